@@ -1,0 +1,8 @@
+"""Objects on the table: our own models, from primitives and small generated meshes."""
+
+from foretell.objects.asset import ASSETS, Asset, ObjectPhysics, asset
+from foretell.objects.can import CAN
+from foretell.objects.cube import CUBE
+from foretell.objects.nut import SQUARE_NUT
+
+__all__ = ["ASSETS", "CAN", "CUBE", "SQUARE_NUT", "Asset", "ObjectPhysics", "asset"]

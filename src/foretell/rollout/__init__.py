@@ -1,0 +1,6 @@
+"""Drivers: they bring a policy and a world together under a clock. Nothing else calls either."""
+
+from foretell.rollout.job import Job, Outcome
+from foretell.rollout.sync import run_sync
+
+__all__ = ["Job", "Outcome", "run_sync"]

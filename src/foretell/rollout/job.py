@@ -1,0 +1,45 @@
+"""What goes into a driver and what comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from foretell.scenario import Scenario
+
+__all__ = ["Job", "Outcome"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One episode to run."""
+
+    policy: str
+    """Key into the policies that the driver was given."""
+    scenario: Scenario
+    trial: int = 0
+    key: str = ""
+    """The episode's key; for messages."""
+    video: Path | None = None
+    """Where to write an mp4, or None."""
+
+
+@dataclass
+class Outcome:
+    """How one episode went; the study makes a row of it."""
+
+    success_any: bool | None = None
+    success_end: bool | None = None
+    success: bool | None = None
+    score: float | None = None
+    stages: dict[str, float] = field(default_factory=dict)
+    metrics: dict[str, float] = field(default_factory=dict)
+    steps: int = 0
+    sim_s: float = 0.0
+    end: str = "time_limit"
+    blame: str | None = None
+    error: str | None = None
+    failure_reason: str | None = None
+    wall_started: float = 0.0
+    wall_s: float = 0.0
+    wall_policy_s: float = 0.0

@@ -1,0 +1,224 @@
+"""The `sync` clock: observe, act, command, advance one action period. The world waits for the policy.
+
+Slots are refilled as episodes end, so none idles while jobs are left. All slots meet at action boundaries, each at
+its own age; policies may be mixed.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from foretell.policy import PolicySpec
+from foretell.rollout.ask import ask
+from foretell.rollout.job import Job, Outcome
+from foretell.rollout.sight import Sight
+from foretell.rollout.video import Video
+from foretell.seeding import seed
+from foretell.world import World, whole_ticks
+
+__all__ = ["run_sync"]
+
+
+def run_sync(
+    world: World,
+    policies: Mapping[str, Any],
+    source: Callable[[], Job | None],
+    watch: Callable[[str, list[Job]], None] = lambda doing, jobs: None,
+) -> Iterator[tuple[Job, Outcome]]:
+    """Run every job that `source` gives (None: no more) and yield each as it ends.
+
+    `watch` is told before a policy is called ("policy", with the jobs it is called for) and after ("world").
+    """
+    yield from _Sync(world, policies, watch).run(source)
+
+
+class _Sync:
+    def __init__(self, world: World, policies: Mapping[str, Any], watch: Callable[[str, list[Job]], None]):
+        self.world, self.policies, self.watch = world, policies, watch
+        self.specs: dict[str, PolicySpec] = {name: p.spec for name, p in policies.items()}
+        self.sights = {name: Sight(world, dict(spec.reads)) for name, spec in self.specs.items()}
+        slots, dim = world.slots, world.action.size
+        longest = max((spec.chunk for spec in self.specs.values()), default=1)
+        self.jobs: list[Job | None] = [None] * slots
+        self.outcomes: list[Outcome] = [Outcome() for _ in range(slots)]
+        self.videos: dict[int, Video] = {}
+        self.plan = np.zeros((slots, longest, dim))
+        self.ends = np.zeros((slots, longest), dtype=bool)
+        self.left = np.zeros(slots, dtype=np.int64)  # actions of the plan still to run
+        self.step = np.zeros(slots, dtype=np.int64)
+        self.age = np.zeros(slots, dtype=np.int64)  # ticks
+        self.solved = np.zeros(slots, dtype=bool)
+        self.clipped = np.zeros(slots, dtype=np.int64)
+        self.limit = whole_ticks(1, 1.0 / world.tick, 1.0 / world.task.time_limit)
+
+    def run(self, source: Callable[[], Job | None]) -> Iterator[tuple[Job, Outcome]]:
+        try:
+            while True:
+                yield from self._refill(source)
+                active = np.array([i for i, job in enumerate(self.jobs) if job is not None], dtype=np.int32)
+                if not len(active):
+                    return
+                yield from self._round(active)
+        finally:
+            for video in self.videos.values():
+                video.abandon()
+
+    def _round(self, active: np.ndarray) -> Iterator[tuple[Job, Outcome]]:
+        """One action in every active slot."""
+        failed = self._act(active[self.left[active] == 0])
+        for slot, message in failed.items():
+            yield self._finish(slot, "error", "policy", message)
+        if failed:
+            active = np.array([i for i in active.tolist() if i not in failed], dtype=np.int32)
+            if not len(active):
+                return
+        rates = np.array([self._spec(slot).action_rate for slot in active.tolist()])
+        until = whole_ticks(self.step[active] + 1, 1.0 / self.world.tick, rates)
+        period = until - self.age[active]
+        at = np.array([self._spec(slot).executes for slot in active.tolist()]) - self.left[active]
+        self.world.command(active, self.plan[active, at], period)
+        done = self.ends[active, at]
+        self._advance(active, until)
+        self.step[active] += 1
+        self.left[active] -= 1
+        faults = self.world.faults(active)
+        now = self.world.progress(active)
+        now = np.zeros(len(active), dtype=bool) if now is None else now
+        self.solved[active] |= now
+        for slot in self.videos.keys() & set(active.tolist()):
+            self.videos[slot].shoot(self.world)
+        early = self.world.task.success_rule == "any"
+        over = (now & early) | done | (self.age[active] >= self.limit)
+        for row in np.flatnonzero(over | np.isin(active, list(faults))).tolist():
+            slot = int(active[row])
+            if slot in faults:
+                yield self._finish(slot, "error", "world", faults[slot])
+            elif now[row] and early:
+                yield self._finish(slot, "success")
+            else:
+                yield self._finish(slot, "terminated" if done[row] else "time_limit")
+
+    def _act(self, slots: np.ndarray) -> dict[int, str]:
+        """Ask policies for the slots that have run out of actions. Returns slot -> error."""
+        failed: dict[int, str] = {}
+        for name in dict.fromkeys(self._job(slot).policy for slot in slots.tolist()):
+            mine = np.array([s for s in slots.tolist() if self._job(s).policy == name], dtype=np.int32)
+            spec = self.specs[name]
+            seen = self.sights[name].view(mine)
+            self.watch("policy", [self._job(slot) for slot in mine.tolist()])
+            began = time.perf_counter()
+            answer = ask(self.policies[name], spec, mine, seen)
+            share = (time.perf_counter() - began) / len(mine)
+            self.watch("world", [])
+            self.plan[mine, : spec.chunk] = answer.actions
+            self.ends[mine, : spec.chunk] = answer.terminate
+            self.left[mine] = spec.executes
+            self.clipped[mine] += answer.clipped
+            for slot in mine.tolist():
+                self.outcomes[slot].wall_policy_s += share
+            failed |= {int(mine[row]): message for row, message in answer.errors.items()}
+        return failed
+
+    def _advance(self, active: np.ndarray, until: np.ndarray) -> None:
+        """Let time pass until each slot's next action, stopping where a stream wants a sample."""
+        names = {self._job(slot).policy for slot in active.tolist()}
+        by_policy = {
+            n: np.flatnonzero([self._job(s).policy == n for s in active.tolist()]) if len(names) > 1 else slice(None)
+            for n in names
+        }
+        while True:
+            left = until - self.age[active]
+            going = left > 0
+            if not going.any():
+                return
+            step = left.copy()
+            for name, rows in by_policy.items():
+                step[rows] = np.minimum(left[rows], self.sights[name].wait(active[rows], self.age[active[rows]]))
+            moving = active if going.all() else active[going]
+            self.world.advance(moving, step if going.all() else step[going])
+            self.age[active] += np.where(going, step, 0)
+            for name, rows in by_policy.items():
+                arrived = self.age[active[rows]] >= until[rows]
+                for at_action in (False, True):
+                    ids = active[rows][going[rows] & (arrived == at_action)]
+                    if len(ids):
+                        self.sights[name].sample(ids, self.age[ids], at_action)
+
+    def _refill(self, source: Callable[[], Job | None]) -> Iterator[tuple[Job, Outcome]]:
+        """Give every free slot a job."""
+        free = [i for i, job in enumerate(self.jobs) if job is None]
+        fresh: list[int] = []
+        for slot in free:
+            job = source()
+            if job is None:
+                break
+            self.jobs[slot] = job
+            self.outcomes[slot] = Outcome(wall_started=time.time(), wall_s=-time.perf_counter())
+            fresh.append(slot)
+        if not fresh:
+            return
+        slots = np.array(fresh, dtype=np.int32)
+        jobs = [self._job(slot) for slot in fresh]
+        for field in (self.left, self.step, self.age, self.clipped):
+            field[slots] = 0
+        self.solved[slots] = False
+        self.world.reset(slots, [j.scenario for j in jobs], [j.trial for j in jobs])
+        for name in dict.fromkeys(j.policy for j in jobs):
+            mine = [j for j in jobs if j.policy == name]
+            ids = np.array([s for s in fresh if self._job(s).policy == name], dtype=np.int32)
+            reset = getattr(self.policies[name], "reset", None)
+            self.watch("policy", mine)
+            try:
+                if reset is not None:
+                    seeds = [seed(j.scenario.base, j.trial, "policy") for j in mine]
+                    reset(ids, [j.scenario.instruction for j in mine], seeds)
+            except Exception as error:
+                for slot in ids.tolist():
+                    yield self._finish(slot, "error", "policy", f"reset raised {type(error).__name__}: {error}")
+                continue
+            finally:
+                self.watch("world", [])
+            self.sights[name].start(ids)
+        for slot in fresh:
+            job = self.jobs[slot]
+            if job is not None and job.video is not None:
+                self.videos[slot] = Video(job.video, slot, self._spec(slot).action_rate)
+                self.videos[slot].shoot(self.world)
+
+    def _finish(self, slot: int, end: str, blame: str | None = None, error: str | None = None) -> tuple[Job, Outcome]:
+        job, outcome = self._job(slot), self.outcomes[slot]
+        outcome.wall_s += time.perf_counter()
+        outcome.end, outcome.blame, outcome.error = end, blame, error
+        outcome.steps, outcome.sim_s = int(self.step[slot]), float(self.age[slot] * self.world.tick)
+        if self.clipped[slot]:
+            outcome.metrics["out_of_range_actions"] = float(self.clipped[slot])
+        if blame != "world":
+            verdict = self.world.verdict(np.array([slot], dtype=np.int32))[0]
+            outcome.stages, outcome.score = verdict.stages, verdict.score
+            outcome.metrics |= verdict.metrics
+            if verdict.success is not None:
+                outcome.success_any = bool(self.solved[slot])
+                outcome.success_end = verdict.success and blame is None
+                early = self.world.task.success_rule == "any"
+                outcome.success = (outcome.success_any if early else outcome.success_end) and blame is None
+                if outcome.success:
+                    outcome.score = 1.0
+                else:
+                    missed = [s.name for s in self.world.task.stages if s.name not in verdict.stages]
+                    outcome.failure_reason = "policy error" if blame else f"no {missed[0]}" if missed else "undone"
+        if slot in self.videos:
+            self.videos.pop(slot).close()
+        self.jobs[slot] = None
+        return job, outcome
+
+    def _job(self, slot: int) -> Job:
+        job = self.jobs[slot]
+        assert job is not None
+        return job
+
+    def _spec(self, slot: int) -> PolicySpec:
+        return self.specs[self._job(slot).policy]

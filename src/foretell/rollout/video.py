@@ -1,0 +1,59 @@
+"""Videos of episodes: one frame per action, written as mp4 while the episode runs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from foretell.errors import ForetellError
+
+__all__ = ["Video", "require_encoder"]
+
+
+def require_encoder() -> Any:
+    """PyAV, or an error that says how to get it."""
+    try:
+        import av
+    except ImportError:
+        raise ForetellError("videos need PyAV: pip install 'foretell[video]'") from None
+    return av
+
+
+class Video:
+    """An mp4 in the making. It appears under its name only when whole."""
+
+    HEIGHT, WIDTH = 480, 640
+
+    def __init__(self, path: Path, slot: int, rate: float, camera: str | None = None):
+        av = require_encoder()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path, self._part = path, path.with_suffix(".part.mp4")
+        self._slot, self._camera, self._av = slot, camera, av
+        self._file = av.open(str(self._part), "w", options={"movflags": "faststart"})
+        self._stream = self._file.add_stream("libx264", rate=Fraction(rate).limit_denominator(1000))
+        self._stream.width, self._stream.height = self.WIDTH, self.HEIGHT
+        self._stream.pix_fmt = "yuv420p"  # the only one every browser plays
+        self._stream.options = {"crf": "23", "preset": "veryfast"}
+
+    def shoot(self, world: Any) -> None:
+        """Add what the camera sees now."""
+        from foretell.sim.render import Camera
+
+        name = self._camera or next(iter(world.task.cameras))
+        image = world.picture(self._slot, Camera(name, self.HEIGHT, self.WIDTH, fine=True))
+        frame = self._av.VideoFrame.from_ndarray(image, format="rgb24")
+        for packet in self._stream.encode(frame):
+            self._file.mux(packet)
+
+    def close(self) -> None:
+        """Finish the file."""
+        for packet in self._stream.encode():
+            self._file.mux(packet)
+        self._file.close()
+        self._part.replace(self._path)
+
+    def abandon(self) -> None:
+        """Give up: the episode did not end."""
+        self._file.close()
+        self._part.unlink(missing_ok=True)

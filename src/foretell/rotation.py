@@ -1,0 +1,97 @@
+"""Rotations on arrays with any leading axes. Quaternions are (w, x, y, z) and unit; axis-angle vectors in rad."""
+
+from __future__ import annotations
+
+import numpy as np
+
+__all__ = [
+    "conjugate",
+    "from_axis_angle",
+    "from_matrix",
+    "from_yaw",
+    "multiply",
+    "rotate",
+    "to_axis_angle",
+    "yaw",
+]
+
+
+def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Quaternion product (..., 4): first b, then a."""
+    aw, ax, ay, az = np.moveaxis(a, -1, 0)
+    bw, bx, by, bz = np.moveaxis(b, -1, 0)
+    return np.stack(
+        [
+            aw * bw - ax * bx - ay * by - az * bz,
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+        ],
+        axis=-1,
+    )
+
+
+def conjugate(q: np.ndarray) -> np.ndarray:
+    """The inverse rotation (..., 4)."""
+    return np.asarray(q) * np.array([1.0, -1.0, -1.0, -1.0])
+
+
+def rotate(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Vectors (..., 3) turned by quaternions (..., 4)."""
+    w, u = q[..., :1], q[..., 1:]
+    t = 2.0 * np.cross(u, v)
+    return v + w * t + np.cross(u, t)
+
+
+def from_axis_angle(r: np.ndarray) -> np.ndarray:
+    """Quaternions (..., 4) of rotation vectors (..., 3)."""
+    angle = np.sqrt(np.sum(r * r, axis=-1, keepdims=True))
+    half = 0.5 * angle
+    # sin(x)/x, with its limit at zero
+    factor = np.where(angle > 1e-9, np.sin(half) / np.where(angle > 1e-9, angle, 1.0), 0.5)
+    return np.concatenate([np.cos(half), factor * r], axis=-1)
+
+
+def to_axis_angle(q: np.ndarray) -> np.ndarray:
+    """Rotation vectors (..., 3), of the shorter way round."""
+    q = np.where(q[..., :1] < 0, -q, q)
+    u = q[..., 1:]
+    sine = np.sqrt(np.sum(u * u, axis=-1, keepdims=True))
+    angle = 2.0 * np.arctan2(sine, q[..., :1])
+    return u * np.where(sine > 1e-9, angle / np.where(sine > 1e-9, sine, 1.0), 2.0)
+
+
+def from_yaw(angle: np.ndarray | float) -> np.ndarray:
+    """Quaternions (..., 4) of rotations about z."""
+    half = 0.5 * np.asarray(angle, dtype=np.float64)
+    zero = np.zeros_like(half)
+    return np.stack([np.cos(half), zero, zero, np.sin(half)], axis=-1)
+
+
+def yaw(q: np.ndarray) -> np.ndarray:
+    """Rotation about z (...,), rad."""
+    w, x, y, z = np.moveaxis(q, -1, 0)
+    return np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+
+def from_matrix(m: np.ndarray) -> np.ndarray:
+    """Quaternions (..., 4) of rotation matrices (..., 3, 3); the largest component decides the branch."""
+    m00, m11, m22 = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
+    # four times the square of each component
+    squares = np.stack([1 + m00 + m11 + m22, 1 + m00 - m11 - m22, 1 - m00 + m11 - m22, 1 - m00 - m11 + m22], axis=-1)
+    a, b, c = m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1]
+    d, e, f = m[..., 1, 0] + m[..., 0, 1], m[..., 0, 2] + m[..., 2, 0], m[..., 2, 1] + m[..., 1, 2]
+    s0, s1, s2, s3 = np.moveaxis(squares, -1, 0)
+    candidates = np.stack(
+        [
+            np.stack([s0, a, b, c], axis=-1),
+            np.stack([a, s1, d, e], axis=-1),
+            np.stack([b, d, s2, f], axis=-1),
+            np.stack([c, e, f, s3], axis=-1),
+        ],
+        axis=-2,
+    )
+    best = np.argmax(squares, axis=-1)[..., None, None]
+    q = np.take_along_axis(candidates, best, axis=-2)[..., 0, :]
+    q = q / np.sqrt(np.sum(q * q, axis=-1, keepdims=True))
+    return np.where(q[..., :1] < 0, -q, q)

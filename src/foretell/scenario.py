@@ -1,0 +1,132 @@
+"""A scenario: one fully determined situation, the X of every question foretell answers.
+
+It is resolved once, when a study is planned; running it samples nothing. A person can set a table from it, and a
+pose measured on a real table can be entered into it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, field_validator
+
+from foretell.seeding import generator
+
+__all__ = ["Placement", "Scenario", "digest"]
+
+
+def digest(value: Any) -> str:
+    """16 hex digits that name a JSON-able value, the same on every machine and in every process."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+class Placement(BaseModel):
+    """Where one object starts, in the task frame (x away from the robot, z up; its origin is the task's)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    asset: str
+    """Name of the object's model."""
+    pos: tuple[float, float, float]
+    """Metres; z is the height of the object's own origin above the task frame."""
+    quat: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+    """Orientation, unit quaternion (w, x, y, z)."""
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+    """Size relative to the asset's own, along the object's x, y and z."""
+
+    @field_validator("pos", "quat", "scale")
+    @classmethod
+    def _finite(cls, value: tuple[float, ...]) -> tuple[float, ...]:
+        if not all(map(math.isfinite, value)):
+            raise ValueError("must be finite numbers")
+        return value
+
+    @field_validator("scale")
+    @classmethod
+    def _positive(cls, value: tuple[float, float, float]) -> tuple[float, float, float]:
+        if min(value) <= 0:
+            raise ValueError("must be above 0")
+        return value
+
+    @field_validator("quat")
+    @classmethod
+    def _unit(cls, value: tuple[float, float, float, float]) -> tuple[float, float, float, float]:
+        norm = math.sqrt(sum(v * v for v in value))
+        if abs(norm - 1.0) > 1e-3:
+            raise ValueError(f"must be a unit quaternion (w, x, y, z); its norm is {norm:.4g}")
+        return value
+
+    @property
+    def yaw(self) -> float:
+        """Rotation about the vertical, radians."""
+        w, x, y, z = self.quat
+        return math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+
+
+class Scenario(BaseModel):
+    """One fully determined situation: everything a world needs to set the table, and nothing it may sample."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    task: str
+    seed: int
+    """Keys every draw made while the scenario runs (noise, not placements: those are resolved here)."""
+    placements: Mapping[str, Placement]
+    """Object name -> where it starts."""
+    robot_start: Mapping[str, tuple[float, ...]] = {}
+    """Robot name -> joint positions, rad."""
+    instruction: str = ""
+    factors: Mapping[str, Any] = {}
+    """Perturbation factor -> its value; relative to each world's nominal. Empty for a clean scenario."""
+    parent: str | None = None
+    """`id` of the scenario this one was made near, or None."""
+
+    @cached_property
+    def id(self) -> str:
+        """Names the whole scenario."""
+        return digest(self.model_dump(mode="json"))
+
+    @cached_property
+    def base(self) -> str:
+        """Names task, layout and seed only: shared by a perturbed scenario and its clean control."""
+        whole = self.model_dump(mode="json")
+        return digest({key: whole[key] for key in ("task", "seed", "placements", "robot_start")})
+
+    @property
+    def pair(self) -> str:
+        """What simulated and real episodes are paired on."""
+        return self.parent or self.id
+
+    def near(self, k: int, radius: float) -> list[Scenario]:
+        """`k` children whose objects lie within `radius` metres (in the plane) of this scenario's."""
+        children = []
+        for child in range(k):
+            rng = generator(self.base, child, "near")
+            moved = {}
+            for name, placement in sorted(self.placements.items()):
+                distance, angle = radius * math.sqrt(rng.uniform()), rng.uniform(0, 2 * math.pi)
+                x, y, z = placement.pos
+                shifted = (x + distance * math.cos(angle), y + distance * math.sin(angle), z)
+                moved[name] = placement.model_copy(update={"pos": shifted})
+            seed = int(np.uint32(self.seed + 1 + child))
+            children.append(self.model_copy(update={"placements": moved, "parent": self.id, "seed": seed}))
+        return [Scenario.model_validate(child.model_dump()) for child in children]
+
+    def card(self) -> str:
+        """What a person does to set this scenario up on a real table, in words."""
+        lines = [f"{self.task}: {self.instruction}" if self.instruction else self.task]
+        for name, p in sorted(self.placements.items()):
+            size = "" if set(p.scale) == {1.0} else ", scaled " + " x ".join(f"{s:.1%}" for s in p.scale)
+            lines.append(
+                f"  {name} ({p.asset}{size}): x {p.pos[0] * 100:+.1f} cm, y {p.pos[1] * 100:+.1f} cm, "
+                f"turned {math.degrees(p.yaw):+.0f}°"
+            )
+        lines += [f"  {factor}: {value}" for factor, value in sorted(self.factors.items())]
+        return "\n".join(lines)

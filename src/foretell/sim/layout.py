@@ -1,0 +1,95 @@
+"""A layout: the slots whose models give MjData one shape, stepped together by one `mujoco.batch.Batch`."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from mujoco.batch import Batch, SimulationError
+
+from foretell.sim.scene import Scene
+
+__all__ = ["Layout", "Rows"]
+
+FATAL = {
+    int(mujoco.mjtWarning.mjWARN_CONTACTFULL): "more contacts than the model has room for",
+    int(mujoco.mjtWarning.mjWARN_CNSTRFULL): "more constraints than the model has room for",
+    int(mujoco.mjtWarning.mjWARN_BADQPOS): "position became NaN or huge",
+    int(mujoco.mjtWarning.mjWARN_BADQVEL): "velocity became NaN or huge",
+    int(mujoco.mjtWarning.mjWARN_BADQACC): "acceleration became NaN or huge",
+    int(mujoco.mjtWarning.mjWARN_BADCTRL): "control became NaN",
+}
+
+
+class Layout:
+    """One batch with as many rows as the world has slots; row i belongs to slot i while its scenario fits here."""
+
+    def __init__(self, model: mujoco.MjModel, slots: int, threads: int, scene: Scene):
+        self.model, self.scene = model, scene
+        self.models = [model] * slots
+        self.batch = Batch(model, nsim=slots, nthread=threads)
+        bind = self.batch.bind
+        self.qpos, self.qvel, self.ctrl = bind("qpos"), bind("qvel"), bind("ctrl")
+        self.xpos, self.xquat = bind("xpos"), bind("xquat")
+        self.site_xpos, self.site_xmat = bind("site_xpos"), bind("site_xmat")
+        self.sensordata = bind("sensordata")
+        self.bodies = {model.body(i).name: i for i in range(model.nbody)}
+        self.ee = {name: model.site(f"{name}/ee").id for name in scene.robots}
+        self.arm, self.arm_speed, self.finger, self.actuators = {}, {}, {}, {}
+        self.touch: dict[tuple[str, str], np.ndarray] = {}
+        for name, robot in scene.robots.items():
+            joints = [model.joint(f"{name}/{joint}") for joint in robot.joints]
+            self.arm[name] = np.array([j.qposadr[0] for j in joints])
+            self.arm_speed[name] = np.array([j.dofadr[0] for j in joints])
+            self.finger[name] = np.array([model.joint(f"{name}/{f}").qposadr[0] for f in robot.fingers])
+            self.actuators[name] = np.array([model.actuator(f"{name}/{a}").id for a in (*robot.joints, "gripper")])
+            for i in range(model.nsensor):
+                kind, _, rest = model.sensor(i).name.partition(f"/{name}/")
+                if kind == "touch" and rest:
+                    obj = rest.partition("/")[2]
+                    known = self.touch.get((name, obj), np.empty(0, dtype=int))
+                    self.touch[name, obj] = np.append(known, model.sensor_adr[i])
+
+    def load(self, slots: np.ndarray, models: list[mujoco.MjModel]) -> None:
+        """Give slots new models and put them at their start."""
+        for slot, model in zip(slots, models, strict=True):
+            self.models[slot] = model
+        self.batch.set_models(self.models)
+        self.batch.reset(slots, stage=mujoco.mjtStage.mjSTAGE_NONE)
+
+    def forward(self, slots: np.ndarray) -> None:
+        """Make poses, velocities and contacts those of the present state."""
+        self.batch.forward(slots, stage=mujoco.mjtStage.mjSTAGE_VEL)
+
+    def advance(self, slots: np.ndarray, targets: np.ndarray) -> dict[int, str]:
+        """Run physics under actuator targets (n, ticks, nu). Returns slot -> reason for those that failed."""
+        failed: dict[int, str] = {}
+        try:
+            self.batch.rollout(targets.shape[1], targets, record=(), ids=slots)
+        except SimulationError as error:
+            failed = {int(i): str(self.batch.error(int(i))) for i in error.ids}
+        self.batch.forward(slots, stage=mujoco.mjtStage.mjSTAGE_VEL)
+        warned = self.batch.warning[slots][:, list(FATAL), 1] > 0
+        for row in np.flatnonzero(warned.any(axis=1)):
+            reason = FATAL[list(FATAL)[int(np.argmax(warned[row]))]]
+            failed.setdefault(int(slots[row]), reason)
+        return failed
+
+
+class Rows:
+    """The true state of some slots of a layout: what tasks look at (`tasks.State`)."""
+
+    def __init__(self, layout: Layout, slots: np.ndarray):
+        self._layout, self._slots = layout, slots
+
+    def pos(self, name: str) -> np.ndarray:
+        return self._layout.xpos[self._slots, self._layout.bodies[name]]
+
+    def quat(self, name: str) -> np.ndarray:
+        return self._layout.xquat[self._slots, self._layout.bodies[name]]
+
+    def ee_pos(self, robot: str) -> np.ndarray:
+        return self._layout.site_xpos[self._slots, self._layout.ee[robot]]
+
+    def holding(self, robot: str, name: str) -> np.ndarray:
+        found = self._layout.sensordata[self._slots[:, None], self._layout.touch[robot, name]]
+        return (found > 0).all(axis=1)

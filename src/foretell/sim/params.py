@@ -1,0 +1,169 @@
+"""What a native world is made of: θ, which may be fitted, and its physics, which may not. Read from a world file."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from foretell.errors import UsageError, suggest
+from foretell.objects import ObjectPhysics
+from foretell.robots import ArmPhysics
+from foretell.scenario import digest
+
+__all__ = ["Physics", "Theta", "WorldFile", "load_world"]
+
+VERSION = 1
+"""Raised whenever a change to the native simulation could alter an outcome; part of every world's hash."""
+
+
+class Theta(BaseModel):
+    """θ: what this world believes. Everything here is a number that `identify` and `tune` may fit."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kp_scale: float = Field(default=1.0, gt=0)
+    """Multiplies the position gains of the arm."""
+    kv_scale: float = Field(default=1.0, gt=0)
+    """Multiplies its velocity gains."""
+    damping_scale: float = Field(default=1.0, ge=0)
+    """Multiplies the viscous friction of its joints."""
+    pad_friction: float = Field(default=1.0, gt=0)
+    """Sliding friction of the finger pads."""
+    finger_force: float = Field(default=70.0, gt=0)
+    """Largest force of each finger, N."""
+    object_friction: float = Field(default=1.0, gt=0)
+    """Multiplies the sliding friction of objects."""
+    object_mass: float = Field(default=1.0, gt=0)
+    """Multiplies the mass of objects."""
+    actuation_delay: float = Field(default=0.0, ge=0, le=0.2)
+    """Time between a target and the actuator that follows it, s."""
+    joint_noise: float = Field(default=0.0, ge=0)
+    """Standard deviation of measured joint positions, rad."""
+    pose_noise: float = Field(default=0.0, ge=0)
+    """Standard deviation of measured object positions, m."""
+    turn_noise: float = Field(default=0.0, ge=0)
+    """Standard deviation of measured object orientations, rad."""
+    shadows: int = Field(default=0, ge=0, le=8192)
+    """Side of the shadow map in pixels; 0: no shadows. They dominate the cost of a frame on a CPU."""
+    samples: int = Field(default=0, ge=0, le=16)
+    """Multisampling of camera images."""
+
+
+class Physics(BaseModel):
+    """How this world computes: structure and numerics that no θ can express."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    timestep: float = Field(default=0.002, gt=0, le=0.01)
+    integrator: Literal["implicitfast", "implicit", "euler", "rk4"] = "implicitfast"
+    cone: Literal["elliptic", "pyramidal"] = "elliptic"
+    impratio: float = Field(default=10.0, gt=0)
+    contact_time: float = Field(default=0.005, gt=0)
+    """Time constant of contacts, s (solref)."""
+    geometry: Literal["primitive", "mesh"] = "primitive"
+    """Collision shapes of objects: exact primitives, or faceted and bevelled ones."""
+    pads: Literal["box", "beads"] = "box"
+    joint_friction: float = Field(default=0.0, ge=0)
+    """Coulomb friction of joints 1-4, N m."""
+    backlash: float = Field(default=0.0, ge=0, le=0.05)
+    """Half the free play of each joint, rad."""
+    delay_spread: float = Field(default=0.0, ge=0, le=0.1)
+    """The actuation delay differs from episode to episode by up to this, s."""
+    placement_noise: float = Field(default=0.0, ge=0)
+    """Standard deviation of where a person really puts an object, m."""
+
+
+class WorldFile(BaseModel):
+    """A world as a file: kind, θ, physics. What is left out is the native world's."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    kind: Literal["mujoco", "standin"] = "mujoco"
+    about: str = ""
+    theta: Theta = Theta()
+    physics: Physics = Physics()
+
+    @property
+    def hash(self) -> str:
+        """Names all that decides outcomes; the file's name and description do not."""
+        return digest([VERSION, self.theta.model_dump(), self.physics.model_dump()])
+
+    def arm(self) -> ArmPhysics:
+        t, p = self.theta, self.physics
+        return ArmPhysics(
+            kp_scale=t.kp_scale,
+            kv_scale=t.kv_scale,
+            damping_scale=t.damping_scale,
+            frictionloss=p.joint_friction,
+            backlash=p.backlash,
+            pad_friction=t.pad_friction,
+            pads=p.pads,
+            finger_force=t.finger_force,
+        )
+
+    def objects(self) -> ObjectPhysics:
+        return ObjectPhysics(
+            self.theta.object_friction,
+            self.theta.object_mass,
+            self.physics.geometry,
+            (self.physics.contact_time, 1.0),
+        )
+
+
+BUILTIN = ("mujoco", "standin")
+
+
+def load_world(source: str | Path | dict[str, Any] | WorldFile) -> WorldFile:
+    """A world by built-in name (`mujoco`, `standin`), by path of a world file, or as its contents."""
+    if isinstance(source, WorldFile):
+        return source
+    if isinstance(source, dict):
+        contents, where = source, "world"
+    elif str(source) in BUILTIN:
+        text = (files("foretell") / "worlds" / f"{source}.yaml").read_text()
+        contents, where = yaml.safe_load(text), str(source)
+    else:
+        path = Path(source)
+        if path.suffix not in (".yaml", ".yml"):
+            raise UsageError(f"world: {str(source)!r} is not known; {suggest(str(source), BUILTIN)}, or a .yaml file")
+        if not path.is_file():
+            raise UsageError(f"world: there is no file {path}")
+        contents, where = yaml.safe_load(path.read_text()), str(path)
+        if isinstance(contents, dict):
+            contents.setdefault("name", path.stem)
+    if not isinstance(contents, dict):
+        raise UsageError(f"world: {where} should be a mapping with name, theta and physics")
+    try:
+        return WorldFile.model_validate(contents)
+    except ValidationError as error:
+        raise UsageError(explain(error, where, WorldFile)) from None
+
+
+def explain(error: ValidationError, where: str, model: type[BaseModel]) -> str:
+    """A validation error as one line per problem: the field, what was expected, what was given."""
+    lines = []
+    for problem in error.errors():
+        path = ".".join(map(str, problem["loc"]))
+        if problem["type"] == "extra_forbidden":
+            known = _fields(model, problem["loc"][:-1])
+            lines.append(f"{where}: {path} is not a field; {suggest(str(problem['loc'][-1]), known)}")
+        else:
+            given = problem.get("input")
+            lines.append(f"{where}: {path}: {problem['msg']} (given: {given!r})")
+    return "\n".join(lines)
+
+
+def _fields(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
+    """Names of the fields at a path into nested models, as far as they can be known."""
+    for step in path:
+        info = model.model_fields.get(str(step))
+        kind = getattr(info, "annotation", None)
+        if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
+            return []
+        model = kind
+    return list(model.model_fields)

@@ -1,0 +1,305 @@
+"""The native world: many episodes side by side on MuJoCo's batch. Python runs once per action, not per tick."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foretell.errors import UsageError, suggest
+from foretell.robots import make_controller
+from foretell.robots.kinematics import Kinematics
+from foretell.rotation import from_axis_angle, from_matrix, multiply, rotate
+from foretell.scenario import Scenario
+from foretell.seeding import generator
+from foretell.sim.layout import Layout, Rows
+from foretell.sim.params import WorldFile, load_world
+from foretell.sim.render import Camera, shared_renderer
+from foretell.sim.scene import Scene, signature
+from foretell.spec import ActionSpec, Stream
+from foretell.tasks.task import Task
+from foretell.world import Observations, Verdict
+
+__all__ = ["MujocoWorld"]
+
+
+class MujocoWorld:
+    """Slots of one task. Each layout of models has its own batch; slots move between them as scenarios ask."""
+
+    interruptible = True
+
+    def __init__(
+        self,
+        task: Task,
+        world: str | Path | dict[str, Any] | WorldFile = "mujoco",
+        *,
+        slots: int = 16,
+        threads: int = 1,
+        controller: str | None = None,
+    ):
+        self.task, self.slots, self.threads = task, slots, threads
+        self.file = load_world(world)
+        self.name, self.hash = self.file.name, self.file.hash
+        self.scene = Scene(task, self.file)
+        self.tick = self.file.physics.timestep
+        self.controller = controller or task.controller
+        theta, physics = self.file.theta, self.file.physics
+        most_delay = round((theta.actuation_delay + physics.delay_spread) / self.tick)
+        self.controllers = {
+            name: make_controller(self.controller, robot, slots, self.tick, most_delay)
+            for name, robot in self.scene.robots.items()
+        }
+        specs = [c.action for c in self.controllers.values()]
+        self.action = (
+            specs[0] if len(specs) == 1 else ActionSpec(self.controller, tuple(d for s in specs for d in s.dims))
+        )
+        # with free play in the joints, encoders and hand disagree: the robot reports what its encoders say
+        self._encoders = (
+            {name: Kinematics(robot, slots) for name, robot in self.scene.robots.items()} if physics.backlash else {}
+        )
+        self._layouts: dict[Any, Layout] = {}
+        self._where: list[Layout | None] = [None] * slots
+        self._age = np.zeros(slots, dtype=np.int64)
+        self._scenario: list[Scenario | None] = [None] * slots
+        self._trial = [0] * slots
+        self._dressed: dict[int, Any] = {}
+        self._noise: list[np.random.Generator | None] = [None] * slots
+        self._noisy = theta.joint_noise > 0 or theta.pose_noise > 0 or theta.turn_noise > 0
+        self._stage_names = [s.name for s in task.stages]
+        self._stage_tick = np.full((slots, len(task.stages)), -1, dtype=np.int64)
+        self._faults: dict[int, str] = {}
+
+    @property
+    def streams(self) -> dict[str, Stream]:
+        """Everything that can be observed; a camera's shape here is only its default."""
+        known = {}
+        for name, robot in self.scene.robots.items():
+            joints = len(robot.joints)
+            known |= {
+                f"{name}/joint_pos": Stream((joints,)),
+                f"{name}/joint_vel": Stream((joints,)),
+                f"{name}/ee_pos": Stream((3,)),
+                f"{name}/ee_quat": Stream((4,)),
+                f"{name}/gripper": Stream((1,)),
+            }
+        movable = self._movable()
+        for name in movable:
+            known |= {f"{name}/pos": Stream((3,)), f"{name}/quat": Stream((4,))}
+        for camera in self.scene.cameras:
+            known[f"{camera}/rgb"] = Stream((224, 224, 3))
+        return known
+
+    def _movable(self) -> list[str]:
+        for scenario in self._scenario:
+            if scenario is not None:
+                return list(scenario.placements)
+        return list(self.task.scenario(0).placements)
+
+    # -- the seam ---------------------------------------------------------------------------------------------
+
+    def reset(self, slots: np.ndarray, scenarios: Sequence[Scenario], trials: Sequence[int]) -> None:
+        arriving: dict[int, tuple[Layout, list[int], list[Any]]] = {}
+        for slot, scenario, trial in zip(slots.tolist(), scenarios, trials, strict=True):
+            model = self.scene.compile(scenario, trial)
+            sizes = signature(model)
+            if sizes not in self._layouts:
+                self._layouts[sizes] = Layout(model, self.slots, self.threads, self.scene)
+            layout = self._layouts[sizes]
+            self._where[slot], self._scenario[slot], self._trial[slot] = layout, scenario, trial
+            self._dressed.pop(slot, None)
+            self._noise[slot] = generator(scenario.base, trial, "sensor") if self._noisy else None
+            self._faults.pop(slot, None)
+            _, ids, models = arriving.setdefault(id(layout), (layout, [], []))
+            ids.append(slot)
+            models.append(model)
+        self._age[slots] = 0
+        self._stage_tick[slots] = -1
+        for layout, ids, models in arriving.values():
+            rows = np.array(ids, dtype=np.int32)
+            layout.load(rows, models)
+            for name, controller in self.controllers.items():
+                robot = self.scene.robots[name]
+                start = np.array([self._start(slot, name) for slot in ids])
+                finger = np.full(len(ids), robot.gripper_opening / 2)
+                layout.qpos[rows[:, None], layout.arm[name]] = start
+                layout.qpos[rows[:, None], layout.finger[name]] = finger[:, None]
+                layout.ctrl[rows[:, None], layout.actuators[name]] = np.column_stack([start, finger])
+                delay = np.array([self._delay(slot) for slot in ids])
+                controller.reset(rows, start, finger, delay)
+            layout.forward(rows)
+
+    def _start(self, slot: int, robot: str) -> tuple[float, ...]:
+        scenario = self._scenario[slot]
+        assert scenario is not None
+        return tuple(scenario.robot_start.get(robot, self.scene.robots[robot].home))
+
+    def _delay(self, slot: int) -> int:
+        """Ticks between a target and the actuator in this episode."""
+        delay, spread = self.file.theta.actuation_delay, self.file.physics.delay_spread
+        if spread > 0:
+            scenario = self._scenario[slot]
+            assert scenario is not None
+            delay = max(0.0, delay + spread * generator(scenario.base, self._trial[slot], "delay").uniform(-1, 1))
+        return round(delay / self.tick)
+
+    def observe(self, slots: np.ndarray, streams: dict[str, Stream]) -> Observations:
+        values: dict[str, Any] = {}
+        pictures: dict[str, Stream] = {}
+        whole = self.streams if not set(streams) <= getattr(self, "_known", set()) else {}
+        if whole:
+            self._known = set(whole)
+        for name, stream in streams.items():
+            if name not in self._known:
+                raise UsageError(f"stream {name!r} is not in this world; {suggest(name, self._known)}")
+            if name.endswith("/rgb"):
+                pictures[name] = stream
+                continue
+            parts = [(rows, self._read(layout, slots[rows], name)) for layout, rows in self._split(slots)]
+            if len(parts) == 1:
+                values[name] = parts[0][1]
+            else:
+                values[name] = np.empty((len(slots), *parts[0][1].shape[1:]))
+                for rows, part in parts:
+                    values[name][rows] = part
+        for name, stream in pictures.items():
+            values[name] = self._render(slots, name.removesuffix("/rgb"), stream)
+        values["time"] = self._age[slots] * self.tick
+        values["instruction"] = [s.instruction if (s := self._scenario[i]) else "" for i in slots.tolist()]
+        return Observations(values, {name: self._age[slots].copy() for name in streams})
+
+    def _read(self, layout: Layout, slots: np.ndarray, stream: str) -> np.ndarray:
+        owner, _, field = stream.rpartition("/")
+        theta = self.file.theta
+        if owner in self.scene.robots:
+            if field == "joint_pos":
+                return self._blur(slots, layout.qpos[slots[:, None], layout.arm[owner]], theta.joint_noise)
+            if field == "joint_vel":
+                return layout.qvel[slots[:, None], layout.arm_speed[owner]]
+            if field == "gripper":  # metres between the pads
+                return layout.qpos[slots[:, None], layout.finger[owner]].sum(axis=1, keepdims=True)
+            pos, quat = self._hand(layout, slots, owner)
+            return pos if field == "ee_pos" else quat
+        body = layout.bodies[owner]
+        if field == "pos":
+            return self._blur(slots, layout.xpos[slots, body], theta.pose_noise)
+        quat = layout.xquat[slots, body]
+        if theta.turn_noise > 0:
+            turn = np.zeros((len(slots), 3))
+            turn[:, 2:] = self._blur(slots, turn[:, 2:], theta.turn_noise)
+            quat = multiply(from_axis_angle(turn), quat)
+        return quat
+
+    def _hand(self, layout: Layout, slots: np.ndarray, robot: str) -> tuple[np.ndarray, np.ndarray]:
+        """Measured pose of the end effector in the task frame."""
+        if not self._encoders:
+            mat = layout.site_xmat[slots, layout.ee[robot]].reshape(-1, 3, 3)
+            return layout.site_xpos[slots, layout.ee[robot]], from_matrix(mat)
+        pos, quat = self._encoders[robot].forward(slots, layout.qpos[slots[:, None], layout.arm[robot]])
+        mount = self.task.robots[robot]
+        base = np.broadcast_to(np.asarray(mount.quat), quat.shape)
+        return np.asarray(mount.pos) + rotate(base, pos), multiply(base, quat)
+
+    def _blur(self, slots: np.ndarray, values: np.ndarray, spread: float) -> np.ndarray:
+        if spread <= 0:
+            return values
+        drawn = np.empty_like(values)
+        for row, slot in enumerate(slots.tolist()):
+            noise = self._noise[slot]
+            assert noise is not None
+            drawn[row] = noise.standard_normal(values.shape[1])
+        return values + spread * drawn
+
+    def _render(self, slots: np.ndarray, camera: str, stream: Stream) -> np.ndarray:
+        height, width, _ = stream.shape or (224, 224, 3)
+        images = np.empty((len(slots), height, width, 3), dtype=np.uint8)
+        for row, slot in enumerate(slots.tolist()):
+            images[row] = self.picture(slot, Camera(camera, height, width))
+        return images
+
+    def picture(self, slot: int, camera: Camera) -> np.ndarray:
+        """(height, width, 3) uint8, upright: what a camera sees now."""
+        layout, scenario = self._where[slot], self._scenario[slot]
+        assert layout is not None and scenario is not None, "the slot has no episode"
+        if slot not in self._dressed:
+            self._dressed[slot] = self.scene.dress(scenario, self._trial[slot])
+        return shared_renderer().render(self._dressed[slot], layout.qpos[slot], camera)
+
+    def command(self, slots: np.ndarray, actions: np.ndarray, ticks: np.ndarray) -> None:
+        for layout, rows in self._split(slots):
+            ids, at = slots[rows], 0
+            for name, controller in self.controllers.items():
+                size = controller.action.size
+                controller.command(
+                    ids,
+                    actions[rows, at : at + size],
+                    layout.qpos[ids[:, None], layout.arm[name]],
+                    layout.qpos[ids[:, None], layout.finger[name]].mean(axis=1),
+                    ticks[rows],
+                )
+                at += size
+
+    def advance(self, slots: np.ndarray, ticks: np.ndarray) -> None:
+        for layout, rows in self._split(slots):
+            for count in np.unique(ticks[rows]).tolist():
+                ids = slots[rows][ticks[rows] == count]
+                if count > 0:
+                    targets = np.empty((len(ids), count, layout.model.nu))
+                    for name, controller in self.controllers.items():
+                        targets[:, :, layout.actuators[name]] = controller.targets(ids, count)
+                    self._faults |= layout.advance(ids, targets)
+        self._age[slots] += ticks
+
+    def faults(self, slots: np.ndarray) -> dict[int, str]:
+        if not self._faults:
+            return {}
+        return {i: f"physics diverged: {self._faults[i]}" for i in slots.tolist() if i in self._faults}
+
+    def progress(self, slots: np.ndarray) -> np.ndarray:
+        solved = np.empty(len(slots), dtype=bool)
+        for layout, rows in self._split(slots):
+            ids = slots[rows]
+            state = Rows(layout, ids)
+            solved[rows] = self.task.solved(state)
+            now = self.task.reached(state)
+            for column, name in enumerate(self._stage_names):
+                first = now[name] & (self._stage_tick[ids, column] < 0)
+                self._stage_tick[ids[first], column] = self._age[ids[first]]
+        return solved
+
+    def verdict(self, slots: np.ndarray) -> list[Verdict]:
+        solved = self.progress(slots)
+        verdicts = []
+        for success, slot in zip(solved.tolist(), slots.tolist(), strict=True):
+            ticks = self._stage_tick[slot]
+            stages = {n: float(t * self.tick) for n, t in zip(self._stage_names, ticks, strict=True) if t >= 0}
+            verdicts.append(Verdict(success, len(stages) / max(1, len(ticks)), stages))
+        return verdicts
+
+    def close(self) -> None:
+        self._layouts.clear()
+        self._where = [None] * self.slots
+
+    # ---------------------------------------------------------------------------------------------------------
+
+    def _split(self, slots: np.ndarray) -> Iterator[tuple[Layout, Any]]:
+        """The layouts these slots are in, each with the positions (in `slots`) of its own."""
+        if len(self._layouts) == 1:
+            yield next(iter(self._layouts.values())), slice(None)
+            return
+        of = [id(self._where[slot]) for slot in slots.tolist()]
+        for layout in self._layouts.values():
+            rows = np.flatnonzero(np.array(of) == id(layout))
+            if len(rows):
+                yield layout, rows
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """θ and physics, as they stand in an episode's row."""
+        return {"theta": self.file.theta.model_dump(), "physics": self.file.physics.model_dump()}
+
+    def ticks(self, seconds: float) -> int:
+        """Whole ticks in a time."""
+        return math.floor(seconds / self.tick + 1e-9)

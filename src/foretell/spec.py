@@ -1,0 +1,146 @@
+"""What passes between policy and world: observation streams and actions, with units, frames and ranges.
+
+Both sides state their spec and the two are compared before the first episode, because a policy that speaks
+metres to a world that hears radians fails in ways that look like a bad policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from foretell.errors import UsageError
+
+__all__ = [
+    "EE_DELTA",
+    "ActionSpec",
+    "DimSpec",
+    "Stream",
+    "check_streams",
+    "compare",
+    "ee_delta",
+    "joint_positions",
+]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One observation a policy reads."""
+
+    shape: tuple[int, ...] | None = None
+    """Shape of one sample; a camera's (height, width, 3) also asks for that resolution. None: as the world has it."""
+    rate: float | None = None
+    """Samples per simulated second; None: one at each action."""
+    history: int = 1
+    """How many samples the policy sees. Above 1 the arrays gain an axis, oldest first: (n, history, *shape)."""
+
+
+@dataclass(frozen=True)
+class DimSpec:
+    """The meaning of one or more neighbouring action dimensions."""
+
+    meaning: str
+    unit: str
+    size: int = 1
+    low: tuple[float, ...] | float = -1.0
+    high: tuple[float, ...] | float = 1.0
+    scale: float = 1.0
+    """Physical units per unit of action: an action of 1 moves `scale` units."""
+    mode: Literal["absolute", "delta"] = "absolute"
+    frame: str | None = None
+    rotation: Literal["axis_angle", "quaternion", "euler_xyz", "matrix_6d"] | None = None
+    anchor: Literal["achieved", "target"] | None = None
+    """What a delta is added to: the pose the robot has, or the pose it was last told to reach."""
+    duration: Literal["fixed", "until_done"] = "fixed"
+    """One action period, or until the robot reports that it arrived."""
+
+
+@dataclass(frozen=True)
+class ActionSpec:
+    """A named sequence of dimensions, as one robot's controller takes them."""
+
+    name: str
+    dims: tuple[DimSpec, ...]
+
+    @property
+    def size(self) -> int:
+        return sum(d.size for d in self.dims)
+
+    @property
+    def low(self) -> npt.NDArray[np.float64]:
+        return np.concatenate([np.broadcast_to(np.asarray(d.low, float), d.size) for d in self.dims])
+
+    @property
+    def high(self) -> npt.NDArray[np.float64]:
+        return np.concatenate([np.broadcast_to(np.asarray(d.high, float), d.size) for d in self.dims])
+
+
+GRIPPER = DimSpec("gripper", "1", 1)
+"""-1 opens, +1 closes, as robosuite and robomimic have it."""
+
+
+def ee_delta(anchor: Literal["achieved", "target"] = "achieved") -> ActionSpec:
+    """Seven numbers in [-1, 1]: translation (0.05 m at 1), rotation (0.5 rad at 1, axis-angle), gripper."""
+    return ActionSpec(
+        "ee_delta",
+        (
+            DimSpec("translation", "m", 3, scale=0.05, mode="delta", frame="base", anchor=anchor),
+            DimSpec(
+                "rotation",
+                "rad",
+                3,
+                scale=0.5,
+                mode="delta",
+                frame="base",
+                rotation="axis_angle",
+                anchor=anchor,
+            ),
+            GRIPPER,
+        ),
+    )
+
+
+EE_DELTA = ee_delta()
+
+
+def joint_positions(low: tuple[float, ...], high: tuple[float, ...]) -> ActionSpec:
+    """Absolute joint positions in rad, then the gripper."""
+    return ActionSpec("joint", (DimSpec("joint position", "rad", len(low), low, high), GRIPPER))
+
+
+def compare(policy: ActionSpec, world: ActionSpec, who: str = "policy") -> None:
+    """Raise UsageError unless the action a policy speaks is the action the controller hears.
+
+    `scale`, ranges and units must agree; `anchor` too, because it changes what a repeated action does.
+    """
+    if [d.size for d in policy.dims] != [d.size for d in world.dims]:
+        raise UsageError(
+            f"{who}: its action {policy.name!r} has dimensions {_sizes(policy)}, "
+            f"the controller {world.name!r} takes {_sizes(world)}; set `controller:` on the task"
+        )
+    for index, (ours, theirs) in enumerate(zip(policy.dims, world.dims, strict=True)):
+        for field in fields(DimSpec):
+            a, b = getattr(ours, field.name), getattr(theirs, field.name)
+            same = np.allclose(a, b) if field.name in ("low", "high", "scale") else a == b
+            if not same:
+                raise UsageError(
+                    f"{who}: action part {index} ({ours.meaning}): {field.name} is {a!r}, "
+                    f"but the controller {world.name!r} takes {b!r}"
+                )
+
+
+def _sizes(spec: ActionSpec) -> str:
+    return ", ".join(f"{d.meaning} {d.size}" for d in spec.dims)
+
+
+def check_streams(reads: Mapping[str, Stream], who: str = "policy") -> None:
+    """Raise UsageError where a stream's own numbers make no sense."""
+    for name, stream in reads.items():
+        if stream.history < 1:
+            raise UsageError(f"{who}: stream {name!r}: history is {stream.history}, it must be at least 1")
+        if stream.rate is not None and not stream.rate > 0:
+            raise UsageError(f"{who}: stream {name!r}: rate is {stream.rate}, it must be above 0")

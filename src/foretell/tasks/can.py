@@ -1,0 +1,107 @@
+"""Carry a can from one bin into its quarter of the other. robosuite's PickPlaceCan: same sizes, ranges, rules."""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+
+from foretell.objects import CAN, arena
+from foretell.policy import Policy
+from foretell.rotation import from_yaw
+from foretell.scenario import Placement
+from foretell.tasks.script import Phase, Script
+from foretell.tasks.task import Camera, Mount, Stage, State, Task
+
+FROM, TO = (0.10, -0.25), (0.10, 0.28)
+"""Centres of the two bins."""
+FLOOR = 0.02
+"""Inside floor of the bins, m above the task frame."""
+QUARTER = ((0.10, 0.295), (0.28, 0.525))
+"""x and y range of the can's quarter of the second bin."""
+AWAY = math.atanh(0.4) / 10
+"""The gripper must have let go: 4.24 cm from the can's middle (robosuite: 1 - tanh(10 d) < 0.6)."""
+REACH = 0.03
+LIFTED = 0.04
+
+
+class Can(Task):
+    """Pick the can up and put it into the near right quarter of the other bin."""
+
+    name = "can"
+    instruction = "put the can into its place in the other bin"
+    robots = {"panda": Mount("panda", (-0.5, -0.1, 0.112))}
+    roles = {"can": "MO", "bin2": "RO"}
+    cameras = {"front": Camera((1.0, 0.0, 0.95), (0.05, 0.0, 0.0))}
+    stages = (
+        Stage("reach", "finger tips within 3 cm of the can's middle"),
+        Stage("grasp", "both fingers touch the can"),
+        Stage("lift", "the can's middle is more than 4 cm above where it stood"),
+        Stage("place", "the can lies in its quarter, below the rim, the gripper 4.24 cm or more from its middle"),
+    )
+
+    def place(self, rng: np.random.Generator) -> dict[str, Placement]:
+        x, y = rng.uniform((-0.12, -0.17), (0.12, 0.17))
+        yaw = rng.uniform(0, 2 * math.pi)
+        return {
+            "can": Placement(
+                asset="can",
+                pos=(FROM[0] + x, FROM[1] + y, FLOOR + CAN.rest),
+                quat=tuple(map(float, from_yaw(yaw))),
+            )
+        }
+
+    def build(self, spec: mujoco.MjSpec) -> None:
+        arena.room(spec)
+        for name, centre, colour, divided in (
+            ("bin1", FROM, (0.80, 0.66, 0.46, 1), False),
+            ("bin2", TO, (0.48, 0.33, 0.22, 1), True),
+        ):
+            body = spec.worldbody.add_body(name=name, pos=[*centre, 0.0])
+            arena.box(body, f"{name}/floor", (0, 0, 0), (0.2, 0.25, 0.02), colour)
+            for side in (-1, 1) + ((0,) if divided else ()):
+                arena.box(body, f"{name}/y{side:+d}", (0, 0.25 * side, 0.05), (0.21, 0.01, 0.05), colour)
+                arena.box(body, f"{name}/x{side:+d}", (0.2 * side, 0, 0.05), (0.01, 0.25, 0.05), colour)
+
+    def reached(self, state: State) -> dict[str, np.ndarray]:
+        can = state.pos("can")
+        return {
+            "reach": np.linalg.norm(state.ee_pos("panda") - can, axis=1) < REACH,
+            "grasp": state.holding("panda", "can"),
+            "lift": can[:, 2] > FLOOR + CAN.rest + LIFTED,
+            "place": self.solved(state),
+        }
+
+    def solved(self, state: State) -> np.ndarray:
+        can = state.pos("can")
+        (x0, x1), (y0, y1) = QUARTER
+        inside = (can[:, 0] > x0) & (can[:, 0] < x1) & (can[:, 1] > y0) & (can[:, 1] < y1)
+        below = (can[:, 2] > 0.0) & (can[:, 2] < 0.1)
+        return inside & below & (np.linalg.norm(state.ee_pos("panda") - can, axis=1) > AWAY)
+
+    def expert(self) -> Policy:
+        def can(obs: dict[str, np.ndarray]) -> np.ndarray:
+            return obs["can/pos"]
+
+        def goal(obs: dict[str, np.ndarray]) -> np.ndarray:
+            # the near corner of the quarter: its middle is 86 cm from the base, too far for a hand that points down
+            return np.broadcast_to([0.145, 0.325, 0.0], (len(obs["can/pos"]), 3))
+
+        def keep(obs: dict[str, np.ndarray]) -> np.ndarray:
+            return np.zeros(len(obs["can/pos"]))
+
+        return Script(
+            "panda",
+            ("can",),
+            (
+                Phase("above", can, keep, lift=0.12, grip=-1, within=0.02),
+                Phase("down", can, keep, lift=0.012, grip=-1, within=0.006, speed=0.5),
+                Phase("close", can, keep, lift=0.012, grip=1, hold=10),
+                Phase("up", can, keep, lift=0.16, grip=1, within=0.03, frozen=True, speed=0.8),
+                Phase("across", goal, keep, lift=0.20, grip=1, within=0.012, speed=0.8),
+                Phase("lower", goal, keep, lift=0.09, grip=1, within=0.012, speed=0.6),
+                Phase("open", goal, keep, lift=0.09, grip=-1, within=0.02, hold=8),
+                Phase("leave", goal, keep, lift=0.20, grip=-1),
+            ),
+        )

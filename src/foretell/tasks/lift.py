@@ -1,0 +1,80 @@
+"""Lift a cube off the table. robosuite's Lift: sizes, mass, placement and success are the same."""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+
+from foretell.objects import CUBE, arena
+from foretell.policy import Policy
+from foretell.rotation import from_yaw
+from foretell.scenario import Placement
+from foretell.tasks.script import Phase, Script, grasp_yaw
+from foretell.tasks.task import Camera, Mount, Stage, State, Task
+
+LIFTED = 0.04
+"""Height of the cube's middle above the table that counts as lifted, m."""
+REACH = 0.03
+
+
+class Lift(Task):
+    """Pick the cube up."""
+
+    name = "lift"
+    instruction = "lift the cube"
+    robots = {"panda": Mount("panda", (-0.56, 0.0, 0.112))}
+    roles = {"cube": "MO"}
+    cameras = {"front": Camera((0.5, 0.0, 0.55), (0.0, 0.0, 0.05))}
+    stages = (
+        Stage("reach", "finger tips within 3 cm of the cube's middle"),
+        Stage("grasp", "both fingers touch the cube"),
+        Stage("lift", "the cube's middle is more than 4 cm above the table"),
+    )
+
+    def place(self, rng: np.random.Generator) -> dict[str, Placement]:
+        x, y = rng.uniform(-0.03, 0.03, 2)
+        yaw = rng.uniform(0, 2 * math.pi)
+        scale = rng.uniform(0.020, 0.022, 3) / 0.021
+        return {
+            "cube": Placement(
+                asset="cube",
+                pos=(x, y, CUBE.rest * scale[2]),
+                quat=tuple(map(float, from_yaw(yaw))),
+                scale=tuple(map(float, scale)),
+            )
+        }
+
+    def build(self, spec: mujoco.MjSpec) -> None:
+        arena.room(spec)
+        arena.table(spec)
+
+    def reached(self, state: State) -> dict[str, np.ndarray]:
+        cube = state.pos("cube")
+        return {
+            "reach": np.linalg.norm(state.ee_pos("panda") - cube, axis=1) < REACH,
+            "grasp": state.holding("panda", "cube"),
+            "lift": cube[:, 2] > LIFTED,
+        }
+
+    def solved(self, state: State) -> np.ndarray:
+        return state.pos("cube")[:, 2] > LIFTED
+
+    def expert(self) -> Policy:
+        def cube(obs: dict[str, np.ndarray]) -> np.ndarray:
+            return obs["cube/pos"]
+
+        def yaw(obs: dict[str, np.ndarray]) -> np.ndarray:
+            return grasp_yaw(obs["cube/quat"], obs["panda/ee_quat"], math.pi / 2)
+
+        return Script(
+            "panda",
+            ("cube",),
+            (
+                Phase("above", cube, yaw, lift=0.10, grip=-1, within=0.02),
+                Phase("down", cube, yaw, grip=-1, within=0.006, speed=0.5),
+                Phase("close", cube, yaw, grip=1, hold=10),
+                Phase("up", cube, yaw, lift=0.10, grip=1, frozen=True),
+            ),
+        )

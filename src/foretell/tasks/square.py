@@ -1,0 +1,141 @@
+"""Put a square nut on a square peg. robosuite's NutAssemblySquare: same sizes, ranges, rules."""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+
+from foretell.objects import SQUARE_NUT, arena
+from foretell.objects.nut import HANDLE
+from foretell.policy import Policy
+from foretell.rotation import from_yaw, rotate, yaw
+from foretell.scenario import Placement
+from foretell.tasks.script import Phase, Script, hand_yaw
+from foretell.tasks.task import Camera, Mount, Stage, State, Task
+
+PEG, ROUND = (0.23, 0.10), (0.23, -0.10)
+"""The square peg, and the round one that is only in the way."""
+TOP = 0.13
+"""Height of the pegs, m."""
+ON = 0.03
+BELOW = 0.05
+AWAY = math.atanh(0.4) / 10
+"""4.24 cm from the middle of the nut (robosuite: 1 - tanh(10 d) < 0.6); its handle is farther out."""
+REACH = 0.03
+LIFTED = 0.04
+
+
+class Square(Task):
+    """Pick the nut up by its handle and put it over the square peg."""
+
+    name = "square"
+    instruction = "put the square nut on the square peg"
+    robots = {"panda": Mount("panda", (-0.56, 0.0, 0.092))}
+    roles = {"nut": "MO", "peg": "RO"}
+    cameras = {"front": Camera((0.5, 0.0, 0.53), (0.0, 0.0, 0.03), fovy=52.0)}
+    stages = (
+        Stage("reach", "finger tips within 3 cm of the middle of the handle"),
+        Stage("grasp", "both fingers touch the nut"),
+        Stage("lift", "the nut is more than 4 cm above where it lay"),
+        Stage("place", "the nut's middle within 3 cm of the peg in x and y and below 5 cm, gripper 4.24 cm away"),
+    )
+
+    def place(self, rng: np.random.Generator) -> dict[str, Placement]:
+        x, y = rng.uniform((-0.115, 0.11), (-0.11, 0.225))
+        turn = rng.uniform(0, 2 * math.pi)
+        return {
+            "nut": Placement(asset="square-nut", pos=(x, y, SQUARE_NUT.rest), quat=tuple(map(float, from_yaw(turn))))
+        }
+
+    def build(self, spec: mujoco.MjSpec) -> None:
+        arena.room(spec)
+        arena.table(spec)
+        peg = spec.worldbody.add_body(name="peg", pos=[*PEG, 0.0])
+        arena.box(peg, "peg/body", (0, 0, TOP / 2), (0.016, 0.016, TOP / 2), (0.72, 0.56, 0.24, 1))
+        other = spec.worldbody.add_body(name="round-peg", pos=[*ROUND, 0.0])
+        other.add_geom(
+            name="round-peg/body",
+            type=mujoco.mjtGeom.mjGEOM_CYLINDER,
+            pos=[0, 0, TOP / 2],
+            size=[0.02, TOP / 2, 0],
+            rgba=[0.62, 0.64, 0.66, 1],
+        )
+
+    def reached(self, state: State) -> dict[str, np.ndarray]:
+        nut = state.pos("nut")
+        handle = _handle(nut, state.quat("nut"))
+        return {
+            "reach": np.linalg.norm(state.ee_pos("panda") - handle, axis=1) < REACH,
+            "grasp": state.holding("panda", "nut"),
+            "lift": nut[:, 2] > SQUARE_NUT.rest + LIFTED,
+            "place": self.solved(state),
+        }
+
+    def solved(self, state: State) -> np.ndarray:
+        nut = state.pos("nut")
+        on = (np.abs(nut[:, 0] - PEG[0]) < ON) & (np.abs(nut[:, 1] - PEG[1]) < ON) & (nut[:, 2] < BELOW)
+        return on & (np.linalg.norm(state.ee_pos("panda") - nut, axis=1) > AWAY)
+
+    def expert(self) -> Policy:
+        def handle(obs: dict[str, np.ndarray]) -> np.ndarray:
+            return _handle(obs["nut/pos"], obs["nut/quat"])
+
+        def along(obs: dict[str, np.ndarray]) -> np.ndarray:
+            # fingers close across the handle, so the hand lies along it: better with the palm towards the nut, so
+            # that the hand faces forward once the handle points at the robot; the other way where joint 7 ends
+            nut, now = yaw(obs["nut/quat"]), forward(hand_yaw(obs["panda/ee_quat"]))
+            wanted = forward(nut - math.pi)
+            wanted = np.where((wanted > -1.6) & (wanted < 3.0), wanted, forward(nut))
+            return now + np.clip(wanted - now, -1.0, 1.0)
+
+        def aligned(obs: dict[str, np.ndarray]) -> np.ndarray:
+            # turn until the handle points at the robot: on the far side of the peg it is out of reach
+            nut, now = yaw(obs["nut/quat"]), forward(hand_yaw(obs["panda/ee_quat"]))
+            palm_first = np.cos(nut - now) < 0
+            expected = np.where(palm_first, 0.0, math.pi) - now
+            turn = math.pi - nut
+            turn += 2 * math.pi * np.round((expected - turn) / (2 * math.pi))
+            return now + np.clip(turn, -1.0, 1.0)
+
+        def over_peg(obs: dict[str, np.ndarray]) -> np.ndarray:
+            # where the finger tips must be for the middle of the hole to be over the peg
+            offset = obs["panda/ee_pos"] - obs["nut/pos"]
+            return np.array([*PEG, 0.0]) + offset * np.array([1.0, 1.0, 0.0])
+
+        return Script(
+            "panda",
+            ("nut",),
+            (
+                Phase("above", handle, along, lift=0.10, grip=-1, within=0.02),
+                Phase("down", handle, along, lift=0.0, grip=-1, within=0.005, speed=0.5),
+                Phase("close", handle, along, grip=1, hold=12, within=0.02),
+                Phase("up", handle, along, lift=0.20, grip=1, within=0.02, frozen=True, speed=0.7),
+                Phase("turn", over_peg, aligned, lift=0.21, grip=1, within=0.01, turned=0.03, speed=0.6),
+                Phase(
+                    "centre",
+                    over_peg,
+                    aligned,
+                    lift=0.17,
+                    grip=1,
+                    within=0.004,
+                    turned=0.03,
+                    hold=3,
+                    speed=0.4,
+                ),
+                Phase("lower", over_peg, aligned, lift=0.045, grip=1, within=0.01, speed=0.35),
+                Phase("open", over_peg, aligned, lift=0.045, grip=-1, hold=8, within=0.05, frozen=True),
+                Phase("leave", over_peg, aligned, lift=0.25, grip=-1, frozen=True),
+            ),
+        )
+
+
+def forward(angle: np.ndarray) -> np.ndarray:
+    """Hand yaws on the branch that joint 7 can turn through: (-2.2, 4.1)."""
+    return np.mod(angle + 2.2, 2 * math.pi) - 2.2
+
+
+def _handle(pos: np.ndarray, quat: np.ndarray) -> np.ndarray:
+    """(n, 3) middle of the nut's handle."""
+    return pos + rotate(quat, np.broadcast_to(np.array([HANDLE, 0.0, 0.0]), pos.shape))

@@ -1,0 +1,121 @@
+"""A task: what is asked. One short module each; everything is written on arrays with a leading slot axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import mujoco
+import numpy as np
+
+from foretell.scenario import Placement, Scenario
+from foretell.seeding import generator
+
+if TYPE_CHECKING:
+    from foretell.policy import Policy
+
+__all__ = ["Camera", "Mount", "Stage", "State", "Task"]
+
+
+@dataclass(frozen=True)
+class Mount:
+    """Where a robot's base stands in the task frame."""
+
+    robot: str
+    """Name in the registry of robots."""
+    pos: tuple[float, float, float]
+    quat: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A camera fixed in the task frame."""
+
+    pos: tuple[float, float, float]
+    target: tuple[float, float, float]
+    """The point it looks at."""
+    fovy: float = 45.0
+    """Vertical field of view, degrees."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A step on the way, with the threshold that decides it, in words a person could check by."""
+
+    name: str
+    threshold: str
+
+
+class State(Protocol):
+    """What a task may look at: the true state of n slots. Positions in m, task frame."""
+
+    def pos(self, name: str) -> np.ndarray:
+        """(n, 3) position of an object."""
+
+    def quat(self, name: str) -> np.ndarray:
+        """(n, 4) orientation of an object."""
+
+    def ee_pos(self, robot: str) -> np.ndarray:
+        """(n, 3) point between the finger tips."""
+
+    def holding(self, robot: str, name: str) -> np.ndarray:
+        """(n,) bool: both fingers touch the object."""
+
+
+class Task:
+    """Base of all tasks. Subclasses set the attributes and override the methods below them."""
+
+    name: str
+    version: int = 1
+    """Raised whenever a change could alter an outcome; part of every episode's key."""
+    instruction: str = ""
+    robots: Mapping[str, Mount] = {}
+    roles: Mapping[str, str] = {}
+    """Object -> its role: MO (manipulated), RO (receiving)."""
+    stages: tuple[Stage, ...] = ()
+    cameras: Mapping[str, Camera] = {}
+    controller: str = "ee_delta"
+    action_rate: float = 20.0
+    time_limit: float = 20.0
+    """Simulated seconds."""
+    success_rule: str = "any"
+    """`any`: solved at any action counts, and ends the episode; `end`: only the end counts."""
+    start_noise: float = 0.02
+    """Standard deviation of the robot's start about its home, rad."""
+
+    def place(self, rng: np.random.Generator) -> dict[str, Placement]:
+        """Draw where the objects start. Called when a study is planned, never while it runs."""
+        raise NotImplementedError
+
+    def build(self, spec: mujoco.MjSpec) -> None:
+        """Add what stands still (table, bins, pegs) to the scene. Called once per world."""
+        raise NotImplementedError
+
+    def reached(self, state: State) -> dict[str, np.ndarray]:
+        """Stage -> (n,) bool, at this moment. Called after each action; the world latches it."""
+        raise NotImplementedError
+
+    def solved(self, state: State) -> np.ndarray:
+        """(n,) bool, at this moment."""
+        raise NotImplementedError
+
+    def expert(self) -> Policy:
+        """A scripted policy that solves the task through the same controller as any other."""
+        raise NotImplementedError(f"task {self.name!r} has no scripted expert")
+
+    def scenario(self, seed: int) -> Scenario:
+        """The scenario of a seed: all placements resolved."""
+        from foretell.registry import resolve
+
+        rng = generator(f"{self.name}/{seed}", 0, "layout")
+        placements = self.place(rng)
+        start = {}
+        for name, mount in self.robots.items():
+            robot = resolve("robots", mount.robot)
+            low, high = np.asarray(robot.joint_range).T
+            drawn = np.clip(np.asarray(robot.home) + self.start_noise * rng.standard_normal(len(robot.home)), low, high)
+            start[name] = tuple(map(float, drawn))
+        return Scenario(
+            task=self.name, seed=seed, placements=placements, robot_start=start, instruction=self.instruction
+        )
