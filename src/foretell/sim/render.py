@@ -6,6 +6,7 @@ a new one. Nothing here runs unless a camera or a video is asked for.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import zlib
@@ -17,7 +18,7 @@ import numpy as np
 
 from foretell.errors import ForetellError
 
-__all__ = ["Camera", "Renderer", "choose_backend", "shared_renderer"]
+__all__ = ["Camera", "Renderer", "backends", "open_context", "shared_renderer"]
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,27 @@ class Camera:
     fine: bool = False
 
 
-def choose_backend() -> str:
-    """Pick a GL backend that needs no screen, unless the user has chosen; returns its name."""
-    if "MUJOCO_GL" not in os.environ and sys.platform == "linux" and not os.environ.get("DISPLAY"):
-        os.environ["MUJOCO_GL"] = "egl"
-    # two software threads per process fight over the cores that workers already fill
+BACKENDS = ("egl", "osmesa", "glfw")
+
+
+def backends() -> tuple[str, ...]:
+    """GL backends to try, best first: the one MUJOCO_GL names, else those that need no screen where there is none."""
+    chosen = os.environ.get("MUJOCO_GL", "").lower()
+    if chosen:
+        return (chosen,)
+    if sys.platform == "linux":
+        return BACKENDS[::-1] if os.environ.get("DISPLAY") else BACKENDS[:2]
+    return ("cgl",) if sys.platform == "darwin" else ("glfw",)
+
+
+def open_context(backend: str, width: int, height: int) -> Any:
+    """A GL context of a backend, made current. Raises whatever the backend raises."""
+    # software rendering with several threads per process fights with the workers that already fill the cores
     os.environ.setdefault("LP_NUM_THREADS", "1")
-    return os.environ.get("MUJOCO_GL", "default")
+    # not mujoco.gl_context: it decides when mujoco is imported, before anybody asked for a picture
+    context = importlib.import_module(f"mujoco.{backend}").GLContext(width, height)
+    context.make_current()
+    return context
 
 
 class Renderer:
@@ -45,18 +60,19 @@ class Renderer:
     WIDEST, TALLEST = 1280, 960
 
     def __init__(self) -> None:
-        backend = choose_backend()
-        try:
-            # mujoco reads MUJOCO_GL when this module is first imported
-            from mujoco.gl_context import GLContext
-
-            self._gl: Any = GLContext(self.WIDEST, self.TALLEST)
-            self._gl.make_current()
-        except Exception as error:
+        self._gl: Any = None
+        failures = []
+        for backend in backends():
+            try:
+                self._gl = open_context(backend, self.WIDEST, self.TALLEST)
+                break
+            except Exception as error:
+                failures.append(f"{backend}: {error or type(error).__name__}")
+        if self._gl is None:
             raise ForetellError(
-                f"cannot draw: no OpenGL with backend {backend!r} ({error}). On a machine without a screen install "
-                "libegl1 and libgl1-mesa-dri, or set MUJOCO_GL=osmesa; `foretell doctor` says what works here"
-            ) from error
+                f"cannot draw: no OpenGL here ({'; '.join(failures)}). On a machine without a screen install the "
+                "packages libegl1 and libgl1-mesa-dri; `foretell doctor` says what works here"
+            )
         self._contexts: dict[Any, mujoco.MjrContext] = {}
         self._scenes: dict[Any, mujoco.MjvScene] = {}
         self._owner: mujoco.MjModel | None = None

@@ -1,0 +1,159 @@
+"""Betting bounds in the manner of Waudby-Smith and Ramdas, by root finding instead of a grid.
+
+A gambler who believes the mean to be above m starts with wealth 1 and multiplies it at trial t by
+1 + lam_t (z_t - m). The bet lam_t is fixed before z_t is seen and kept so small that wealth stays
+positive. If m is the true mean the expected factor is one, so wealth exceeds 2/alpha at any time with
+probability at most alpha/2 (Ville). The lower end is the largest m that the gambler has refuted; the
+upper end is the mirror image.
+
+Bets here depend on past scores only, except for the solvency cap c / (m - floor_t). Each factor is then
+nonincreasing in m, also where the cap binds, because (z - m) / (m - floor) falls in m whenever z >= floor.
+So the refuted means form an interval from the bottom of the range, one root per side is enough, and the
+end reported is the side of the root known to be refuted: rounding goes outwards.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from foretell.stats.blocked import both_ends
+from foretell.stats.interval import ALPHA, FIXED_N, IID, RANGE, Interval
+from foretell.stats.scores import UNIT, Floats, Range, check_alpha, scores, stretch
+
+CAP = 0.99
+"""Share of the solvency limit that may be staked; the value used by SureSim."""
+TOLERANCE = 1e-7
+"""Resolution of the ends, in units of the success rate."""
+
+
+def predictable_bets(
+    z: Floats,
+    alpha: float,
+    horizon: int,
+    low: float = 0.0,
+    high: float = 1.0,
+    prior_variance: float | None = None,
+) -> Floats:
+    """Bets lam_t before the solvency cap, shape (n,), from z of shape (n,) lying in [low, high].
+
+    The running mean starts at the middle of the range and the running variance at a quarter of its square,
+    each worth one observation (`prior_variance` replaces the latter). lam_t uses z_1 .. z_{t-1} only.
+    """
+    weight = np.arange(2, z.size + 2)
+    mean = np.cumsum(z)
+    mean += 0.5 * (low + high)
+    mean /= weight
+    variance = np.empty(z.size + 1)
+    variance[0] = 0.25 * (high - low) ** 2 if prior_variance is None else prior_variance
+    np.cumsum((z - mean) ** 2, out=variance[1:])
+    variance[1:] += variance[0]
+    variance[1:] /= weight
+    bets: Floats = np.sqrt((2.0 * math.log(2.0 / alpha) / horizon) / variance[:-1])
+    return bets
+
+
+def peak_log_wealth(
+    m: float, z: Floats, bets: Floats, floor: Floats | float = 0.0, cap: float = CAP
+) -> float:
+    """Largest log wealth over time of the gambler betting on a mean above m; arrays of shape (n,)."""
+    wealth = np.minimum(bets, cap / (m - floor))
+    wealth *= z - m
+    np.log1p(wealth, out=wealth)
+    np.cumsum(wealth, out=wealth)
+    return float(wealth.max())
+
+
+def lower_end(z: Floats, bets: Floats, alpha: float, floor: Floats | float = 0.0, cap: float = CAP) -> float:
+    """Largest m in [0, 1] refuted from below, to `TOLERANCE`; z, bets and floor of shape (n,).
+
+    z_t >= floor_t, floor_t <= 0, and z_t has conditional mean mu in [0, 1] given the past. Secant steps on
+    the bracket, with a bisection whenever one failed to halve it.
+    """
+    goal = math.log(2.0 / alpha)
+    refuted, standing = TOLERANCE, 1.0
+    above = peak_log_wealth(refuted, z, bets, floor, cap) - goal
+    if above < 0.0:
+        return 0.0
+    below = peak_log_wealth(standing, z, bets, floor, cap) - goal
+    if below >= 0.0:  # every mean in the range is refuted: chance at most alpha/2 when the assumptions hold
+        return standing
+    bisect = False
+    while standing - refuted > TOLERANCE:
+        size = standing - refuted
+        share = 0.5 if bisect else above / (above - below)
+        guess = refuted + size * min(max(share, 1e-3), 1.0 - 1e-3)
+        guess = min(max(guess, refuted + 0.4 * TOLERANCE), standing - 0.4 * TOLERANCE)
+        value = peak_log_wealth(guess, z, bets, floor, cap) - goal
+        if value >= 0.0:
+            refuted, above = guess, value
+        else:
+            standing, below = guess, value
+        bisect = standing - refuted > 0.5 * size
+    return refuted
+
+
+def mirrored_ends(
+    z: Floats,
+    alpha: float,
+    horizon: int,
+    low: float = 0.0,
+    high: float = 1.0,
+    floor: Floats | float = 0.0,
+    ceiling: Floats | float = 1.0,
+    cap: float = CAP,
+    bets: Floats | None = None,
+) -> tuple[float, float]:
+    """(low, high) ends of the mean mu in [0, 1] of z, shape (n,), with z_t in [floor_t, ceiling_t].
+
+    [low, high] is the nominal range used to scale the bets; the gambler on the other side plays 1 - z.
+    """
+    lam = predictable_bets(z, alpha, horizon, low, high) if bets is None else bets
+    return lower_end(z, lam, alpha, floor, cap), 1.0 - lower_end(1.0 - z, lam, alpha, 1.0 - ceiling, cap)
+
+
+def betting(
+    real: ArrayLike,
+    alpha: float = ALPHA,
+    *,
+    within: Range = UNIT,
+    horizon: int | None = None,
+    cap: float = CAP,
+) -> Interval:
+    """Hedged capital interval of the mean of real scores, shape (n,), in the order they were run.
+
+    `horizon` is the planned number of trials (default n); bets are tuned to it, validity does not need it.
+    """
+    z = scores(real, "real", within=within)
+    low, high = mirrored_ends(z, check_alpha(alpha), horizon or z.size, cap=cap)
+    estimate = float(np.clip(z.mean(), low, high))
+    assumes = (IID, RANGE)
+    unit = Interval(estimate, low, high, alpha, "betting", "finite-sample", assumes, z.size, anytime=True)
+    return stretch(unit, within)
+
+
+def star(
+    real: ArrayLike, alpha: float = ALPHA, *, within: Range = UNIT, horizon: int | None = None
+) -> Interval:
+    """Interval of the mean of real scores, shape (n,), by bets that re-aim at the missing wealth every trial.
+
+    The same game as `blocked` without a control (see there for validity). Usually narrower than `betting`.
+    """
+    y = scores(real, "real", within=within)
+    nothing = np.zeros_like(y)
+    low, high = both_ends(y, nothing, nothing, check_alpha(alpha), horizon)
+    estimate = float(np.clip(y.mean(), low, high))
+    unit = Interval(estimate, low, high, alpha, "star", "finite-sample", (IID, RANGE), y.size, anytime=True)
+    return stretch(unit, within)
+
+
+def hoeffding(real: ArrayLike, alpha: float = ALPHA, *, within: Range = UNIT) -> Interval:
+    """Hoeffding's interval of the mean of real scores, shape (n,): uses the range and nothing else."""
+    y = scores(real, "real", within=within)
+    half = math.sqrt(math.log(2.0 / check_alpha(alpha)) / (2.0 * y.size))
+    mean = float(y.mean())
+    low, high = max(0.0, mean - half), min(1.0, mean + half)
+    unit = Interval(mean, low, high, alpha, "hoeffding", "finite-sample", (IID, RANGE, FIXED_N), y.size)
+    return stretch(unit, within)

@@ -1,0 +1,164 @@
+"""Bounds on mean real performance: every method, one door.
+
+`bound(real, sim, extra)` takes arrays of scores, one per scenario, and returns an `Interval`. Choose the
+method before looking at the outcomes: taking the narrowest of several intervals forfeits the stated level.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from foretell.stats import binomial
+from foretell.stats.betting import betting, hoeffding, star
+from foretell.stats.blocked import blocked
+from foretell.stats.control import control_variate, control_variate_split
+from foretell.stats.diagnosis import Diagnosis, diagnose
+from foretell.stats.interval import ALPHA, Interval
+from foretell.stats.savings import TrialsSaved, WidthCurve, real_trials_saved, width_curve
+from foretell.stats.scenarios import Paired, Units, by_scenario, pair_units
+from foretell.stats.scores import UNIT, Range, is_binary, scores, stretch
+from foretell.stats.sequence import BettingSequence, BlockedSequence, Sequence, StarSequence, sequence
+from foretell.stats.suresim import suresim, suresim_2stage, suresim_2stage_ub, suresim_ub
+
+__all__ = [
+    "METHODS", "REAL_ONLY", "WITH_SIMULATION", "BettingSequence", "BlockedSequence", "Diagnosis", "Paired",
+    "Sequence", "StarSequence", "TrialsSaved", "Units", "WidthCurve", "betting", "blocked", "bound",
+    "bound_policies", "by_scenario", "control_variate", "control_variate_split", "default_method", "diagnose",
+    "hoeffding", "pair_units", "real_trials_saved", "sequence", "star", "suresim", "suresim_2stage",
+    "suresim_2stage_ub", "suresim_ub", "width_curve",
+]  # fmt: skip
+
+Design = Literal["iid", "grid", "chosen"]
+
+
+def _counted(kind: Callable[[int, int, float], Interval]) -> Callable[..., Interval]:
+    def on_scores(real: ArrayLike, alpha: float = ALPHA, *, within: Range = UNIT) -> Interval:
+        y = scores(real, "real", within=within)
+        if not is_binary(y):
+            raise ValueError(f"{kind.__name__} needs binary scores at the ends of the range; use star")
+        return stretch(kind(int(y.sum()), y.size, alpha), within)
+
+    return on_scores
+
+
+REAL_ONLY: dict[str, Callable[..., Interval]] = {
+    "wilson": _counted(binomial.wilson),
+    "clopper_pearson": _counted(binomial.clopper_pearson),
+    "hoeffding": hoeffding,
+    "betting": betting,
+    "star": star,
+}
+"""Methods called as f(real, alpha, within=)."""
+
+WITH_SIMULATION: dict[str, Callable[..., Interval]] = {
+    "blocked": blocked,
+    "suresim": suresim,
+    "suresim_2stage": suresim_2stage,
+    "suresim_ub": suresim_ub,
+    "suresim_2stage_ub": suresim_2stage_ub,
+    "control_variate": control_variate,
+    "control_variate_split": control_variate_split,
+}
+"""Methods called as f(real, sim, extra, alpha, within=, sim_within=)."""
+
+METHODS = (*REAL_ONLY, *WITH_SIMULATION)
+
+
+def default_method(
+    real: ArrayLike, sim: ArrayLike | None, extra: ArrayLike | None, within: Range = UNIT
+) -> str:
+    """Method `auto` stands for: decided by sizes and by the kind of score, not by how well the policy did."""
+    y = scores(real, "real", within=within)
+    if sim is not None and extra is not None and np.size(extra) >= y.size:
+        return "blocked"
+    return "clopper_pearson" if is_binary(y) else "star"
+
+
+def bound(
+    real: ArrayLike,
+    sim: ArrayLike | None = None,
+    extra: ArrayLike | None = None,
+    *,
+    alpha: float = ALPHA,
+    method: str = "auto",
+    within: Range = UNIT,
+    sim_within: Range = UNIT,
+    design: Design = "iid",
+    randomised: bool = False,
+    diagnostics: bool = True,
+) -> Interval:
+    """Interval of mean real performance.
+
+    real: shape (n,), one score per real scenario, in the order run. sim: shape (n,), the simulator's scores
+    of the same scenarios. extra: shape (N,), simulated scores of further scenarios. design: how scenarios
+    came about; a `grid` counts as random only if `randomised` says its cells were drawn or ordered at random.
+    """
+    notes: tuple[str, ...] = ()
+    if method == "auto":
+        method = default_method(real, sim, extra, within)
+        if method != "blocked":
+            given = 0 if extra is None else np.size(extra)
+            need = "no paired simulation" if sim is None else f"only {given} extra simulated scenarios"
+            notes = (f"{method} on real trials alone: {need}, blocked needs at least as many as real trials",)
+    if method in REAL_ONLY:
+        interval = REAL_ONLY[method](real, alpha, within=within)
+    elif method in WITH_SIMULATION:
+        if sim is None or extra is None:
+            raise ValueError(f"{method} needs sim (paired) and extra scores; without them use star")
+        interval = WITH_SIMULATION[method](real, sim, extra, alpha, within=within, sim_within=sim_within)
+    else:
+        raise ValueError(f"unknown method {method!r}; choose auto or one of {', '.join(METHODS)}")
+    interval = _weigh_design(replace(interval, notes=interval.notes + notes), design, randomised)
+    if diagnostics and sim is not None:
+        found = diagnose(real, sim, extra, alpha=alpha, within=within, sim_within=sim_within)
+        interval = replace(interval, diagnostics=found.to_dict())
+    return interval
+
+
+def _weigh_design(interval: Interval, design: str, randomised: bool) -> Interval:
+    """Lower the guarantee when scenarios were not random."""
+    if design not in ("iid", "grid", "chosen"):
+        raise ValueError(f"design must be iid, grid or chosen, got {design!r}")
+    if design == "iid" or (design == "grid" and randomised):
+        return interval
+    why = (
+        "scenarios were chosen by hand, not drawn"
+        if design == "chosen"
+        else "scenarios form a grid whose cells were neither drawn nor ordered at random"
+    )
+    return replace(interval, guarantee="asymptotic", reason=why)
+
+
+def bound_policies(
+    policies: Mapping[str, tuple[ArrayLike, ArrayLike | None, ArrayLike | None]],
+    *,
+    alpha: float = ALPHA,
+    method: str = "auto",
+    family: bool = True,
+    within: Range = UNIT,
+    sim_within: Range = UNIT,
+    design: Design = "iid",
+    randomised: bool = False,
+) -> dict[str, Interval]:
+    """Intervals of several policies; policies: name -> (real (n,), sim (n,) or None, extra (N,) or None).
+
+    family: all intervals hold at once with probability 1 - alpha, each getting alpha / (number of policies);
+    this needs no independence, so policies may share scenarios.
+    """
+    if not policies:
+        raise ValueError("policies is empty")
+    share = alpha / len(policies) if family else alpha
+    note = (f"one of {len(policies)} held together at alpha {alpha:g}",) if family else ()
+    made = {}
+    for name, (real, sim, extra) in policies.items():
+        interval = bound(
+            real, sim, extra, alpha=share, method=method, within=within, sim_within=sim_within,
+            design=design, randomised=randomised,
+        )  # fmt: skip
+        made[name] = replace(interval, notes=interval.notes + note)
+    return made

@@ -1,0 +1,113 @@
+"""Does simulation help here? Numbers and one plain sentence, from the pairs at hand."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from foretell.stats.betting import star
+from foretell.stats.binomial import clopper_pearson_ends
+from foretell.stats.blocked import both_ends, controls
+from foretell.stats.interval import ALPHA
+from foretell.stats.scores import UNIT, Floats, Range, check_alpha, is_binary, scores
+
+WORTH = 0.97
+"""Simulation is said to help when the bound shrinks below this share of the real-only one."""
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """How much the simulator tells about reality on the paired scenarios. Advice, not a test."""
+
+    n: int
+    n_extra: int
+    real_variance: float
+    """Variance of the real scores."""
+    rectifier_variance: float
+    """Variance of real - sim: what is left if the simulator is taken at its word."""
+    residual_variance: float
+    """Variance of real - beta sim at the best beta: what is left if it is used as a control."""
+    correlation: float | None
+    """Pearson correlation of real and sim on the pairs; None when one of them never varies."""
+    bias: float
+    """Mean of sim - real on the pairs."""
+    width_real: float
+    """Width from real trials alone: star, or clopper_pearson where that is narrower and scores are binary."""
+    width_sim: float | None
+    """Width of `blocked`; None without extra simulations."""
+    helps: bool
+    sentence: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form."""
+        return asdict(self)
+
+
+def real_only_width(y: Floats, alpha: float) -> float:
+    """Narrower of star and, for binary scores, clopper_pearson on unit scores y, shape (n,)."""
+    width = star(y, alpha).width
+    if is_binary(y):
+        low, high = clopper_pearson_ends(int(y.sum()), y.size, alpha)
+        width = min(width, high - low)
+    return width
+
+
+def diagnose(
+    real: ArrayLike,
+    sim: ArrayLike,
+    extra: ArrayLike | None = None,
+    *,
+    alpha: float = ALPHA,
+    within: Range = UNIT,
+    sim_within: Range = UNIT,
+) -> Diagnosis:
+    """Diagnosis of paired scores real and sim, shape (n,), n >= 2, with extra of shape (N,) or None."""
+    check_alpha(alpha)
+    y = scores(real, "real", within=within, at_least=2)
+    f = scores(sim, "sim", within=sim_within, at_least=2)
+    if y.size != f.size:
+        raise ValueError(f"real and sim must pair one to one, got {y.size} and {f.size} values")
+    e = scores(extra, "extra", within=sim_within) if extra is not None and np.size(extra) else np.empty(0)
+    vy, vf = float(np.var(y, ddof=1)), float(np.var(f, ddof=1))
+    rectifier = float(np.var(y - f, ddof=1))
+    cov = float(np.cov(y, f, ddof=1)[0, 1])
+    # Rounding leaves a constant score with a variance near 1e-33; both scores live in [0, 1].
+    varies = min(vy, vf) > 1e-24
+    rho = float(np.clip(cov / np.sqrt(vy * vf), -1.0, 1.0)) if varies else None
+    residual = vy - cov * cov / vf if varies else vy
+    width_real = real_only_width(y, alpha)
+    width_sim = None
+    if e.size:
+        low, high = both_ends(y, *controls(f, e), alpha)
+        width_sim = high - low
+    helps = width_sim is not None and width_sim < WORTH * width_real
+    facts = (
+        f"correlation {'undefined' if rho is None else f'{rho:.2f}'} on {y.size} pairs, "
+        f"rectifier variance {rectifier:.3g} against {vy:.3g} for real trials"
+    )
+    if width_sim is None:
+        sentence = f"simulation cannot help yet: {facts}, and there are no extra simulated scenarios"
+    elif helps:
+        worth = round(y.size * (width_real / max(width_sim, 1e-9)) ** 2)
+        sentence = (
+            f"simulation helps here: {facts}; the bound is {width_sim:.3f} wide instead of {width_real:.3f}, "
+            f"about what {worth} real trials alone would give"
+        )
+    else:
+        sentence = f"simulation does not help: use real trials only ({facts})"
+    return Diagnosis(
+        n=y.size,
+        n_extra=e.size,
+        real_variance=vy,
+        rectifier_variance=rectifier,
+        residual_variance=max(residual, 0.0),
+        correlation=rho,
+        bias=float(f.mean() - y.mean()),
+        width_real=width_real,
+        width_sim=width_sim,
+        helps=helps,
+        sentence=sentence,
+    )

@@ -1,0 +1,148 @@
+"""Tests of one policy against another: exact ones for counts, a betting test that may stop at any time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from foretell.stats.betting import star
+from foretell.stats.binomial import check_counts
+from foretell.stats.blocked import Gambler, blocked, controls
+from foretell.stats.interval import ALPHA, Interval
+from foretell.stats.scores import UNIT, Floats, Range, check_alpha, scores
+
+Alternative = Literal["two-sided", "greater", "less"]
+"""greater: policy a does better than b."""
+
+
+def fisher(
+    successes_a: int, n_a: int, successes_b: int, n_b: int, alternative: Alternative = "two-sided"
+) -> float:
+    """p-value of Fisher's exact test on two independent counts. Scalars in."""
+    from scipy.stats import fisher_exact
+
+    (ka, na), (kb, nb) = check_counts(successes_a, n_a), check_counts(successes_b, n_b)
+    return float(fisher_exact(np.array([[ka, kb], [na - ka, nb - kb]]), alternative=alternative).pvalue)
+
+
+def barnard(
+    successes_a: int, n_a: int, successes_b: int, n_b: int, alternative: Alternative = "two-sided"
+) -> float:
+    """p-value of Barnard's exact test on two independent counts; more powerful than Fisher's. Scalars in."""
+    from scipy.stats import barnard_exact
+
+    (ka, na), (kb, nb) = check_counts(successes_a, n_a), check_counts(successes_b, n_b)
+    if alternative == "two-sided" and ka * nb == kb * na:
+        return 1.0
+    if ka + kb in (0, na + nb):
+        return 1.0
+    # scipy orders the alternative by the first column's rate being below the second's.
+    return float(min(1.0, barnard_exact([[ka, kb], [na - ka, nb - kb]], alternative=alternative).pvalue))
+
+
+def mcnemar(only_a: int, only_b: int, alternative: Alternative = "two-sided") -> float:
+    """p-value of the exact McNemar test; counts of scenarios solved by a alone and by b alone. Scalars in."""
+    from scipy.stats import binomtest
+
+    if min(only_a, only_b) < 0:
+        raise ValueError(f"counts must be >= 0, got {only_a} and {only_b}")
+    if only_a + only_b == 0:
+        return 1.0
+    return float(binomtest(only_a, only_a + only_b, 0.5, alternative=alternative).pvalue)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Outcome of the betting test of mean(a) = mean(b)."""
+
+    e_value: float
+    """Largest wealth reached; expected value at most one if there is no difference."""
+    p_value: float
+    """Anytime-valid: may be read after every trial."""
+    decided_at: int | None
+    """Number of trials after which alpha was reached, or None."""
+    interval: Interval
+    """Interval of mean(a) - mean(b)."""
+
+
+def _difference(a: ArrayLike, b: ArrayLike, name: str, within: Range) -> Floats:
+    """(1 + a - b) / 2 in [0, 1] for scores of shape (n,) on the same scenarios."""
+    x, y = scores(a, f"{name}_a", within=within), scores(b, f"{name}_b", within=within)
+    if x.size != y.size:
+        raise ValueError(f"{name}_a and {name}_b must list the same scenarios, got {x.size} and {y.size}")
+    out: Floats = 0.5 * (1.0 + x - y)
+    return out
+
+
+def _run(y: Floats, c: Floats, g: Floats, level: float, horizon: int) -> tuple[float, int | None]:
+    """Peak log wealth at m = 1/2, and the trial at which it met log(1/level)."""
+    gambler = Gambler(np.array([0.5]), 2.0 * level, horizon)
+    peak, when = 0.0, None
+    for t in range(y.size):
+        gambler.update(float(y[t]), float(c[t]), float(g[t]))
+        peak = max(peak, float(gambler.log_wealth[0]))
+        if when is None and gambler.refuted[0]:
+            when = t + 1
+    return peak, when
+
+
+def paired_betting(
+    real_a: ArrayLike,
+    real_b: ArrayLike,
+    sim_a: ArrayLike | None = None,
+    sim_b: ArrayLike | None = None,
+    extra_a: ArrayLike | None = None,
+    extra_b: ArrayLike | None = None,
+    *,
+    alpha: float = ALPHA,
+    alternative: Alternative = "two-sided",
+    within: Range = UNIT,
+    sim_within: Range = UNIT,
+    horizon: int | None = None,
+) -> Evidence:
+    """Anytime-valid test on scenarios met by both policies, with simulation as control if given.
+
+    real_a, real_b, sim_a, sim_b: shape (n,), the same scenarios in the same order; extra_a, extra_b: shape
+    (N,), both policies simulated on the same further scenarios. The difference of scores lies in [-1, 1] and
+    is handled as `blocked` handles a score, at the single candidate "no difference".
+    """
+    y = _difference(real_a, real_b, "real", within)
+    given = [x is not None for x in (sim_a, sim_b, extra_a, extra_b)]
+    if any(given) and not all(given):
+        raise ValueError("simulation as control needs all of sim_a, sim_b, extra_a and extra_b")
+    check_alpha(alpha)
+    size = within[1] - within[0]
+    if sim_a is not None and sim_b is not None and extra_a is not None and extra_b is not None:
+        f, e = (
+            _difference(sim_a, sim_b, "sim", sim_within),
+            _difference(extra_a, extra_b, "extra", sim_within),
+        )
+        if f.size != y.size:
+            raise ValueError(f"real and sim must pair one to one, got {y.size} and {f.size} values")
+        c, g = controls(f, e)
+        unit = blocked(y, f, e, alpha, horizon=horizon)
+    else:
+        c = g = np.zeros_like(y)
+        unit = star(y, alpha, horizon=horizon)
+    level = alpha / 2.0 if alternative == "two-sided" else alpha
+    sides = {"greater": (y, c), "less": (1.0 - y, -c)}
+    picked = sides if alternative == "two-sided" else {alternative: sides[alternative]}
+    runs = [_run(v, w, g, level, horizon or y.size) for v, w in picked.values()]
+    peak = max(p for p, _ in runs)
+    times = [t for _, t in runs if t is not None]
+    e_value = math.exp(peak) / len(runs)
+    return Evidence(e_value, min(1.0, 1.0 / e_value), min(times, default=None), _doubled(unit, size))
+
+
+def _doubled(unit: Interval, size: float) -> Interval:
+    """Interval of (1 + d) / 2 turned into one of d, in units of the score's range."""
+
+    def back(x: float | None) -> float | None:
+        return None if x is None else size * (2.0 * x - 1.0)
+
+    estimate = size * (2.0 * unit.estimate - 1.0)
+    return replace(unit, estimate=estimate, low=back(unit.low), high=back(unit.high), method="paired_betting")

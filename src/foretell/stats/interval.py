@@ -1,0 +1,85 @@
+"""`Interval`: one bound on one number, with what it is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Guarantee = Literal["finite-sample", "asymptotic"]
+"""`finite-sample`: covers at the stated level for every n. `asymptotic`: only as n grows."""
+
+ALPHA = 0.05
+"""Default miscoverage: intervals are 95 % unless asked otherwise."""
+
+IID = "scenarios drawn independently from one distribution"
+PAIRS = "real trials placed on randomly chosen scenarios"
+RANGE = "scores bounded in the stated range"
+NORMAL = "sample large enough for a normal approximation"
+BINARY = "scores are 0 or 1"
+FIXED_N = "number of trials fixed in advance"
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A two-sided confidence interval [low, high] at level 1 - alpha."""
+
+    estimate: float
+    """Point estimate; always inside [low, high] when both are given."""
+    low: float | None
+    """Lower end; None when the data cannot support one (see `reason`)."""
+    high: float | None
+    """Upper end; None when the data cannot support one."""
+    alpha: float
+    """Allowed probability of missing the truth."""
+    method: str
+    """Name of the function that produced it."""
+    guarantee: Guarantee
+    """How strong the claim is."""
+    assumes: tuple[str, ...]
+    """What the guarantee relies on, in words."""
+    n: int
+    """Number of real scenarios (or trials)."""
+    n_extra: int = 0
+    """Number of simulated scenarios without a real partner."""
+    reason: str | None = None
+    """Why an end is missing, or why the guarantee was lowered."""
+    anytime: bool = False
+    """True when the interval may be looked at after every trial and the run stopped at will."""
+    notes: tuple[str, ...] = ()
+    """Remarks for the reader, e.g. which method was chosen and why."""
+    diagnostics: Mapping[str, Any] = field(default_factory=dict)
+    """Numbers that help to judge the interval (see `bounds.diagnose`)."""
+
+    @property
+    def width(self) -> float:
+        """high - low; infinite when an end is missing."""
+        if self.low is None or self.high is None:
+            return float("inf")
+        return self.high - self.low
+
+    def __contains__(self, value: float) -> bool:
+        return (self.low is None or self.low <= value) and (self.high is None or value <= self.high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form; `reason`, `notes`, `anytime` and `diagnostics` only where they say something."""
+        row: dict[str, Any] = {
+            "estimate": self.estimate,
+            "low": self.low,
+            "high": self.high,
+            "alpha": self.alpha,
+            "method": self.method,
+            "guarantee": self.guarantee,
+            "assumes": list(self.assumes),
+            "n": self.n,
+            "n_extra": self.n_extra,
+        }
+        if self.reason is not None:
+            row["reason"] = self.reason
+        if self.anytime:
+            row["anytime"] = True
+        if self.notes:
+            row["notes"] = list(self.notes)
+        if self.diagnostics:
+            row["diagnostics"] = dict(self.diagnostics)
+        return row

@@ -1,0 +1,104 @@
+"""Bounds updated as trials arrive; valid after every trial, so a run may stop when it knows enough."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from foretell.stats.betting import betting
+from foretell.stats.blocked import STEPS, Gambler, candidates, estimate
+from foretell.stats.interval import ALPHA, IID, PAIRS, RANGE, Interval
+from foretell.stats.scores import UNIT, Range, check_alpha, scores, stretch
+
+
+class Sequence(Protocol):
+    """One real trial in, the interval so far out; successive intervals are nested."""
+
+    def update(self, real: float, sim: float | None = None, extra: ArrayLike = ()) -> Interval: ...
+
+
+class BettingSequence:
+    """`betting` after every trial; horizon is the planned number of trials."""
+
+    def __init__(self, horizon: int, alpha: float = ALPHA, *, within: Range = UNIT) -> None:
+        self.horizon, self.alpha, self.within = horizon, check_alpha(alpha), within
+        self._scores: list[float] = []
+
+    def update(self, real: float, sim: float | None = None, extra: ArrayLike = ()) -> Interval:
+        """Add one real score; sim and extra are not used."""
+        self._scores.append(float(real))
+        return betting(self._scores, self.alpha, within=self.within, horizon=self.horizon)
+
+
+class BlockedSequence:
+    """`blocked` after every trial; a trial given without sim or extra is bet on without control.
+
+    After t = horizon trials the result equals the batch function on the same blocks.
+    """
+
+    method = "blocked"
+
+    def __init__(
+        self,
+        horizon: int,
+        alpha: float = ALPHA,
+        *,
+        within: Range = UNIT,
+        sim_within: Range = UNIT,
+        steps: int = STEPS,
+    ) -> None:
+        if horizon < 1:
+            raise ValueError(f"horizon must be at least 1, got {horizon}")
+        self.alpha, self.within, self.sim_within, self.steps = check_alpha(alpha), within, sim_within, steps
+        grid = candidates(steps)
+        self._above, self._below = Gambler(grid, alpha, horizon), Gambler(grid, alpha, horizon)
+        self._y: list[float] = []
+        self._c: list[float] = []
+        self._extra = 0
+
+    def update(self, real: float, sim: float | None = None, extra: ArrayLike = ()) -> Interval:
+        """Add one real score, its simulated partner and a fresh block of simulated scores of shape (k,)."""
+        y = float(scores([real], "real", within=self.within)[0])
+        block = np.asarray(extra, dtype=np.float64)
+        c = g = 0.0
+        if sim is not None and block.size:
+            f = float(scores([sim], "sim", within=self.sim_within)[0])
+            g = block.size / (block.size + 1.0)
+            c = g * (f - float(scores(block, "extra", within=self.sim_within).mean()))
+            self._extra += block.size
+        self._above.update(y, c, g)
+        self._below.update(1.0 - y, -c, g)
+        self._y.append(y)
+        self._c.append(c)
+        return self._interval()
+
+    def _interval(self) -> Interval:
+        low, high = self._above.leading() / self.steps, 1.0 - self._below.leading() / self.steps
+        guess = min(max(estimate(np.array(self._y), np.array(self._c)), low), high)
+        assumes = (IID, PAIRS, RANGE) if self._extra else (IID, RANGE)
+        n, extra = len(self._y), self._extra
+        unit = Interval(
+            guess, low, high, self.alpha, self.method, "finite-sample", assumes, n, extra, anytime=True
+        )
+        return stretch(unit, self.within)
+
+
+class StarSequence(BlockedSequence):
+    """`star` after every trial: the same game without simulation."""
+
+    method = "star"
+
+    def update(self, real: float, sim: float | None = None, extra: ArrayLike = ()) -> Interval:
+        """Add one real score; sim and extra are not used."""
+        return super().update(real)
+
+
+def sequence(method: str, horizon: int, alpha: float = ALPHA, *, within: Range = UNIT) -> Sequence:
+    """A fresh sequence for an anytime-valid method; `horizon` tunes the bets, validity does not need it."""
+    kinds = {"betting": BettingSequence, "star": StarSequence, "blocked": BlockedSequence}
+    if method not in kinds:
+        raise ValueError(f"{method!r} is not anytime-valid; choose one of {sorted(kinds)}")
+    made: Sequence = kinds[method](horizon, alpha, within=within)
+    return made

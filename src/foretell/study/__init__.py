@@ -1,0 +1,1 @@
+"""Planning a study, running it, and keeping its episodes."""

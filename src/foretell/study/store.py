@@ -1,0 +1,417 @@
+"""The store of a run folder: what is finished stays finished, whatever happens to the process or the disk.
+
+    study.yaml  scenarios.parquet  provenance.json  lock  journal/  episodes/part-*.parquet  videos/
+
+An episode first becomes a line of the journal. Every `SEAL` rows, and at close, the journal is sealed: its
+rows go to a new part, and only when that part is named on disk are the journal files deleted. At any moment
+each finished row is in the journal, in a part, or in both; readers keep one row per episode key.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import fcntl
+import json
+import os
+import re
+import time
+import warnings
+import weakref
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from foretell.episode import SCHEMA, Episode, arrow_schema
+from foretell.errors import ForetellError, UsageError
+from foretell.scenario import Scenario
+from foretell.study.journal import (
+    Journal,
+    check_version,
+    disk_errors,
+    encode,
+    journals,
+    parse,
+    plain,
+    replace,
+    sync_folder,
+    to_table,
+)
+
+__all__ = ["SEAL", "Store", "read", "read_scenarios"]
+
+SEAL = 1000
+"""Rows at which the journal becomes a part."""
+
+_VERSION = b"foretell.schema"
+_ORDER = ("world", "task", "policy", "clock", "arm", "scenario", "trial", "episode")
+_TEXT = pa.string()
+_SCENARIOS = pa.schema({"id": _TEXT, "base": _TEXT, "parent": _TEXT, "task": _TEXT, "seed": pa.int64(), "json": _TEXT})
+
+
+class Store:
+    """A run folder, open for writing by one process at a time. Not for several threads at once."""
+
+    path: Path
+    done: dict[str, str | None]
+    """Episode key -> blame, of the rows on disk. Those blamed on the machine are worth another try."""
+    problems: list[str]
+    """Damage found, one plain sentence each: the file, and what follows."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = Path(path)
+        self.done, self.problems = {}, []
+        self._sealed: dict[str, tuple[bool, float]] = {}  # key -> rank, of the rows in parts
+        self._pending = 0  # lines in the journal
+        self._failed = False
+        self._journal = Journal(self.path / "journal")
+        with disk_errors(self.path, opening=True):
+            for name in ("journal", "episodes", "videos"):
+                (self.path / name).mkdir(parents=True, exist_ok=True)
+            sync_folder(self.path)
+            sync_folder(self.path.parent)
+            self._lock: int | None = _lock(self.path)
+        _OPEN.add(self)
+        try:
+            with disk_errors(self.path, opening=True):
+                self._recover()
+        except BaseException:
+            self._release()
+            raise
+
+    def append(self, rows: Sequence[Episode]) -> None:
+        """Returns when the rows are safe. Raises ForetellError if they cannot be; those before stay."""
+        self._check_open()
+        lines = []
+        for row in rows:
+            check_version(row.schema, f"episode {row.episode}")
+            try:
+                lines.append(plain(row.to_dict()))
+            except ValueError as error:
+                raise ForetellError(f"episode {row.episode} cannot be stored: {error}") from None
+        if not lines:
+            return
+        try:
+            with disk_errors(self.path):
+                self._journal.write(b"".join(map(encode, lines)))
+                self._note(lines)
+                self._pending += len(lines)
+                if self._pending >= SEAL:
+                    self._seal()
+        except ForetellError:
+            self._failed = True
+            raise
+
+    def write_study(self, text: str) -> None:
+        """The study as resolved."""
+        self._check_open()
+        with disk_errors(self.path):
+            replace(self.path / "study.yaml", text.encode("utf-8", "backslashreplace"))
+
+    def write_provenance(self, info: dict[str, Any]) -> None:
+        """Versions, commit, machine, seeds."""
+        self._check_open()
+        text = json.dumps(info, indent=2, default=str, ensure_ascii=False)
+        with disk_errors(self.path):
+            replace(self.path / "provenance.json", text.encode("utf-8", "backslashreplace") + b"\n")
+
+    def write_scenarios(self, scenarios: Iterable[Scenario]) -> None:
+        """Adds those not yet there, by id; the order of those already there stays."""
+        self._check_open()
+        path = self.path / "scenarios.parquet"
+        with disk_errors(self.path):
+            try:
+                table = _read_scenarios(path)
+            except _DamagedError as damage:
+                self._set_aside(path, damage, "the scenarios of this study are written anew")
+                table = _SCENARIOS.empty_table()
+            known = set(table["id"].to_pylist())
+            new = {s.id: s for s in scenarios if s.id not in known}
+            if new or not path.exists():
+                added = pa.Table.from_pylist([_scenario_row(s) for s in new.values()], schema=_SCENARIOS)
+                _write_table(path, pa.concat_tables([table, added]))
+
+    def close(self) -> None:
+        """Seals and releases. A journal that cannot be sealed loses nothing, so that is a warning, not an
+        error: it must not hide the one that made the caller close."""
+        if self._lock is None:
+            return
+        trouble = ""
+        try:
+            with disk_errors(self.path):
+                self._seal()
+        except ForetellError as error:
+            trouble = f"the journal is not sealed, but complete; the next run seals it ({error})"
+            self.problems.append(trouble)
+        finally:
+            self._release()
+        if trouble and not self._failed:
+            warnings.warn(trouble, stacklevel=2)
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _recover(self) -> None:
+        """Takes stock of what earlier processes left. Their journals are sealed with ours, not here."""
+        for name in os.listdir(self.path / "episodes"):
+            if name.endswith(".tmp"):  # never named as a part, so its rows are still in the journal
+                (self.path / "episodes" / name).unlink()
+        for path in _parts(self.path):
+            try:
+                table = _read_part(path)
+            except _DamagedError as damage:
+                self._set_aside(path, damage, "its episodes are run again")
+                continue
+            rows = table.select(_RANKED).to_pylist()
+            self._note(rows)
+            for row in rows:
+                self._sealed[row["episode"]] = max(_rank(row), self._sealed.get(row["episode"], _LOWEST))
+        for path in journals(self.path):
+            found = parse(path.read_bytes(), path)
+            self._note(found.rows)
+            self._pending += len(found.rows)
+            faults = list(found.faults)
+            if found.torn:
+                faults.append(f"the last line is torn ({found.torn} bytes without an end)")
+            self.problems += [f"{path}: {f}: it is ignored, and its episode is run again" for f in faults]
+
+    def _note(self, rows: Iterable[dict[str, Any]]) -> None:
+        for row in rows:
+            if self.done.get(row["episode"], "machine") == "machine":
+                self.done[row["episode"]] = row["blame"]
+
+    def _seal(self) -> None:
+        """Journal files -> one part. Reads them back, so that nothing is deleted that was not sealed."""
+        self._journal.close()
+        files = journals(self.path)
+        rows: dict[str, dict[str, Any]] = {}
+        faulty = set()
+        for path in files:
+            found = parse(path.read_bytes(), path)
+            if found.faults:
+                faulty.add(path)
+            for row in found.rows:
+                key = row["episode"]
+                rival = _rank(rows[key]) if key in rows else self._sealed.get(key, _LOWEST)
+                if _rank(row) > rival:
+                    rows[key] = row
+        if rows:
+            folder = self.path / "episodes"
+            numbers = [int(m[1]) for name in os.listdir(folder) if (m := re.match(r"part-(\d+)", name))]
+            _write_table(folder / f"part-{max(numbers, default=-1) + 1:06d}.parquet", to_table(rows.values()))
+            self._sealed.update((key, _rank(row)) for key, row in rows.items())
+        for path in files:
+            if path in faulty:  # someone may yet make out what the line said
+                path.rename(_damaged(path))
+            else:
+                path.unlink()
+        sync_folder(self.path / "journal")
+        self._pending = 0
+
+    def _set_aside(self, path: Path, damage: _DamagedError, follows: str) -> None:
+        path.rename(aside := _damaged(path))
+        sync_folder(path.parent)
+        self.problems.append(f"{path}: damaged ({damage}): it is kept as {aside.name}, and {follows}")
+
+    def _check_open(self) -> None:
+        if self._lock is None:
+            raise ForetellError(f"run {self.path.name} ({self.path}) is closed: open it again to write")
+
+    def _release(self, unlock: bool = True) -> None:
+        self._journal.close()
+        fd, self._lock = self._lock, None
+        if fd is not None:
+            if unlock:
+                with contextlib.suppress(OSError):
+                    os.ftruncate(fd, 0)
+                fcntl.flock(fd, fcntl.LOCK_UN)
+            os.close(fd)
+
+
+def read(run: Path | str) -> pa.Table:
+    """The run's episodes, one row per key, in an order that does not depend on who finished first.
+
+    Takes no lock and writes nothing; the run may be written meanwhile. Of several rows of one key, one blamed
+    on the machine gives way. Damage is a UserWarning naming the file.
+    """
+    run = _check_run(run)
+    rows: list[dict[str, Any]] = []
+    # Journal first: a journal file that vanishes before we open it was sealed, and its part was named before
+    # the file was deleted, so the listing of parts below has it. The other way round, rows could be missed.
+    for path in journals(run):
+        with contextlib.suppress(FileNotFoundError):
+            found = parse(path.read_bytes(), path)
+            rows += found.rows  # a torn end is no damage here: it may be just being written
+            for fault in found.faults:
+                warnings.warn(f"{path}: {fault}: it is ignored; run the study again", stacklevel=2)
+    tables = []
+    for path in _parts(run):
+        try:
+            tables.append(_read_part(path))
+        except (_DamagedError, FileNotFoundError) as damage:  # not found: a writer has just set it aside
+            warnings.warn(
+                f"{path} is damaged ({damage}); how many rows are missing is unknown. The other parts are "
+                "read; run the study again to fill the gap",
+                stacklevel=2,
+            )
+    return _merge(pa.concat_tables([*tables, to_table(rows)]))
+
+
+def read_scenarios(run: Path | str) -> list[Scenario]:
+    """The run's scenarios, in the order in which they were stored."""
+    path = _check_run(run) / "scenarios.parquet"
+    try:
+        return [Scenario.model_validate_json(text) for text in _read_scenarios(path)["json"].to_pylist()]
+    except (_DamagedError, ValueError) as damage:
+        raise ForetellError(f"{path} is damaged ({damage}): run the study again to write it anew") from None
+
+
+def _check_run(run: Path | str) -> Path:
+    run = Path(run)
+    if not run.is_dir():
+        raise UsageError(f"{run} is not a run folder: there is no such folder")
+    if not any((run / name).exists() for name in ("study.yaml", "journal", "episodes")):
+        raise UsageError(f"{run} is not a run folder: it has no study.yaml, journal/ or episodes/")
+    return run
+
+
+_RANKED = ["episode", "blame", "wall_started"]
+_LOWEST = (False, float("-inf"))
+
+
+def _rank(row: dict[str, Any]) -> tuple[bool, float]:
+    """Which of several rows of one key counts: one not blamed on the machine; else the latest try."""
+    return (False, row["wall_started"] or 0.0) if row["blame"] == "machine" else (True, 0.0)
+
+
+def _merge(table: pa.Table) -> pa.Table:
+    best: dict[str, tuple[tuple[bool, float], int]] = {}
+    columns = table.select(_RANKED).to_pylist()
+    for i, row in enumerate(columns):
+        rank = _rank(row)
+        if row["episode"] not in best or rank > best[row["episode"]][0]:
+            best[row["episode"]] = (rank, i)
+    if len(best) < len(columns):
+        table = table.take(pa.array(sorted(i for _, i in best.values()), pa.int64()))
+    return table.combine_chunks().sort_by([(name, "ascending") for name in _ORDER])
+
+
+class _DamagedError(Exception):
+    """The file's content is not what was written."""
+
+
+def _parts(run: Path) -> list[Path]:
+    folder = run / "episodes"
+    names = os.listdir(folder) if folder.is_dir() else []
+    return sorted(folder / name for name in names if re.fullmatch(r"part-\d+\.parquet", name))
+
+
+def _damaged(path: Path) -> Path:
+    """A free name next to the file: what is damaged is kept, and never over what was kept before."""
+    names = (path.with_name(f"{path.name}.damaged{n or ''}") for n in range(1_000_000))
+    return next(name for name in names if not name.exists())
+
+
+def _read_table(path: Path) -> pa.Table:
+    """A whole Parquet file. The disk's own errors pass; whatever is wrong with the bytes is damage."""
+    data = path.read_bytes()
+    try:
+        file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
+        table = file.read(use_threads=False)  # small, and safe in a forked process
+        version = int((table.schema.metadata or {}).get(_VERSION, SCHEMA))
+    except MemoryError:
+        raise
+    except Exception as error:  # Arrow says almost anything of random bytes
+        raise _DamagedError(f"{len(data)} bytes; {' '.join(str(error).split())[:200]}") from None
+    check_version(version, path)
+    return table.replace_schema_metadata(None)
+
+
+def _read_part(path: Path) -> pa.Table:
+    table = _read_table(path)
+    if "schema" in table.column_names:
+        check_version(pc.max(table["schema"]).as_py() or SCHEMA, path)
+    if "episode" not in table.column_names:
+        raise _DamagedError("it has no column 'episode'")
+    for f in arrow_schema():
+        if f.name not in table.column_names:  # a column that came after the part was written
+            table = table.append_column(f, pa.nulls(len(table), f.type))
+    try:
+        return table.select(arrow_schema().names).cast(arrow_schema())
+    except (pa.ArrowException, ValueError) as error:
+        raise _DamagedError(str(error)) from None
+
+
+def _read_scenarios(path: Path) -> pa.Table:
+    table = _read_table(path) if path.exists() else _SCENARIOS.empty_table()
+    if not table.schema.equals(_SCENARIOS):
+        raise _DamagedError(f"its columns are {', '.join(table.column_names)}")
+    return table
+
+
+def _scenario_row(s: Scenario) -> dict[str, Any]:
+    text = json.dumps(s.model_dump(mode="json"))
+    return {"id": s.id, "base": s.base, "parent": s.parent, "task": s.task, "seed": s.seed, "json": text}
+
+
+def _write_table(path: Path, table: pa.Table) -> None:
+    sink = pa.BufferOutputStream()
+    marked = table.replace_schema_metadata({_VERSION: str(SCHEMA)})
+    pq.write_table(marked, sink, compression="zstd", write_page_checksum=True)
+
+    def verify(temp: Path) -> None:
+        try:
+            again = _read_table(temp)
+        except _DamagedError as damage:
+            raise OSError(errno.EIO, f"{path.name} does not read back as written: {damage}") from None
+        if again.num_rows != table.num_rows or not again.schema.equals(table.schema):
+            raise OSError(errno.EIO, f"{path.name} does not read back as written: {again.num_rows} rows")
+
+    replace(path, sink.getvalue(), verify)
+
+
+def _lock(run: Path) -> int:
+    """The open lock file. The kernel frees it with the process, however that ends; the file itself stays: if
+    it were deleted, two processes could each lock a file of that name."""
+    fd = os.open(run / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with contextlib.suppress(OSError):  # who holds it is a courtesy; a full disk must not stop us here
+            holder = {"pid": os.getpid(), "since": time.strftime("%Y-%m-%d %H:%M:%S %z")}
+            os.ftruncate(fd, 0)
+            os.pwrite(fd, json.dumps({**holder, "host": os.uname().nodename}).encode(), 0)
+    except BlockingIOError:
+        try:
+            holder = json.loads(os.pread(fd, 4096, 0))
+            who = f"process {holder['pid']} on {holder['host']} since {holder['since']}"
+        except (ValueError, LookupError, TypeError):  # it has only just taken the lock
+            who = "another process"
+        os.close(fd)
+        raise UsageError(
+            f"run {run.name} ({run}) is being written by {who}: wait until it ends, or stop it, and re-issue "
+            "the same command; reading the run works meanwhile"
+        ) from None
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+_OPEN: weakref.WeakSet[Store] = weakref.WeakSet()
+
+
+def _disown() -> None:
+    """A forked worker shares the lock: it would keep the run locked after its parent was killed, and an
+    inherited `with` would seal the journal under its parent's feet."""
+    for store in list(_OPEN):
+        store._release(unlock=False)
+
+
+os.register_at_fork(after_in_child=_disown)
