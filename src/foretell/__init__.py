@@ -1,1 +1,81 @@
-"""foretell tells how a robot policy will do in the real world, and how far to trust the answer."""
+"""foretell tells how a robot policy will do in the real world, and how far to trust the answer.
+
+    import foretell
+
+    foretell.run("study.yaml")
+    foretell.show("runs/study")
+    foretell.read("runs/study")   # every episode, as an Arrow table
+
+Names are imported when first used, so that `import foretell` costs little. It makes `gymnasium.make` know
+`foretell/Lift-v0`, `foretell/Can-v0` and `foretell/Square-v0`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from foretell.bridges.register import register as _register
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "Chunk": "foretell.policy",
+    "Episode": "foretell.episode",
+    "ForetellError": "foretell.errors",
+    "Placement": "foretell.scenario",
+    "Policy": "foretell.policy",
+    "PolicySpec": "foretell.policy",
+    "Scenario": "foretell.scenario",
+    "Stream": "foretell.spec",
+    "Study": "foretell.study.config",
+    "Task": "foretell.tasks.task",
+    "UsageError": "foretell.errors",
+    "catalogue": "foretell.catalogue",
+    "check": "foretell.check",
+    "demo": "foretell.demo",
+    "doctor": "foretell.doctor",
+    "import_": "foretell.trials",
+    "read": "foretell.study.store",
+    "replay": "foretell.replay",
+    "run": "foretell.study.run",
+    "show": "foretell.summary",
+}
+__all__ = [*_WHERE, "__version__"]
+
+if TYPE_CHECKING:
+    from foretell.catalogue import catalogue as catalogue
+    from foretell.check import check as check
+    from foretell.demo import demo as demo
+    from foretell.doctor import doctor as doctor
+    from foretell.episode import Episode as Episode
+    from foretell.errors import ForetellError as ForetellError
+    from foretell.errors import UsageError as UsageError
+    from foretell.policy import Chunk as Chunk
+    from foretell.policy import Policy as Policy
+    from foretell.policy import PolicySpec as PolicySpec
+    from foretell.replay import replay as replay
+    from foretell.scenario import Placement as Placement
+    from foretell.scenario import Scenario as Scenario
+    from foretell.spec import Stream as Stream
+    from foretell.study.config import Study as Study
+    from foretell.study.run import run as run
+    from foretell.study.store import read as read
+    from foretell.summary import show as show
+    from foretell.tasks.task import Task as Task
+    from foretell.trials import import_ as import_
+
+
+_register()
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'foretell' has no attribute {name!r}")
+    value = getattr(import_module(_WHERE[name]), name)
+    globals()[name] = value  # a submodule of the same name must not take its place later
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

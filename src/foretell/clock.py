@@ -44,11 +44,12 @@ def parse(value: Any) -> Clock:
     """A clock from a study: `sync`, or `{name: {option: value}}`."""
     if isinstance(value, Clock):
         return value
+    options: dict[str, Any] = {}
     if isinstance(value, str):
-        name, options = value, {}
+        name = value
     elif isinstance(value, dict) and len(value) == 1:
-        ((name, options),) = value.items()
-        options = options or {}
+        ((name, given),) = value.items()
+        options = given or {}
     else:
         raise UsageError(f"clocks: {value!r} should be a name or a mapping of one name to its options")
     if name not in CLOCKS:

@@ -6,7 +6,6 @@ same episode runs on the same machine and versions.
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +40,7 @@ class Episode:
     policy: str
     """The policy's name in the study."""
     policy_hash: str
-    """SHA-256 of its weights (or source), then of its options."""
+    """SHA-256 of its weights, or of its source where it has none."""
     scenario: str
     base: str
     trial: int
@@ -49,6 +48,8 @@ class Episode:
     """Perturbation arm; `none` for the clean control."""
     clock: str
     """The clock, as JSON."""
+    policy_options: str = "{}"
+    """Options the study gave it, `execute` among them, as JSON."""
     parent: str | None = None
     factors: str = "{}"
     """Factor values, as JSON."""
@@ -116,15 +117,14 @@ def key(
     task: str,
     task_version: int,
     policy_hash: str,
+    policy_options: dict[str, Any],
     scenario: str,
     arm: str,
     trial: int,
     clock: dict[str, Any],
 ) -> str:
     """Names an episode by all that decides its outcome: a changed weight file or θ never mixes with old rows."""
-    return digest(
-        [world_hash, task, task_version, policy_hash, scenario, arm, trial, json.dumps(clock, sort_keys=True)]
-    )
+    return digest([world_hash, task, task_version, policy_hash, policy_options, scenario, arm, trial, clock])
 
 
 def arrow_schema() -> pa.Schema:

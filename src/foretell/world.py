@@ -54,10 +54,12 @@ class World(Protocol):
     """Simulated seconds of one physics step."""
     interruptible: bool
     """Whether time can stop between two actions; a Gymnasium environment's cannot."""
-    streams: dict[str, Stream]
-    """What can be observed, with shapes; cameras take the resolution they are asked for."""
     hash: str
     """Names the world with all its parameters; part of every episode's key."""
+
+    @property
+    def streams(self) -> dict[str, Stream]:
+        """What can be observed, with shapes; cameras take the resolution they are asked for."""
 
     def reset(self, slots: np.ndarray, scenarios: Sequence[Scenario], trials: Sequence[int]) -> None:
         """Start an episode in each slot. Whatever the slots did before leaves no trace."""

@@ -150,14 +150,14 @@ def test_limits_equal_the_table() -> None:
         np.testing.assert_array_equal(motor.ctrlrange, [Q_MIN[i], Q_MAX[i]])
         np.testing.assert_array_equal(motor.forcerange, [-TAU_MAX[i], TAU_MAX[i]])
         kp = (4500, 4500, 3500, 3500, 2000, 2000, 2000)[i]
-        np.testing.assert_allclose(motor.biasprm[:3], [0, -kp, -kp / 10])
+        np.testing.assert_allclose(motor.biasprm[:3], [0, -kp, -kp / 20])
     for finger in Panda.fingers:
         np.testing.assert_array_equal(model.joint(f"p/{finger}").range, [0, 0.04])
 
 
 def test_physics_scales_what_it_says() -> None:
     model = scene(ArmPhysics(kp_scale=0.5, kv_scale=2, damping_scale=3, frictionloss=0.87))
-    np.testing.assert_allclose(model.actuator("p/joint1").biasprm[1:3], [-2250, -900])
+    np.testing.assert_allclose(model.actuator("p/joint1").biasprm[1:3], [-2250, -450])
     np.testing.assert_allclose([model.joint(f"p/{j}").damping.flat[0] for j in Panda.joints], 3)
     np.testing.assert_allclose(model.dof_frictionloss[:7], [0.87] * 4 + [0.12] * 3)
 

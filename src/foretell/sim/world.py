@@ -66,8 +66,8 @@ class MujocoWorld:
         self._scenario: list[Scenario | None] = [None] * slots
         self._trial = [0] * slots
         self._dressed: dict[int, Any] = {}
-        self._noise: list[np.random.Generator | None] = [None] * slots
-        self._noisy = theta.joint_noise > 0 or theta.pose_noise > 0 or theta.turn_noise > 0
+        # each stream draws from a generator of its own: what else a policy reads must not change its noise
+        self._noise: list[dict[str, np.random.Generator]] = [{} for _ in range(slots)]
         self._stage_names = [s.name for s in task.stages]
         self._stage_tick = np.full((slots, len(task.stages)), -1, dtype=np.int64)
         self._faults: dict[int, str] = {}
@@ -110,7 +110,7 @@ class MujocoWorld:
             layout = self._layouts[sizes]
             self._where[slot], self._scenario[slot], self._trial[slot] = layout, scenario, trial
             self._dressed.pop(slot, None)
-            self._noise[slot] = generator(scenario.base, trial, "sensor") if self._noisy else None
+            self._noise[slot] = {}
             self._faults.pop(slot, None)
             _, ids, models = arriving.setdefault(id(layout), (layout, [], []))
             ids.append(slot)
@@ -175,7 +175,7 @@ class MujocoWorld:
         theta = self.file.theta
         if owner in self.scene.robots:
             if field == "joint_pos":
-                return self._blur(slots, layout.qpos[slots[:, None], layout.arm[owner]], theta.joint_noise)
+                return self._blur(slots, stream, layout.qpos[slots[:, None], layout.arm[owner]], theta.joint_noise)
             if field == "joint_vel":
                 return layout.qvel[slots[:, None], layout.arm_speed[owner]]
             if field == "gripper":  # metres between the pads
@@ -184,11 +184,11 @@ class MujocoWorld:
             return pos if field == "ee_pos" else quat
         body = layout.bodies[owner]
         if field == "pos":
-            return self._blur(slots, layout.xpos[slots, body], theta.pose_noise)
+            return self._blur(slots, stream, layout.xpos[slots, body], theta.pose_noise)
         quat = layout.xquat[slots, body]
         if theta.turn_noise > 0:
             turn = np.zeros((len(slots), 3))
-            turn[:, 2:] = self._blur(slots, turn[:, 2:], theta.turn_noise)
+            turn[:, 2:] = self._blur(slots, stream, turn[:, 2:], theta.turn_noise)
             quat = multiply(from_axis_angle(turn), quat)
         return quat
 
@@ -202,13 +202,18 @@ class MujocoWorld:
         base = np.broadcast_to(np.asarray(mount.quat), quat.shape)
         return np.asarray(mount.pos) + rotate(base, pos), multiply(base, quat)
 
-    def _blur(self, slots: np.ndarray, values: np.ndarray, spread: float) -> np.ndarray:
+    def _blur(self, slots: np.ndarray, stream: str, values: np.ndarray, spread: float) -> np.ndarray:
+        """Values as a sensor with Gaussian noise would give them."""
         if spread <= 0:
             return values
         drawn = np.empty_like(values)
         for row, slot in enumerate(slots.tolist()):
-            noise = self._noise[slot]
-            assert noise is not None
+            noise = self._noise[slot].get(stream)
+            if noise is None:
+                scenario = self._scenario[slot]
+                assert scenario is not None
+                noise = generator(scenario.base, self._trial[slot], f"sensor/{stream}")
+                self._noise[slot][stream] = noise
             drawn[row] = noise.standard_normal(values.shape[1])
         return values + spread * drawn
 

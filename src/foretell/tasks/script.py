@@ -84,8 +84,9 @@ class Script(Policy):
         n = len(slots)
         ee, quat = observations[f"{self.robot}/ee_pos"], observations[f"{self.robot}/ee_quat"]
         actions = np.zeros((n, 7))
-        for index in np.unique(self.phase[slots]):
-            rows = np.flatnonzero(self.phase[slots] == index)
+        phase = self.phase[slots]  # a copy: slots that go on to the next phase act in it from the next call
+        for index in np.unique(phase):
+            rows = np.flatnonzero(phase == index)
             actions[rows] = self._follow(
                 self.phases[index],
                 slots[rows],

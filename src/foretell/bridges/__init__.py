@@ -1,0 +1,1 @@
+"""Other simulators as worlds, other interfaces to ours, and policies over the wire."""

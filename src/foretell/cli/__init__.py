@@ -1,0 +1,68 @@
+"""The command line. One file per verb, no logic: each verb is also a Python function of the same name."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from importlib import import_module
+from pathlib import Path
+
+__all__ = ["main"]
+
+
+def verbs() -> dict[str, Path]:
+    """Verb -> its file, in alphabetical order."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return {f.stem.rstrip("_").replace("_", "-"): f for f in files if not f.stem.startswith("_")}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run one verb. Errors a user can act on are printed in a line or two; others show their traceback."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    known = verbs()
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(_help(known))
+        return
+    if arguments[0] in ("-V", "--version"):
+        from foretell import __version__
+
+        print(f"foretell {__version__}")
+        return
+    verb, *rest = arguments
+    from foretell.errors import ForetellError, UsageError, suggest
+
+    if verb not in known:
+        _fail(f"foretell has no verb {verb!r}; {suggest(verb, known)}", 2)
+    import tyro
+
+    entry = import_module(f"foretell.cli.{known[verb].stem}").main
+    try:
+        tyro.cli(entry, prog=f"foretell {verb}", args=rest)
+    except UsageError as error:
+        _fail(str(error), 2)
+    except ForetellError as error:
+        _fail(str(error), 1)
+    except KeyboardInterrupt:
+        _fail("stopped; everything finished is kept, and the same command goes on from there", 130)
+    except BrokenPipeError:  # the reader of our output has gone: `foretell show RUN | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _fail(message: str, code: int) -> None:
+    print(f"foretell: {message}", file=sys.stderr)
+    raise SystemExit(code)
+
+
+def _help(known: dict[str, Path]) -> str:
+    """One line per verb, read from the files without importing them: help must be instant."""
+    lines = [
+        "foretell tells how a robot policy will do in the real world, and how far to trust the answer.",
+        "",
+        "usage: foretell VERB [options]        foretell VERB --help says more",
+        "",
+    ]
+    for verb, file in known.items():
+        about = (ast.get_docstring(ast.parse(file.read_text())) or "").partition("\n")[0]
+        lines.append(f"  {verb:<10} {about}")
+    return "\n".join([*lines, "", "Start with: foretell demo"])

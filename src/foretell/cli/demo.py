@@ -1,0 +1,47 @@
+"""See it work: four policies, three tasks, and a bound on "real" performance."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+__all__ = ["main"]
+
+
+def main(
+    out: Path = Path("runs"),
+    scenarios: int = 50,
+    trials: int = 30,
+    workers: int | None = None,
+    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+) -> None:
+    """Evaluate four policies on three tasks in simulation, then one of them in a stand-in reality.
+
+    Args:
+        out: Folder for the two runs.
+        scenarios: Scenarios per task.
+        trials: Episodes in the stand-in reality, paired with simulated ones.
+        workers: Processes; default one per core.
+        json_: Print JSON instead of tables.
+    """
+    from foretell.demo import demo
+    from foretell.study.progress import Bar
+    from foretell.summary import show, table
+
+    with Bar() as bar:
+        done = demo(out, scenarios=scenarios, trials=trials, workers=workers, progress=bar.update)
+    if json_:
+        runs = {"simulated": show(done.simulated.path), "standin": show(done.real.path)}
+        print(json.dumps({**runs, "bound": asdict(done.bound), "sentence": done.sentence}, indent=2))
+        return
+    print("In simulation")
+    table(show(done.simulated.path))
+    print("\nIn the stand-in reality, on the same scenarios")
+    table(show(done.real.path))
+    print(f"\n{done.sentence}\n")
+    print(f"Episodes: {done.simulated.path} and {done.real.path}")
+    print(f"Look closer: foretell show {done.simulated.path}; foretell list tasks; foretell run STUDY.yaml")

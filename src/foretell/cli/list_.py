@@ -1,0 +1,31 @@
+"""List what there is: tasks, robots, policies, worlds."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Literal
+
+import tyro
+
+__all__ = ["main"]
+
+
+def main(
+    what: Annotated[Literal["tasks", "robots", "policies", "worlds"], tyro.conf.Positional],
+    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+) -> None:
+    """List what can be named in a study.
+
+    Args:
+        what: Which kind of thing.
+        json_: Print a list of objects instead of lines.
+    """
+    from foretell.catalogue import catalogue
+
+    found = catalogue(what)
+    if json_:
+        print(json.dumps(found, indent=2))
+        return
+    width = max(len(entry["name"]) for entry in found)
+    for entry in found:
+        print(f"{entry['name']:<{width}}  {entry['about']}")

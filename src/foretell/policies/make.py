@@ -1,0 +1,91 @@
+"""Policies by name, and policies bound to the task they are to run."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from foretell.errors import ForetellError, UsageError, suggest
+from foretell.policy import PolicySpec, fingerprint
+from foretell.registry import names, resolve
+from foretell.spec import compare
+from foretell.world import World
+
+__all__ = ["Bound", "bind", "make_policy"]
+
+
+def make_policy(use: str, options: Mapping[str, Any] | None = None) -> Any:
+    """The policy of a name (`expert`), of a name with a path (`onnx:model.onnx`), or of "package.module:Class"."""
+    options = dict(options or {})
+    kind, _, path = use.partition(":")
+    if path and kind in names("policies"):
+        cls, arguments = resolve("policies", kind), (path,)
+    else:
+        cls, arguments = resolve("policies", use), ()
+    try:
+        signature = inspect.signature(cls)
+        signature.bind(*arguments, **options)
+    except TypeError as error:
+        known = [p for p in signature.parameters if p not in ("args", "kwargs")]
+        wrong = next((o for o in options if o not in known), "")
+        raise UsageError(f"policies: {use}: {error}; {suggest(wrong, known)}") from None
+    except ValueError:  # a class without a signature, such as one written in C
+        pass
+    try:
+        return cls(*arguments, **options)
+    except ForetellError:
+        raise
+    except Exception as error:
+        raise UsageError(f"policies: {use} could not be made: {type(error).__name__}: {error}") from error
+
+
+class Bound:
+    """A policy made ready for one world: its spec is checked, its hash and options are known."""
+
+    def __init__(self, policy: Any, spec: PolicySpec, hash: str, options: dict[str, Any]):
+        self.policy, self.spec, self.hash, self.options = policy, spec, hash, options
+
+    def reset(self, slots: np.ndarray, instructions: Sequence[str], seeds: Sequence[int]) -> None:
+        own = getattr(self.policy, "reset", None)
+        if own is not None:
+            own(slots, instructions, seeds)
+
+    def act(self, slots: np.ndarray, observations: Mapping[str, Any]) -> Any:
+        return self.policy.act(slots, observations)
+
+
+def bind(policy: Any, world: World, who: str, execute: int | None = None, options: Any = None) -> Bound:
+    """Bind a policy to a world and check, before the first episode, that the two understand each other."""
+    who = f"policy {who!r}"
+    if not callable(getattr(policy, "act", None)):
+        raise UsageError(f"{who}: {type(policy).__name__} has no method `act`; see docs/policies.md")
+    own = getattr(policy, "bind", None)
+    try:
+        if own is not None:
+            own(world.task, world.action)
+        spec = getattr(policy, "spec", None)
+    except ForetellError:
+        raise
+    except Exception as error:
+        raise UsageError(f"{who}: bind raised {type(error).__name__}: {error}") from error
+    if not isinstance(spec, PolicySpec):
+        raise UsageError(f"{who}: `spec` is {type(spec).__name__}, it should be a foretell.PolicySpec")
+    if execute is not None:
+        spec = dataclasses.replace(spec, execute=execute)
+    spec.validate(who)
+    compare(spec.action, world.action, who)
+    known = world.streams
+    for name, stream in spec.reads.items():
+        if name not in known:
+            raise UsageError(f"{who}: it reads {name!r}, which is not in this world; {suggest(name, known)}")
+        camera = name.endswith("/rgb")
+        if stream.shape is not None and not camera and tuple(stream.shape) != known[name].shape:
+            raise UsageError(f"{who}: stream {name!r}: shape is {stream.shape}, the world has {known[name].shape}")
+        if camera and (stream.shape is None or len(stream.shape) != 3 or stream.shape[2] != 3):
+            raise UsageError(f"{who}: stream {name!r}: shape is {stream.shape}, it should be (height, width, 3)")
+    chosen = dict(options or {}) | ({"execute": execute} if execute is not None else {})
+    return Bound(policy, spec, fingerprint(policy), chosen)

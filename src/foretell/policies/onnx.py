@@ -1,0 +1,414 @@
+"""An exported network as a policy: `onnx:PATH`. The file says, in its metadata, what it reads and returns.
+
+An input named after a stream receives it: `panda/ee_pos`, or with `.` or `__` for the slash, for exporters that
+allow only identifiers. `foretell.inputs` gives the stream of an input that is named otherwise. See docs/policies.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foretell.errors import PolicyError, UsageError, suggest
+from foretell.policy import Chunk, Policy, PolicySpec
+from foretell.registry import resolve
+from foretell.robots.controller import CONTROLLERS, make_controller
+from foretell.spec import ActionSpec, Stream
+from foretell.tasks.task import Task
+
+__all__ = ["Onnx", "annotate"]
+
+KEYS: dict[str, type | tuple[type, ...]] = {
+    "reads": dict,  # stream -> {shape, rate, history}
+    "inputs": dict,  # input -> stream
+    "state": list,  # streams concatenated into the input `state`
+    "action": str,  # controller, such as ee_delta
+    "action_rate": (int, float),
+    "chunk": int,
+    "execute": int,
+    "recurrent": dict,  # input -> the output that is its next value
+    "noise": str,  # input filled with standard normal draws
+}
+"""What metadata may say, each as `foretell.KEY`; JSON, or plain text where it is a string."""
+
+TYPES: dict[str, Any] = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(float16)": np.float16,
+    "tensor(uint8)": np.uint8,
+    "tensor(int32)": np.int32,
+    "tensor(int64)": np.int64,
+}
+
+
+@dataclass(frozen=True)
+class _Input:
+    """One input of the model and what fills it."""
+
+    name: str
+    dims: tuple[int | None, ...]
+    """Without the batch axis; None where any size goes."""
+    dtype: Any
+    streams: tuple[str, ...] = ()
+    """Empty for recurrent state and noise."""
+    joined: bool = False
+    """The input `state`: streams put end to end."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of one slot's recurrent state or noise, which have no axis of any size."""
+        return tuple(d for d in self.dims if d is not None)
+
+
+class Onnx(Policy):
+    """Runs an .onnx file on the CPU with ONNX Runtime.
+
+    `batch` is used where the model takes any; a model with a fixed batch dictates it. `execute` overrides the
+    file's. One thread by default: workers already fill the cores.
+    """
+
+    def __init__(self, path: str | Path, batch: int = 16, execute: int | None = None, threads: int = 1):
+        self.path = Path(path).expanduser()
+        if not self.path.is_file():
+            raise UsageError(f"onnx: there is no file {self.path}")
+        self._hash = _sha256(self.path)  # taken with the weights that are loaded, not with those there later
+        self._session = _open(self.path, threads)
+        self._said = self._metadata()
+        self._execute = execute if execute is not None else self._said.get("execute")
+        self._recurrent: dict[str, str] = self._said.get("recurrent", {})
+        self._noise: str | None = self._said.get("noise")
+        nodes = self._session.get_inputs()
+        self._check_names("recurrent", self._recurrent, [n.name for n in nodes])
+        self._check_names("noise", [self._noise] if self._noise else [], [n.name for n in nodes])
+        self._check_names("inputs", self._said.get("inputs", {}), [n.name for n in nodes])
+        self._check_names("state", ["state"] if "state" in self._said else [], [n.name for n in nodes])
+        fixed = {n.shape[0] for n in nodes if n.shape and isinstance(n.shape[0], int)}
+        if len(fixed) > 1:
+            raise self._wrong(f"its inputs have batches of {sorted(fixed)}; the first axis must be one batch for all")
+        self._batch = fixed.pop() if fixed else batch
+        self._inputs = {n.name: self._input(n) for n in nodes}
+        self._reads = self._streams()
+        self._read_outputs()
+        self._carried: dict[int, dict[str, np.ndarray]] = {}
+        self._seed: dict[int, int] = {}
+        self._calls: dict[int, int] = {}
+
+    def _wrong(self, what: str) -> UsageError:
+        return UsageError(f"{self.path}: {what}")
+
+    # -- what the file says -------------------------------------------------------------------------------------
+
+    def _metadata(self) -> dict[str, Any]:
+        said: dict[str, Any] = {}
+        for key, text in self._session.get_modelmeta().custom_metadata_map.items():
+            if not key.startswith("foretell."):
+                continue
+            name = key.removeprefix("foretell.")
+            if name not in KEYS:
+                raise self._wrong(f"metadata {key!r} is not known; {suggest(name, KEYS)}")
+            try:
+                said[name] = text if KEYS[name] is str else json.loads(text)
+            except json.JSONDecodeError as error:
+                raise self._wrong(f"metadata {key!r} is not JSON ({error}): {text!r}") from None
+            if not isinstance(said[name], KEYS[name]) or isinstance(said[name], bool):
+                kinds = {dict: "an object", list: "a list", int: "a whole number", (int, float): "a number"}
+                raise self._wrong(f"metadata {key!r} should be {kinds[KEYS[name]]}, it is {text}")
+        return said
+
+    def _check_names(self, key: str, given: Any, known: list[str]) -> None:
+        for name in given:
+            if name not in known:
+                raise self._wrong(
+                    f"metadata 'foretell.{key}' is for {name!r}, which is not there; {suggest(name, known)}"
+                )
+
+    def _input(self, node: Any) -> _Input:
+        name = node.name
+        if node.type not in TYPES:
+            raise self._wrong(f"input {name!r} is a {node.type}; expected one of {', '.join(TYPES)}")
+        if not node.shape:
+            raise self._wrong(f"input {name!r} has no axes; its first must be the batch")
+        dims = tuple(d if isinstance(d, int) else None for d in node.shape[1:])
+        found = _Input(name, dims, TYPES[node.type])
+        if name in self._recurrent or name == self._noise:
+            if None in dims:
+                raise self._wrong(f"input {name!r} is {node.shape}; all its axes but the batch must be of fixed size")
+            return found
+        stream = self._said.get("inputs", {}).get(name)
+        if stream is None and name == "state":
+            if not self._said.get("state"):
+                raise self._wrong("input 'state' needs metadata 'foretell.state', the list of the streams it holds")
+            return _Input(name, dims, found.dtype, tuple(self._said["state"]), joined=True)
+        stream = stream or name.replace("__", "/").replace(".", "/")
+        if "/" not in stream:
+            raise self._wrong(
+                f"input {name!r} is not a stream; name it after one, such as 'panda/ee_pos' (or 'panda__ee_pos'), "
+                "or say which it is in metadata 'foretell.inputs'"
+            )
+        return _Input(name, dims, found.dtype, (stream,))
+
+    def _streams(self) -> dict[str, Stream]:
+        """What to ask the world for: as the metadata say, and as the shapes of inputs tell."""
+        told: dict[str, Stream] = {}
+        for name, fields in self._said.get("reads", {}).items():
+            unknown = set(fields) - {"shape", "rate", "history"}
+            if unknown:
+                raise self._wrong(
+                    f"metadata 'foretell.reads': {name!r} has {sorted(unknown)}; known: shape, rate, history"
+                )
+            shape = fields.get("shape")
+            told[name] = Stream(None if shape is None else tuple(shape), fields.get("rate"), fields.get("history", 1))
+        reads: dict[str, Stream] = {}
+        for entry in self._inputs.values():
+            for name in entry.streams:
+                stream = told.get(name, Stream())
+                reads[name] = stream if entry.joined else self._fit(entry, name, stream)
+            if entry.joined:
+                self._fit_state(entry, [reads[name] for name in entry.streams])
+        for name in told:
+            if name not in reads:
+                raise self._wrong(f"metadata 'foretell.reads' names {name!r}, but no input takes it")
+        return reads
+
+    def _fit(self, entry: _Input, name: str, stream: Stream) -> Stream:
+        """A stream that fills one input by itself: the input's shape is the stream's, after the history's axis."""
+        dims = entry.dims
+        if stream.history > 1:
+            if not dims or dims[0] not in (None, stream.history):
+                raise self._wrong(f"input {entry.name!r} is (batch, {_show(dims)}), its history is {stream.history}")
+            dims = dims[1:]
+        shape = stream.shape
+        if shape is None and None not in dims:
+            shape = tuple(d for d in dims if d is not None)
+        elif shape is not None and not _fits(shape, dims):
+            raise self._wrong(f"input {entry.name!r} takes ({_show(dims)}), 'foretell.reads' says {shape} for {name!r}")
+        if name.endswith("/rgb") and (len(dims) != 3 or dims[2] not in (None, 3)):
+            raise self._wrong(
+                f"input {entry.name!r} takes ({_show(dims)}), but pictures come as (height, width, 3); "
+                "put the transpose into the model"
+            )
+        return Stream(shape, stream.rate, stream.history)
+
+    def _fit_state(self, entry: _Input, streams: list[Stream]) -> None:
+        if not entry.dims or len(entry.dims) > 2:
+            raise self._wrong(
+                f"input 'state' is (batch, {_show(entry.dims)}); it takes (batch, n) or (batch, history, n)"
+            )
+        if len(entry.dims) == 2 and len({s.history for s in streams}) > 1:
+            raise self._wrong("input 'state' has an axis for history, so all its streams need the same history")
+        if entry.dims[-1] is not None and all(s.shape is not None for s in streams):
+            each = [int(np.prod(s.shape or ())) * (s.history if len(entry.dims) == 1 else 1) for s in streams]
+            if sum(each) != entry.dims[-1]:
+                parts = ", ".join(f"{n} {k}" for n, k in zip(entry.streams, each, strict=True))
+                raise self._wrong(
+                    f"input 'state' takes {entry.dims[-1]} numbers, its streams give {sum(each)}: {parts}"
+                )
+
+    def _read_outputs(self) -> None:
+        nodes = {n.name: n for n in self._session.get_outputs()}
+        self._check_names("recurrent", self._recurrent.values(), list(nodes))
+        for source, target in self._recurrent.items():
+            shape = [d if isinstance(d, int) else None for d in nodes[target].shape[1:]]
+            if nodes[target].shape and not _fits(self._inputs[source].dims, shape):
+                raise self._wrong(
+                    f"output {target!r} is (batch, {_show(shape)}), but input {source!r}, which it feeds, "
+                    f"takes (batch, {_show(self._inputs[source].dims)})"
+                )
+        rest = [n for n in nodes if n not in self._recurrent.values() and n != "terminate"]
+        named = [n for n in ("action", "actions") if n in rest] or (rest if len(rest) == 1 else [])
+        if not named:
+            raise self._wrong(f"none of its outputs ({', '.join(nodes)}) is named 'action' or 'actions'")
+        self._action = named[0]
+        self._ends = "terminate" in nodes
+        shape = nodes[self._action].shape
+        self._out: tuple[int | None, ...] = tuple(d if isinstance(d, int) else None for d in shape)
+        chunk = self._said.get("chunk")
+        if len(self._out) not in (0, 2, 3):
+            raise self._wrong(f"output {self._action!r} is {shape}; expected (batch, dim) or (batch, chunk, dim)")
+        if chunk is None:
+            chunk = self._out[1] if len(self._out) == 3 else 1
+            if chunk is None:
+                raise self._wrong(f"output {self._action!r} is {shape}; say how long a chunk is in 'foretell.chunk'")
+        elif (len(self._out) == 2 and chunk > 1) or (len(self._out) == 3 and self._out[1] not in (None, chunk)):
+            raise self._wrong(f"output {self._action!r} is {shape}, 'foretell.chunk' says {chunk}")
+        self._chunk = chunk
+        self._wanted = [self._action, *self._recurrent.values(), *(["terminate"] if self._ends else [])]
+
+    # -- the contract -------------------------------------------------------------------------------------------
+
+    def bind(self, task: Task, action: ActionSpec) -> None:
+        action = self._spoken(task, action)
+        size = self._out[-1] if self._out else None
+        if size not in (None, action.size):
+            raise self._wrong(
+                f"output {self._action!r} gives {size} numbers per action, the controller {action.name!r} "
+                f"takes {action.size}"
+            )
+        self.spec = PolicySpec(
+            self._reads,
+            action,
+            action_rate=float(self._said.get("action_rate", task.action_rate)),
+            chunk=self._chunk,
+            execute=self._execute,
+            batch=self._batch,
+            seeded=self._noise is not None,
+        )
+        self.spec.validate(str(self.path))
+
+    def _spoken(self, task: Task, action: ActionSpec) -> ActionSpec:
+        """The action the file says it returns; the controller's own where it says nothing."""
+        name = self._said.get("action")
+        if name is None or (name not in CONTROLLERS and name == action.name):
+            return action
+        if name not in CONTROLLERS:
+            raise self._wrong(f"metadata 'foretell.action' is {name!r}; {suggest(name, CONTROLLERS)}")
+        robots = [resolve("robots", mount.robot)() for mount in task.robots.values()]
+        dims = [d for robot in robots for d in make_controller(name, robot, 1, 0.002).action.dims]
+        return ActionSpec(name, tuple(dims))
+
+    def reset(self, slots: np.ndarray, instructions: Sequence[str], seeds: Sequence[int]) -> None:
+        for slot, seed in zip(slots.tolist(), seeds, strict=True):
+            self._seed[slot], self._calls[slot] = seed, 0
+            self._carried[slot] = {n: np.zeros(self._inputs[n].shape, self._inputs[n].dtype) for n in self._recurrent}
+
+    def act(self, slots: np.ndarray, observations: Mapping[str, Any]) -> Chunk:
+        ids = slots.tolist()
+        feed = {}
+        for name, entry in self._inputs.items():
+            if name in self._recurrent:
+                feed[name] = np.stack([self._carried[slot][name] for slot in ids])
+            elif name == self._noise:
+                feed[name] = np.stack([self._draw(slot) for slot in ids]).astype(entry.dtype)
+            else:
+                feed[name] = self._fill(entry, observations)
+        found = dict(zip(self._wanted, self._session.run(self._wanted, feed), strict=True))
+        # kept only now, so that a call that fails can be made again; once per slot: padding repeats the last one
+        for row in np.unique(slots, return_index=True)[1].tolist():
+            self._calls[ids[row]] += 1
+            self._carried[ids[row]] = {i: found[o][row].copy() for i, o in self._recurrent.items()}
+        actions, ends = found[self._action], found.get("terminate")
+        if ends is not None:
+            ends = (ends if ends.dtype == bool else ends > 0.5).reshape(len(ids), -1)
+        return Chunk(actions[:, None] if actions.ndim == 2 and self._chunk == 1 else actions, ends)
+
+    def fingerprint(self) -> str:
+        return self._hash
+
+    def _draw(self, slot: int) -> np.ndarray:
+        """Keyed by the slot's seed and the number of the call, so nothing else can move it."""
+        assert self._noise is not None
+        rng = np.random.default_rng([self._seed[slot], self._calls[slot]])
+        return rng.standard_normal(self._inputs[self._noise].shape, dtype=np.float32)
+
+    def _fill(self, entry: _Input, observations: Mapping[str, Any]) -> np.ndarray:
+        parts = [_as(observations[name], entry.dtype) for name in entry.streams]
+        if entry.joined:
+            # (n, numbers), or (n, history, numbers) where the model wants the history apart
+            ages = [(self._reads[name].history,) if len(entry.dims) == 2 else () for name in entry.streams]
+            parts = [p.reshape(len(p), *age, -1) for p, age in zip(parts, ages, strict=True)]
+        value = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=-1)
+        if not _fits(value.shape[1:], entry.dims):
+            given = ", ".join(f"{n} {p.shape[1:]}" for n, p in zip(entry.streams, parts, strict=True))
+            raise PolicyError(f"{self.path}: input {entry.name!r} takes ({_show(entry.dims)}), it was given {given}")
+        return value
+
+
+def annotate(path: str | Path, **spec: Any) -> None:
+    """Write what a model reads and returns into its file: `reads`, `inputs`, `state`, `action`, `action_rate`,
+    `chunk`, `execute`, `recurrent`, `noise`. What is already there stays, None takes a key out. A file that
+    foretell could not use afterwards is left as it was.
+    """
+    try:
+        import onnx
+    except ImportError:
+        raise UsageError("annotate needs the package onnx to write the file: pip install onnx") from None
+    path = Path(path).expanduser()
+    for key in spec:
+        if key not in KEYS:
+            raise UsageError(f"annotate: {key!r} is not known; {suggest(key, KEYS)}")
+    if not path.is_file():
+        raise UsageError(f"annotate: there is no file {path}")
+    try:
+        model = onnx.load(str(path), load_external_data=False)
+    except Exception as error:
+        raise UsageError(f"annotate: {path} is not an ONNX model: {error}") from None
+    props = {p.key: p.value for p in model.metadata_props}
+    for key, value in spec.items():
+        if value is None:
+            props.pop(f"foretell.{key}", None)
+        else:
+            props[f"foretell.{key}"] = value if isinstance(value, str) else json.dumps(value, default=_plain)
+    del model.metadata_props[:]
+    onnx.helper.set_model_props(model, props)
+    draft = path.with_name(f".{path.name}.{os.getpid()}")  # beside it, because external weights are relative to it
+    try:
+        draft.write_bytes(model.SerializeToString())
+        try:
+            Onnx(draft)
+        except UsageError as error:
+            raise UsageError(str(error).replace(str(draft), str(path))) from None
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Stream):
+        return asdict(value)
+    raise UsageError(f"annotate: {value!r} cannot be written as JSON")
+
+
+def _as(values: Any, dtype: Any) -> np.ndarray:
+    """Observations as the input's type; pictures become numbers in [0, 1] where it wants floats."""
+    array = np.asarray(values)
+    if array.dtype == np.uint8 and np.issubdtype(dtype, np.floating):
+        return np.asarray(array.astype(dtype) / dtype(255))
+    return array.astype(dtype, copy=False)
+
+
+def _fits(shape: Sequence[int | None], dims: Sequence[int | None]) -> bool:
+    return len(shape) == len(dims) and all(d is None or s == d for s, d in zip(shape, dims, strict=True))
+
+
+def _show(dims: Sequence[int | None]) -> str:
+    return ", ".join("any" if d is None else str(d) for d in dims)
+
+
+def _open(path: Path, threads: int) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    options.use_deterministic_compute = True
+    options.log_severity_level = 3  # warnings about unused initializers help no one here
+    try:
+        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:
+        raise UsageError(f"{path}: ONNX Runtime cannot load it: {error}") from None
+
+
+def _sha256(path: Path) -> str:
+    """Of the file; and of the files that hold its weights, where they are kept beside it (large models)."""
+    with path.open("rb") as file:
+        model = file.read()
+    total = hashlib.sha256(model)
+    # TensorProto.external_data has an entry (key "location", value: a path), which protobuf writes just so
+    places = set()
+    for found in re.finditer(rb"\x0a\x08location\x12([\x80-\xff]?[\x00-\x7f])", model):
+        size = sum((byte & 0x7F) << 7 * i for i, byte in enumerate(found[1]))
+        places.add(model[found.end() : found.end() + size])
+    for place in sorted(places):
+        beside = path.parent / os.fsdecode(place)
+        if beside.is_file():
+            with beside.open("rb") as file:
+                while block := file.read(1 << 24):
+                    total.update(block)
+    return total.hexdigest()

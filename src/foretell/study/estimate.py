@@ -1,0 +1,104 @@
+"""What a study would take: episodes, time and disk, from a short trial of each task."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from foretell.rollout import Job
+from foretell.study.config import Study, load_study
+from foretell.study.plan import plan, resolve_scenarios
+from foretell.study.session import Session
+
+__all__ = ["Estimate", "estimate"]
+
+ROW_BYTES = 400
+"""A sealed row; measured: 600 rows in 210 kB with their parameters repeated."""
+VIDEO_BYTES = 250_000
+TRIAL_S = 1.5
+"""Wall seconds given to each task's trial."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Upper bounds: as if every episode ran to its time limit."""
+
+    episodes: int
+    seconds: float
+    bytes: int
+    per_task: dict[str, float]
+    """Task -> seconds of its episodes."""
+
+    def text(self) -> str:
+        minutes = f"{self.seconds / 60:.1f} min" if self.seconds > 90 else f"{self.seconds:.0f} s"
+        return (
+            f"{self.episodes} episodes, at most {minutes} here (solved episodes end sooner), "
+            f"about {self.bytes / 1e6:.1f} MB"
+        )
+
+
+def estimate(
+    study: Study | dict[str, Any] | str | Path,
+    *,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    slots: int = 32,
+    pair_with: str | Path | None = None,
+) -> Estimate:
+    """Time a few actions of each task in this process and scale them up. Writes nothing."""
+    study = load_study(study)
+    if pair_with is not None:
+        source = study.scenarios.model_copy(update={"like": Path(pair_with), "file": None})
+        study = study.model_copy(update={"scenarios": source})
+    scenarios, _ = resolve_scenarios(study)
+    episodes = plan(study, scenarios)
+    cores = os.cpu_count() or 1
+    crew = max(1, cores if workers is None else workers)
+    per_task: dict[str, float] = {}
+    for group in dict.fromkeys(e.group for e in episodes):
+        mine = [e for e in episodes if e.group == group]
+        width = min(slots, max(1, math.ceil(len(mine) / crew)))
+        session = Session(
+            task=group.task.use,
+            controller=group.task.controller,
+            world=study.world,
+            policies=dict(study.policies),
+            slots=width,
+            threads=1,
+        )
+        actions = _actions_per_second(session, [Job(e.policy, e.scenario, e.trial) for e in mine], width)
+        limit = session.world.task.time_limit * session.world.task.action_rate
+        used = per_task.get(group.task.use, 0.0)
+        per_task[group.task.use] = used + len(mine) * limit / (actions * min(crew, cores))
+        session.close()
+    videos = sum(e.video for e in episodes)
+    return Estimate(len(episodes), sum(per_task.values()), len(episodes) * ROW_BYTES + videos * VIDEO_BYTES, per_task)
+
+
+def _actions_per_second(session: Session, jobs: list[Job], width: int) -> float:
+    """Episode actions per wall second, over a mix of the study's policies."""
+    mixed = jobs[:: max(1, len(jobs) // width)][:width]
+    calls = 0
+    began = time.perf_counter()
+
+    class Enough(Exception):  # noqa: N818 - not an error
+        pass
+
+    def watch(doing: str, asked: list[Job]) -> None:
+        nonlocal calls
+        if doing == "policy":
+            calls += sum(session.policies[job.policy].spec.executes for job in asked)
+            if time.perf_counter() - began > TRIAL_S:
+                raise Enough
+
+    source = iter(mixed)
+    try:
+        for _ in session.run(lambda: next(source, None), watch):
+            pass
+    except Enough:
+        pass
+    return max(calls, 1) / (time.perf_counter() - began)

@@ -1,0 +1,111 @@
+"""The plan of a study: every scenario resolved, every episode listed, before anything runs."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from foretell import clock
+from foretell.clock import Clock
+from foretell.errors import UsageError
+from foretell.registry import resolve
+from foretell.scenario import Scenario
+from foretell.study.config import Study, TaskEntry
+from foretell.study.store import read_scenarios
+
+__all__ = ["Group", "Planned", "plan", "resolve_scenarios"]
+
+COUNT = 50
+"""Scenarios per task where a study does not say."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Episodes that can share a world: one task, controller and clock."""
+
+    task: TaskEntry
+    clock: Clock
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One episode to be."""
+
+    group: Group
+    policy: str
+    scenario: Scenario
+    arm: str
+    trial: int
+    video: bool
+
+
+def make_task(use: str) -> Any:
+    """The task of a name."""
+    made = resolve("tasks", use)
+    return made() if isinstance(made, type) else made
+
+
+def resolve_scenarios(study: Study) -> tuple[dict[str, list[Scenario]], str]:
+    """Task entry -> its scenarios, and how they were chosen: iid, grid or chosen. Guarantees depend on that."""
+    source = study.scenarios
+    tasks = {entry.use: make_task(entry.use) for entry in study.tasks}
+    if source.file is None and source.like is None:
+        count = source.count or COUNT
+        drawn = {use: [task.scenario(source.seed + i) for i in range(count)] for use, task in tasks.items()}
+        return drawn, "iid"
+    if source.file is not None:
+        given, design, where = _read_file(source.file), "chosen", str(source.file)
+    else:
+        assert source.like is not None
+        given, where = read_scenarios(source.like), str(source.like)
+        design = _design_of(source.like)
+    by_task: dict[str, list[Scenario]] = defaultdict(list)
+    for scenario in given:
+        by_task[scenario.task].append(scenario)
+    chosen = {use: by_task[task.name][: source.count] for use, task in tasks.items()}
+    for use, found in chosen.items():
+        if not found:
+            raise UsageError(f"scenarios: {where} has none of task {use!r}; it has {sorted(by_task) or 'nothing'}")
+    return chosen, design
+
+
+def _read_file(path: Path) -> list[Scenario]:
+    if not path.is_file():
+        raise UsageError(f"scenarios: there is no file {path}")
+    found = []
+    for number, line in enumerate(path.read_text().splitlines(), start=1):
+        if line.strip():
+            try:
+                found.append(Scenario.model_validate_json(line))
+            except ValidationError as error:
+                first = error.errors()[0]
+                field = ".".join(map(str, first["loc"]))
+                raise UsageError(f"scenarios: {path}, line {number}: {field}: {first['msg']}") from None
+    return found
+
+
+def _design_of(run: Path) -> str:
+    try:
+        return str(json.loads((run / "provenance.json").read_text())["design"])
+    except (OSError, KeyError, ValueError):
+        return "chosen"
+
+
+def plan(study: Study, scenarios: dict[str, list[Scenario]]) -> list[Planned]:
+    """Every episode of a study, in the order in which they are started."""
+    episodes = []
+    for entry in study.tasks:
+        for timing in study.clocks:
+            group = Group(entry, clock.parse(timing))
+            for policy in study.policies:
+                for arm in study.arms:
+                    for index, scenario in enumerate(scenarios[entry.use]):
+                        for trial in range(study.trials):
+                            video = index < study.record.video and trial == 0
+                            episodes.append(Planned(group, policy, scenario, arm, trial, video))
+    return episodes

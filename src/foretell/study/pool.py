@@ -1,0 +1,256 @@
+"""The local engine: worker processes, kept fed, watched, and replaced when they die or hang.
+
+An episode must not suffer from what ran beside it. When a process dies or a policy hangs, the episodes it was
+working on are run again: alone, if they are under suspicion, so that only the guilty one gets an error row.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from foretell.errors import ForetellError, UsageError
+from foretell.rollout import Outcome
+from foretell.study.session import Opened
+
+__all__ = ["Batch", "Pool"]
+
+START = 60.0
+"""Wall seconds a worker may take to answer `open`, besides what the policies take to load."""
+
+
+@dataclass
+class Batch:
+    """The episodes of one group that are still to be run."""
+
+    open: dict[str, Any]
+    """Arguments of `Session`."""
+    jobs: deque[dict[str, Any]]
+
+
+@dataclass
+class _Worker:
+    process: subprocess.Popen[str]
+    batch: Batch | None = None
+    out: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """Jobs it has and has not finished, by key."""
+    doing: str = "idle"
+    keys: list[str] = field(default_factory=list)
+    """Jobs that the policy was called for, while `doing` is "policy"."""
+    since: float = 0.0
+    ended: bool = True
+    alone: bool = False
+
+    def send(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin is not None
+        try:
+            self.process.stdin.write(json.dumps(message) + "\n")
+            self.process.stdin.flush()
+        except (BrokenPipeError, OSError):
+            pass  # it has died; its reader says so in a moment
+
+
+class Pool:
+    """`workers` processes with `slots` episodes side by side in each."""
+
+    def __init__(self, workers: int, slots: int, policy_timeout: float = 60.0):
+        self.workers, self.slots, self.timeout = workers, slots, policy_timeout
+        self._inbox: queue.SimpleQueue[tuple[_Worker, dict[str, Any] | None]] = queue.SimpleQueue()
+        self._crew: list[_Worker] = []
+        self._alone: deque[tuple[Batch, dict[str, Any]]] = deque()
+        self._deaths: dict[str, int] = {}
+
+    def inspect(self, asked: dict[str, Any]) -> Opened:
+        """Open a group and close it again: everything that is wrong with the study shows before it starts."""
+        if not self._crew:
+            self._hire()
+        worker = self._crew[0]
+        worker.send({"open": asked})
+        worker.send({"end": True})
+        opened = None
+        while True:
+            try:
+                _, message = self._inbox.get(timeout=START + self.timeout)
+            except queue.Empty:
+                raise UsageError(f"policies did not load within {START + self.timeout:.0f} s: {_uses(asked)}") from None
+            if message is None:
+                raise ForetellError(
+                    f"a worker died ({_cause(worker)}) while loading task {asked['task']!r} and policies {_uses(asked)}"
+                )
+            if "refused" in message:
+                raise UsageError(message["refused"])
+            if "opened" in message:
+                opened = Opened(**message["opened"])
+            if "idle" in message:
+                assert opened is not None
+                return opened
+
+    def run(self, batches: list[Batch]) -> Iterator[tuple[str, Outcome]]:
+        """Run every job and yield (key, outcome) as each ends."""
+        left = sum(len(batch.jobs) for batch in batches)
+        crew = min(self.workers, max(1, left))
+        while len(self._crew) < crew:
+            self._hire()
+        for worker in list(self._crew):
+            self._assign(worker, batches)
+        while left:
+            try:
+                worker, message = self._inbox.get(timeout=0.2)
+            except queue.Empty:
+                self._look_for_hangs()
+                continue
+            if worker not in self._crew:
+                continue  # last words of one already replaced
+            if message is None:
+                for key, outcome in self._bury(worker, batches):
+                    left -= 1
+                    yield key, outcome
+                if left:
+                    self._hire()
+                    self._assign(self._crew[-1], batches)
+            elif "done" in message:
+                key = message["done"]
+                if worker.out.pop(key, None) is not None:
+                    left -= 1
+                    self._feed(worker)
+                    yield key, Outcome(**message["outcome"])
+            elif "doing" in message:
+                worker.doing, worker.keys, worker.since = message["doing"], message["keys"], time.monotonic()
+            elif "opened" in message:
+                worker.doing, worker.since = "world", time.monotonic()
+            elif "idle" in message:
+                worker.batch = None
+                self._assign(worker, batches)
+            elif "refused" in message:
+                raise ForetellError(message["refused"])
+
+    def close(self) -> None:
+        """End all workers."""
+        for worker in self._crew:
+            worker.process.kill()
+        for worker in self._crew:
+            worker.process.wait()
+            for pipe in (worker.process.stdin, worker.process.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(OSError):
+                        pipe.close()
+        self._crew.clear()
+
+    def _hire(self) -> None:
+        path = os.pathsep.join(p or os.getcwd() for p in sys.path)  # workers import what we would
+        threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "LP_NUM_THREADS": "1"}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "foretell.study.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**threads, **os.environ, "PYTHONPATH": path},
+        )
+        worker = _Worker(process)
+        self._crew.append(worker)
+        threading.Thread(target=self._listen, args=(worker,), daemon=True).start()
+
+    def _listen(self, worker: _Worker) -> None:
+        assert worker.process.stdout is not None
+        try:
+            for line in worker.process.stdout:
+                self._inbox.put((worker, json.loads(line)))
+        except ValueError:
+            pass  # cut off in the middle of a line, or the pipe was closed under us
+        self._inbox.put((worker, None))
+
+    def _assign(self, worker: _Worker, batches: list[Batch]) -> None:
+        """Give an idle worker a group: first those to be run alone, then the first with jobs left."""
+        if self._alone:
+            batch, job = self._alone.popleft()
+            worker.batch, worker.alone, worker.ended = batch, True, True
+            worker.out = {job["key"]: job}
+            worker.send({"open": {**batch.open, "slots": 1}})
+            worker.send({"job": job})
+            worker.send({"end": True})
+        else:
+            batch = next((b for b in batches if b.jobs), None)  # type: ignore[assignment]
+            if batch is None:
+                return
+            slots = min(self.slots, max(1, math.ceil(len(batch.jobs) / self.workers)))
+            worker.batch, worker.alone, worker.ended, worker.out = batch, False, False, {}
+            worker.send({"open": {**batch.open, "slots": slots}})
+            for _ in range(2 * slots):  # as many again as run at once, so that no slot waits for us
+                self._feed(worker)
+        worker.doing, worker.since = "opening", time.monotonic()
+
+    def _feed(self, worker: _Worker) -> None:
+        if worker.ended or worker.batch is None:
+            return
+        if worker.batch.jobs:
+            job = worker.batch.jobs.popleft()
+            worker.out[job["key"]] = job
+            worker.send({"job": job})
+        else:
+            worker.ended = True
+            worker.send({"end": True})
+
+    def _look_for_hangs(self) -> None:
+        now = time.monotonic()
+        for worker in self._crew:
+            allowed = {"policy": self.timeout, "opening": START + self.timeout}.get(worker.doing, math.inf)
+            if worker.batch is not None and now - worker.since > allowed:
+                worker.doing = "hung"
+                worker.process.kill()
+
+    def _bury(self, worker: _Worker, batches: list[Batch]) -> Iterator[tuple[str, Outcome]]:
+        """A worker is gone: yield the episodes that are to blame, and queue the others again."""
+        self._crew.remove(worker)
+        worker.process.wait()
+        hung, batch = worker.doing == "hung", worker.batch
+        if batch is None:
+            return
+        if worker.doing == "opening" and not worker.alone:
+            raise ForetellError(f"a worker died ({_cause(worker)}) while loading task {batch.open['task']!r}")
+        in_policy = hung or worker.doing == "policy"
+        suspects = [key for key in worker.keys if key in worker.out] if in_policy else []
+        guilty = suspects if len(suspects) == 1 or worker.alone else []
+        for key, job in worker.out.items():
+            if key in guilty or worker.alone:
+                if hung:
+                    error, blame = f"the policy did not answer within {self.timeout:g} s", "policy"
+                else:
+                    where = "inside the policy" if in_policy else "while the world was stepping"
+                    error, blame = f"the process died ({_cause(worker)}) {where}", "policy" if in_policy else "machine"
+                failure = False if blame == "policy" else None
+                yield (
+                    key,
+                    Outcome(failure, failure, failure, end="error", blame=blame, error=error, wall_started=time.time()),
+                )
+                continue
+            self._deaths[key] = self._deaths.get(key, 0) + 1
+            if key in suspects or self._deaths[key] > 1:
+                self._alone.append((batch, job))
+            else:
+                batch.jobs.appendleft(job)
+
+
+def _cause(worker: _Worker) -> str:
+    code = worker.process.poll()
+    if code is None or code >= 0:
+        return f"exit code {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"
+
+
+def _uses(asked: dict[str, Any]) -> str:
+    return ", ".join(f"{name} ({entry['use']})" for name, entry in asked["policies"].items())

@@ -1,0 +1,50 @@
+"""Where rows come from: versions, commit, machine. Enough to tell whether two runs may be compared bit for bit."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+__all__ = ["provenance"]
+
+PACKAGES = ("foretell", "mujoco", "numpy", "scipy", "onnxruntime", "pyarrow")
+
+
+def provenance() -> dict[str, Any]:
+    """Versions and machine, as they are now."""
+    versions = {"python": platform.python_version()}
+    for package in PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = "not installed"
+    return {
+        "versions": versions,
+        "commit": _commit(),
+        "machine": {"system": platform.platform(), "cpu": _cpu(), "cores": os.cpu_count()},
+        "command": sys.argv,
+        "reproducible": "bit for bit on the same machine and versions; other CPUs or versions may differ in last bits",
+    }
+
+
+def _commit() -> str | None:
+    """The commit of the folder the study is run in, with a mark when files there are changed."""
+    try:
+        answer = subprocess.run(
+            ["git", "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True, timeout=5
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip() or None
+
+
+def _cpu() -> str:
+    try:
+        with open("/proc/cpuinfo") as lines:
+            return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or "unknown"

@@ -1,0 +1,275 @@
+"""Running a study: plan it, skip what is done, run the rest, keep every row the moment it is finished."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from foretell.episode import Episode, key
+from foretell.errors import UsageError
+from foretell.rollout import Job, Outcome
+from foretell.study.config import Study, load_study
+from foretell.study.plan import Group, Planned, plan, resolve_scenarios
+from foretell.study.pool import Batch, Pool
+from foretell.study.provenance import provenance
+from foretell.study.session import Opened, Session
+from foretell.study.store import Store
+
+__all__ = ["Progress", "Run", "run"]
+
+SLOTS = 32
+"""Episodes side by side in each worker: enough to drown Python's share, few enough to end together."""
+
+
+@dataclass
+class Progress:
+    """Where a running study stands; handed to `progress` after each episode."""
+
+    planned: int
+    done: int
+    """Including those of earlier calls."""
+    ran: int
+    """In this call."""
+    solved: Counter[str] = field(default_factory=Counter)
+    judged: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a call of `run` did."""
+
+    path: Path
+    planned: int
+    ran: int
+    skipped: int
+    """Already there from earlier calls."""
+    left: int
+    """Not run, because of `limit`."""
+    notes: tuple[str, ...] = ()
+    """Plain sentences on what went wrong, and where."""
+
+
+def run(
+    study: Study | dict[str, Any] | str | Path,
+    *,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    slots: int = SLOTS,
+    limit: int | None = None,
+    pair_with: str | Path | None = None,
+    policies: Mapping[str, Any] | None = None,
+    progress: Callable[[Progress], None] = lambda state: None,
+) -> Run:
+    """Run a study into a run folder (default `runs/<name>`). Calling it again resumes it.
+
+    `workers`: processes; default one per core; 0 runs in this process. `policies` adds policy objects or classes
+    from Python, which run in this process. `pair_with` takes the scenarios of another run.
+    """
+    study = load_study(study if not policies or not isinstance(study, dict) else _with_names(study, policies))
+    if pair_with is not None:
+        source = study.scenarios.model_copy(update={"like": Path(pair_with), "file": None})
+        study = study.model_copy(update={"scenarios": source})
+    if slots < 1 or (workers is not None and workers < 0) or (limit is not None and limit < 1):
+        raise UsageError(f"slots ({slots}) and limit ({limit}) must be at least 1, workers ({workers}) at least 0")
+    scenarios, design = resolve_scenarios(study)
+    episodes = plan(study, scenarios)
+    path = Path(out) if out is not None else Path("runs") / study.name
+    here = dict(policies or {})
+    crew = 0 if here else (os.cpu_count() or 1) if workers is None else workers
+    engine = _Here(study, here, slots) if crew == 0 else _Crew(study, crew, slots)
+    try:
+        opened = {group: engine.inspect(group) for group in dict.fromkeys(e.group for e in episodes)}
+        with Store(path) as store:
+            store.write_study(study.to_yaml())
+            store.write_scenarios(s for group in scenarios.values() for s in group)
+            store.write_provenance({"study": study.name, "design": design, **provenance()})
+            return _fill(study, store, episodes, opened, engine, limit, progress)
+    finally:
+        engine.close()
+
+
+def _with_names(study: dict[str, Any], policies: Mapping[str, Any]) -> dict[str, Any]:
+    named = {name: f"object:{name}" for name in policies}
+    given = study.get("policies") or {}
+    given = {str(v): v for v in given} if isinstance(given, list) else given
+    return {**study, "policies": {**given, **named}}
+
+
+def _fill(
+    study: Study,
+    store: Store,
+    episodes: list[Planned],
+    opened: dict[Group, Opened],
+    engine: _Here | _Crew,
+    limit: int | None,
+    progress: Callable[[Progress], None],
+) -> Run:
+    todo: dict[str, Planned] = {}
+    skipped = 0
+    for episode in episodes:
+        name = _key(episode, opened[episode.group])
+        if name in store.done and store.done[name] != "machine":
+            skipped += 1
+        else:
+            todo[name] = episode
+    left = max(0, len(todo) - limit) if limit else 0
+    chosen = dict(list(todo.items())[: len(todo) - left])
+    state = Progress(len(episodes), skipped, 0)
+    progress(state)
+    troubles: dict[str, list[str]] = {}
+    for name, outcome in engine.run(chosen, store.path):
+        row = _row(study, name, chosen[name], opened[chosen[name].group], outcome)
+        store.append([row])
+        state.done, state.ran = state.done + 1, state.ran + 1
+        label = f"{row.task} {row.policy}"
+        if row.success is not None:
+            state.judged[label] += 1
+            state.solved[label] += row.success
+        if row.blame is not None:
+            troubles.setdefault(f"policy {row.policy!r} on {row.task}, blame {row.blame}", []).append(
+                f"episode {row.episode}: {row.error}"
+            )
+        if "out_of_range_actions" in row.metrics:
+            troubles.setdefault(f"policy {row.policy!r} on {row.task}: actions out of range were clipped", []).append(
+                f"episode {row.episode}, {row.metrics['out_of_range_actions']:.0f} actions"
+            )
+        progress(state)
+    notes = [f"{what}: {len(where)} episodes, first {where[0]}" for what, where in troubles.items()]
+    return Run(store.path, len(episodes), state.ran, skipped, left, (*store.problems, *notes))
+
+
+def _key(episode: Planned, opened: Opened) -> str:
+    return key(
+        world_hash=opened.world_hash,
+        task=f"{opened.task}/{opened.controller}",
+        task_version=opened.task_version,
+        policy_hash=opened.policies[episode.policy]["hash"],
+        policy_options=opened.policies[episode.policy]["options"],
+        scenario=episode.scenario.id,
+        arm=episode.arm,
+        trial=episode.trial,
+        clock=episode.group.clock.to_dict(),
+    )
+
+
+def _row(study: Study, name: str, episode: Planned, opened: Opened, outcome: Outcome) -> Episode:
+    scenario = episode.scenario
+    video = _video(name, episode, opened.task) if episode.video and outcome.end != "error" else None
+    return Episode(
+        episode=name,
+        study=study.name,
+        world=opened.world,
+        world_params=json.dumps(opened.params, sort_keys=True),
+        world_hash=opened.world_hash,
+        robot=opened.robot,
+        controller=opened.controller,
+        task=opened.task,
+        task_version=opened.task_version,
+        policy=episode.policy,
+        policy_hash=opened.policies[episode.policy]["hash"],
+        policy_options=json.dumps(opened.policies[episode.policy]["options"], sort_keys=True),
+        scenario=scenario.id,
+        parent=scenario.parent,
+        base=scenario.base,
+        trial=episode.trial,
+        arm=episode.arm,
+        factors=json.dumps(dict(scenario.factors), sort_keys=True),
+        clock=json.dumps(episode.group.clock.to_dict(), sort_keys=True),
+        success_rule=opened.success_rule,
+        video=str(video) if video else None,
+        **asdict(outcome),
+    )
+
+
+def _video(name: str, episode: Planned, task: str) -> Path:
+    """Path of an episode's video within its run folder; names that a file system may not like are smoothed."""
+    words = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{task}-{episode.policy}")[:80]
+    return Path("videos") / f"{words}-{name}.mp4"
+
+
+def _arguments(study: Study, group: Group) -> dict[str, Any]:
+    return {
+        "task": group.task.use,
+        "controller": group.task.controller,
+        "world": study.world,
+        "video": study.record.video > 0,
+    }
+
+
+class _Crew:
+    """Episodes in worker processes."""
+
+    def __init__(self, study: Study, workers: int, slots: int):
+        self._study = study
+        self._pool = Pool(workers, slots, study.policy_timeout)
+        self._threads = max(1, (os.cpu_count() or 1) // workers)
+
+    def _open(self, group: Group) -> dict[str, Any]:
+        policies = {name: entry.model_dump() for name, entry in self._study.policies.items()}
+        return {**_arguments(self._study, group), "policies": policies, "slots": 1, "threads": self._threads}
+
+    def inspect(self, group: Group) -> Opened:
+        return self._pool.inspect(self._open(group))
+
+    def run(self, chosen: dict[str, Planned], folder: Path) -> Iterator[tuple[str, Outcome]]:
+        batches: dict[Group, Batch] = {}
+        for name, episode in chosen.items():
+            batch = batches.setdefault(episode.group, Batch(self._open(episode.group), deque()))
+            video = folder / _video(name, episode, episode.scenario.task) if episode.video else None
+            batch.jobs.append(
+                {
+                    "policy": episode.policy,
+                    "scenario": episode.scenario.model_dump(mode="json"),
+                    "trial": episode.trial,
+                    "key": name,
+                    "video": str(video.resolve()) if video else None,
+                }
+            )
+        if batches:
+            yield from self._pool.run(list(batches.values()))
+
+    def close(self) -> None:
+        self._pool.close()
+
+
+class _Here:
+    """Episodes in this process: for policies that are Python objects, and for debugging. A hang hangs."""
+
+    def __init__(self, study: Study, policies: Mapping[str, Any], slots: int):
+        self._study, self._slots = study, slots
+        self._policies = {**study.policies, **policies}
+        self._threads = os.cpu_count() or 1
+
+    def _session(self, group: Group, slots: int) -> Session:
+        arguments = _arguments(self._study, group)
+        return Session(**arguments, policies=self._policies, slots=slots, threads=self._threads)
+
+    def inspect(self, group: Group) -> Opened:
+        return self._session(group, 1).opened
+
+    def run(self, chosen: dict[str, Planned], folder: Path) -> Iterator[tuple[str, Outcome]]:
+        for group in dict.fromkeys(e.group for e in chosen.values()):
+            mine = {name: e for name, e in chosen.items() if e.group == group}
+            session = self._session(group, min(self._slots, len(mine)))
+            jobs = iter(
+                Job(
+                    e.policy,
+                    e.scenario,
+                    e.trial,
+                    name,
+                    folder / _video(name, e, e.scenario.task) if e.video else None,
+                )
+                for name, e in mine.items()
+            )
+            for job, outcome in session.run(lambda jobs=jobs: next(jobs, None)):  # type: ignore[misc]
+                yield job.key, outcome
+            session.close()
+
+    def close(self) -> None:
+        pass

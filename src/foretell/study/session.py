@@ -1,0 +1,85 @@
+"""A session: one process's world and policies of one group, ready to run episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from foretell.policies.make import Bound, bind, make_policy
+from foretell.rollout import Job, Outcome, run_sync
+from foretell.rollout.video import require_encoder
+from foretell.sim.world import MujocoWorld
+from foretell.study.config import PolicyEntry
+from foretell.study.plan import make_task
+
+__all__ = ["Opened", "Session"]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What the rows of a group have in common, as found when it was opened. JSON-able."""
+
+    world: str
+    world_hash: str
+    params: dict[str, Any]
+    robot: str
+    controller: str
+    task: str
+    task_version: int
+    success_rule: str
+    time_limit: float
+    policies: dict[str, dict[str, Any]]
+    """Policy name -> its `hash` and `options`."""
+
+
+class Session:
+    """Builds a world and binds policies to it; everything that can be wrong with either shows here."""
+
+    def __init__(
+        self,
+        *,
+        task: str,
+        controller: str | None,
+        world: str | dict[str, Any],
+        policies: dict[str, Any],
+        slots: int,
+        threads: int,
+        video: bool = False,
+    ):
+        if video:
+            require_encoder()
+        made = make_task(task)
+        self.world = MujocoWorld(made, world, slots=slots, threads=threads, controller=controller)
+        self.policies: dict[str, Bound] = {}
+        for name, entry in policies.items():
+            if isinstance(entry, PolicyEntry):
+                policy, execute, options = make_policy(entry.use, entry.options), entry.execute, entry.options
+            else:  # an object, given from Python
+                policy, execute, options = (entry() if isinstance(entry, type) else entry), None, None
+            self.policies[name] = bind(policy, self.world, name, execute, options)
+
+    @property
+    def opened(self) -> Opened:
+        world, task = self.world, self.world.task
+        return Opened(
+            world=world.name,
+            world_hash=world.hash,
+            params=world.params,
+            robot="+".join(mount.robot for mount in task.robots.values()),
+            controller=world.controller,
+            task=task.name,
+            task_version=task.version,
+            success_rule=task.success_rule,
+            time_limit=task.time_limit,
+            policies={n: {"hash": b.hash, "options": b.options} for n, b in self.policies.items()},
+        )
+
+    def run(
+        self, source: Callable[[], Job | None], watch: Callable[[str, list[Job]], None] = lambda doing, jobs: None
+    ) -> Iterator[tuple[Job, Outcome]]:
+        """Run jobs until there are no more."""
+        return run_sync(self.world, self.policies, source, watch)
+
+    def close(self) -> None:
+        self.world.close()

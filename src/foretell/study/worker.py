@@ -1,0 +1,98 @@
+"""A worker process: runs episodes that come in on standard input, one JSON message a line, and sends them back.
+
+In:   {"open": {...}}, {"job": {...}}, {"end": true}
+Out:  {"opened": {...}} or {"refused": "..."}, {"doing": "policy", "keys": [...]}, {"done": key, "outcome": {...}},
+      {"idle": true}
+Nothing is pickled. The policy may print what it likes: its output goes to standard error.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+import traceback
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Serve until standard input ends, which it does when the parent dies, however it dies."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    wire = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    inbox: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(inbox,), daemon=True).start()
+
+    def send(message: dict[str, Any]) -> None:
+        wire.write(json.dumps(message) + "\n")
+
+    while True:
+        message = inbox.get()
+        if "open" in message:
+            _group(message["open"], inbox, send)
+
+
+def _listen(inbox: queue.SimpleQueue[dict[str, Any]]) -> None:
+    for line in sys.stdin:
+        inbox.put(json.loads(line))
+    os._exit(0)
+
+
+def _group(asked: dict[str, Any], inbox: queue.SimpleQueue[dict[str, Any]], send: Any) -> None:
+    # imported here: the parent should learn of a broken installation by a message, not by a dead pipe
+    from foretell.errors import ForetellError
+    from foretell.rollout import Job
+    from foretell.scenario import Scenario
+    from foretell.study.config import PolicyEntry
+    from foretell.study.session import Session
+
+    asked["policies"] = {name: PolicyEntry.model_validate(entry) for name, entry in asked["policies"].items()}
+    try:
+        session = Session(**asked)
+    except ForetellError as error:
+        send({"refused": str(error)})
+        return
+    except Exception:
+        send({"refused": "a worker could not start:\n" + traceback.format_exc()})
+        return
+    send({"opened": asdict(session.opened)})
+
+    def source() -> Job | None:
+        message = inbox.get()
+        if "end" in message:
+            inbox.put(message)  # stays at the end: nothing follows until this group is done
+            return None
+        job = message["job"]
+        return Job(
+            policy=job["policy"],
+            scenario=Scenario.model_validate(job["scenario"]),
+            trial=job["trial"],
+            key=job["key"],
+            video=Path(job["video"]) if job["video"] else None,
+        )
+
+    def watch(doing: str, jobs: list[Job]) -> None:
+        send({"doing": doing, "keys": [job.key for job in jobs]})
+
+    try:
+        for job, outcome in session.run(source, watch):
+            send({"done": job.key, "outcome": asdict(outcome)})
+    except ForetellError as error:  # such as no OpenGL: every other episode would meet it too
+        send({"refused": str(error)})
+        return
+    session.close()
+    while "end" not in inbox.get():
+        pass
+    send({"idle": True})
+
+
+if __name__ == "__main__":
+    main()

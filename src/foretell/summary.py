@@ -1,0 +1,98 @@
+"""The answer of a run in a table: success rates with intervals. Every figure is rebuilt from the rows."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import Any
+
+from foretell.scenario import digest
+from foretell.stats import wilson
+from foretell.study.store import read
+
+__all__ = ["show", "table"]
+
+
+def show(run: str | Path, alpha: float = 0.05) -> list[dict[str, Any]]:
+    """One entry per world, task, policy, clock and arm: n, successes, rate, Wilson interval, errors.
+
+    Errors blamed on the policy count as failures; those of world or machine are left out of n and counted apart.
+    A policy whose weights changed, or a world whose θ did, under one name is listed once for each, with its hash.
+    """
+    groups: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+    columns = [
+        "world",
+        "world_hash",
+        "task",
+        "policy",
+        "policy_hash",
+        "policy_options",
+        "clock",
+        "arm",
+        "success",
+        "blame",
+    ]
+    for row in read(run).select(columns).to_pylist():
+        groups[tuple(row[c] for c in columns[:8])].append(row)
+    hashes: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for world, world_hash, task, policy, policy_hash, options, *_ in groups:
+        hashes["world", world].add(world_hash)
+        hashes[task, policy].add(digest([policy_hash, options]))
+    found = []
+    for (world, world_hash, task, policy, policy_hash, options, clock, arm), rows in sorted(groups.items()):
+        judged = [row["success"] for row in rows if row["success"] is not None]
+        interval = wilson(sum(judged), len(judged), alpha) if judged else None
+        found.append(
+            {
+                "world": world if len(hashes["world", world]) == 1 else f"{world}#{world_hash[:6]}",
+                "task": task,
+                "policy": policy
+                if len(hashes[task, policy]) == 1
+                else f"{policy}#{digest([policy_hash, options])[:6]}",
+                "clock": json.loads(clock)["kind"],
+                "arm": arm,
+                "n": len(judged),
+                "successes": sum(judged),
+                "rate": interval.estimate if interval else None,
+                "low": interval.low if interval else None,
+                "high": interval.high if interval else None,
+                "alpha": alpha,
+                "errors": _errors(rows),
+            }
+        )
+    return found
+
+
+def _errors(rows: list[dict[str, Any]]) -> dict[str, int]:
+    counted: dict[str, int] = {}
+    for row in rows:
+        if row["blame"]:
+            counted[row["blame"]] = counted.get(row["blame"], 0) + 1
+    return counted
+
+
+def table(rows: list[dict[str, Any]]) -> None:
+    """Print what `show` found."""
+    from rich.console import Console
+    from rich.table import Table
+
+    if not rows:
+        print("no episodes yet")
+        return
+    fixed = {c for c in ("world", "clock", "arm") if len({row[c] for row in rows}) == 1}
+    page = Table(box=None, header_style="bold", pad_edge=False)
+    for column in ("world", "task", "policy", "clock", "arm"):
+        if column not in fixed:
+            page.add_column(column)
+    for column in ("success", "n", f"{1 - rows[0]['alpha']:.0%} interval", "errors"):
+        page.add_column(column, justify="right" if column in ("success", "n") else "left")
+    for row in rows:
+        cells = [str(row[c]) for c in ("world", "task", "policy", "clock", "arm") if c not in fixed]
+        rate = "-" if row["rate"] is None else f"{row['rate']:.0%}"
+        bounds = "-" if row["low"] is None else f"{row['low']:.0%} to {row['high']:.0%}"
+        errors = ", ".join(f"{count} {blame}" for blame, count in row["errors"].items())
+        page.add_row(*cells, rate, str(row["n"]), bounds, errors)
+    if fixed:
+        print(", ".join(f"{column} {rows[0][column]}" for column in ("world", "clock", "arm") if column in fixed))
+    Console(soft_wrap=True).print(page)

@@ -1,0 +1,166 @@
+"""The native world: rows do not depend on how they were run, bad physics stays where it happened."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from conftest import episodes, reproducible
+
+from foretell.errors import UsageError
+from foretell.policies.expert import Expert, NoisyExpert
+from foretell.policies.random import Random
+from foretell.sim.params import load_world
+from foretell.sim.world import MujocoWorld
+from foretell.spec import Stream
+from foretell.study.plan import make_task
+from foretell.world import whole_ticks
+
+
+@pytest.mark.parametrize("world", ["mujoco", "standin"])
+def test_rows_do_not_depend_on_slots_threads_or_order(world: str) -> None:
+    task = make_task("lift")
+    scenarios = [task.scenario(i) for i in range(7)]
+    reference = [reproducible(o) for o in episodes(task, NoisyExpert(0.2), scenarios, world=world, slots=1)]
+    assert len({str(row) for row in reference}) > 1
+    for slots, threads in ((3, 2), (7, 1), (16, 2)):
+        again = episodes(task, NoisyExpert(0.2), scenarios, world=world, slots=slots, threads=threads)
+        assert [reproducible(o) for o in again] == reference
+    backwards = episodes(task, NoisyExpert(0.2), scenarios[::-1], world=world, slots=4)
+    assert [reproducible(o) for o in backwards[::-1]] == reference
+
+
+def test_time_can_stop_anywhere() -> None:
+    task = make_task("can")
+    world = MujocoWorld(task, slots=2)
+    slots = np.arange(2, dtype=np.int32)
+    rng = np.random.default_rng(0)
+    plans = rng.uniform(-1, 1, (10, 1, 7))
+    world.reset(slots, [task.scenario(0)] * 2, [0, 0])
+    for action in plans:
+        world.command(slots, np.repeat(action, 2, axis=0), np.array([25, 25]))
+        world.advance(slots[:1], np.array([25]))
+        for ticks in (1, 9, 15):
+            world.advance(slots[1:], np.array([ticks]))
+    seen = world.observe(slots, {"panda/joint_pos": Stream(), "can/pos": Stream()})
+    for name in ("panda/joint_pos", "can/pos"):
+        assert (seen[name][0] == seen[name][1]).all()
+
+
+def test_diverged_physics_ends_its_own_episode_only() -> None:
+    task = make_task("lift")
+    scenarios = [task.scenario(i) for i in range(3)]
+    clean = [reproducible(o) for o in episodes(task, Expert(), scenarios, slots=3)]
+
+    class Saboteur(Expert):
+        """Throws the second slot's cube at infinite speed, at its tenth action."""
+
+        calls = 0
+        world: MujocoWorld
+
+        def act(self, slots, observations):
+            self.calls += 1
+            if self.calls == 10:
+                layout = self.world._where[1]
+                layout.qvel[1, -1] = np.inf
+            return super().act(slots, observations)
+
+    world = MujocoWorld(task, slots=3)
+    policy = Saboteur()
+    policy.world = world
+    policy.bind(task, world.action)
+    from foretell.rollout import Job, run_sync
+
+    jobs = iter([Job("p", scenario, 0, str(i)) for i, scenario in enumerate(scenarios)])
+    found = {job.key: outcome for job, outcome in run_sync(world, {"p": policy}, lambda: next(jobs, None))}
+    bad = found["1"]
+    assert (bad.end, bad.blame, bad.success) == ("error", "world", None)
+    assert "diverged" in (bad.error or "")
+    assert [reproducible(found[k]) for k in ("0", "2")] == [clean[0], clean[2]]
+
+
+def test_a_slot_recovers_after_a_diverged_episode() -> None:
+    task = make_task("lift")
+    world = MujocoWorld(task, slots=1)
+    slot = np.array([0], dtype=np.int32)
+    world.reset(slot, [task.scenario(0)], [0])
+    layout = world._where[0]
+    assert layout is not None
+    layout.qvel[0, 0] = np.nan
+    world.advance(slot, np.array([25]))
+    assert 0 in world.faults(slot)
+    world.reset(slot, [task.scenario(0)], [0])
+    world.advance(slot, np.array([25]))
+    assert world.faults(slot) == {}
+
+
+def test_only_declared_streams_are_computed_and_unknown_ones_are_named() -> None:
+    task = make_task("lift")
+    world = MujocoWorld(task, slots=1)
+    slot = np.array([0], dtype=np.int32)
+    world.reset(slot, [task.scenario(0)], [0])
+    seen = world.observe(slot, {"cube/pos": Stream()})
+    assert set(seen) == {"cube/pos", "time", "instruction"}
+    with pytest.raises(UsageError, match="cube/pos"):
+        world.observe(slot, {"cube/poss": Stream()})
+
+
+def test_observed_poses_are_the_true_ones_in_the_native_world() -> None:
+    task = make_task("lift")
+    world = MujocoWorld(task, slots=1)
+    slot = np.array([0], dtype=np.int32)
+    scenario = task.scenario(3)
+    world.reset(slot, [scenario], [0])
+    seen = world.observe(slot, {n: Stream() for n in world.streams if not n.endswith("rgb")})
+    assert seen["cube/pos"][0] == pytest.approx(scenario.placements["cube"].pos, abs=1e-9)
+    assert seen["panda/joint_pos"][0] == pytest.approx(scenario.robot_start["panda"])
+    assert seen["panda/gripper"][0] == pytest.approx(0.08)
+    assert seen["panda/joint_vel"][0] == pytest.approx(0.0)
+
+
+def test_the_stand_in_differs_in_ways_theta_cannot_express() -> None:
+    native, standin = load_world("mujoco"), load_world("standin")
+    different = {k for k, v in standin.physics.model_dump().items() if v != native.physics.model_dump()[k]}
+    assert {"timestep", "integrator", "geometry", "joint_friction", "backlash", "delay_spread"} <= different
+    fitted = native.model_copy(update={"theta": standin.theta})
+    task = make_task("lift")
+    scenarios = [task.scenario(i) for i in range(3)]
+    ends = {
+        name: [o.stages.get("lift") for o in episodes(task, Expert(), scenarios, world=world, slots=3)]
+        for name, world in (("standin", standin), ("fitted", fitted))
+    }
+    assert ends["standin"] != ends["fitted"]
+
+
+def test_world_files() -> None:
+    base = load_world("mujoco")
+    other = load_world({"name": "soft", "theta": {"kp_scale": 0.5}})
+    assert other.hash != base.hash
+    assert load_world({"name": "renamed"}).hash == base.hash
+    with pytest.raises(UsageError, match=r"kp_scal is not a field; did you mean 'kp_scale'"):
+        load_world({"name": "typo", "theta": {"kp_scal": 0.5}})
+    with pytest.raises(UsageError, match=r"theta\.kp_scale.*-1"):
+        load_world({"name": "negative", "theta": {"kp_scale": -1}})
+    with pytest.raises(UsageError, match="did you mean 'mujoco'"):
+        load_world("mujuco")
+
+
+def test_theta_reaches_physics() -> None:
+    task = make_task("lift")
+    scenarios = [task.scenario(i) for i in range(2)]
+    nominal = [o.stages for o in episodes(task, Expert(), scenarios)]
+    for theta in ({"kp_scale": 0.3}, {"kv_scale": 3.0}, {"actuation_delay": 0.06}):
+        assert [o.stages for o in episodes(task, Expert(), scenarios, world={"name": "w", "theta": theta})] != nominal
+    slippery = {"name": "ice", "theta": {"pad_friction": 0.02, "finger_force": 5.0}}
+    assert not any(o.success for o in episodes(task, Expert(), scenarios, world=slippery))
+
+
+def test_camera_ticks_do_not_drift() -> None:
+    ticks = whole_ticks(np.arange(31), 500.0, 30.0)
+    assert ticks[:4].tolist() == [0, 16, 33, 50] and ticks[30] == 500
+
+
+def test_random_actions_do_not_break_physics() -> None:
+    for name in ("lift", "can", "square"):
+        task = make_task(name)
+        outcomes = episodes(task, Random(), [task.scenario(i) for i in range(4)], slots=4)
+        assert all(o.blame is None for o in outcomes)

@@ -1,0 +1,200 @@
+"""The three tasks mean what robosuite's do: sizes, masses, ranges, rules; and each stage latches on its own."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+from foretell.scenario import Placement
+from foretell.sim.layout import Rows
+from foretell.sim.world import MujocoWorld
+from foretell.study.plan import make_task
+from foretell.tasks import can, square
+
+SLOT = np.array([0], dtype=np.int32)
+
+
+class Bench:
+    """One slot whose objects and hand can be put anywhere."""
+
+    def __init__(self, name: str):
+        self.task = make_task(name)
+        self.world = MujocoWorld(self.task, slots=1)
+        self.world.reset(SLOT, [self.task.scenario(0)], [0])
+        layout = self.world._where[0]
+        assert layout is not None
+        self.layout = layout
+        self.start = layout.qpos[0].copy()
+
+    def put(self, name: str, pos: tuple[float, float, float], quat: tuple[float, ...] = (1, 0, 0, 0)) -> None:
+        address = self.layout.model.joint(f"{name}/free").qposadr[0]
+        self.layout.qpos[0, address : address + 7] = [*pos, *quat]
+
+    def finger_tips(self) -> np.ndarray:
+        return self.layout.site_xpos[0, self.layout.ee["panda"]].copy()
+
+    def fingers(self, opening: float) -> None:
+        self.layout.qpos[0, self.layout.finger["panda"]] = opening / 2
+
+    def reached(self) -> set[str]:
+        self.layout.forward(SLOT)
+        return {name for name, now in self.task.reached(Rows(self.layout, SLOT)).items() if now[0]}
+
+    def solved(self) -> bool:
+        self.layout.forward(SLOT)
+        return bool(self.task.solved(Rows(self.layout, SLOT))[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "obj", "mass", "tolerance"),
+    [("lift", "cube", 0.0741, 0.012), ("can", "can", 0.016, 1e-6), ("square", "nut", 0.0158068, 1e-9)],
+)
+def test_masses_are_robosuites(name: str, obj: str, mass: float, tolerance: float) -> None:
+    bench = Bench(name)
+    assert bench.layout.models[0].body(obj).mass[0] == pytest.approx(mass, abs=tolerance)
+
+
+def test_cube_sizes_span_4_to_4_4_centimetres() -> None:
+    task = make_task("lift")
+    sides = np.array([np.array(task.scenario(i).placements["cube"].scale) * 0.042 for i in range(300)])
+    assert 0.0400 <= sides.min() < 0.0402 and 0.0438 < sides.max() <= 0.0440
+
+
+@pytest.mark.parametrize(
+    ("name", "obj", "x", "y"),
+    [
+        ("lift", "cube", (-0.03, 0.03), (-0.03, 0.03)),
+        ("can", "can", (-0.02, 0.22), (-0.42, -0.08)),
+        ("square", "nut", (-0.115, -0.11), (0.11, 0.225)),
+    ],
+)
+def test_placements_fill_robosuites_ranges(name: str, obj: str, x: tuple, y: tuple) -> None:
+    task = make_task(name)
+    placed = [task.scenario(i).placements[obj] for i in range(300)]
+    at = np.array([p.pos for p in placed])
+    for column, (low, high) in enumerate((x, y)):
+        assert low <= at[:, column].min() and at[:, column].max() <= high
+        assert np.ptp(at[:, column]) > 0.95 * (high - low)
+    assert np.ptp([p.yaw for p in placed]) > 6.0, "any turn about the vertical"
+
+
+@pytest.mark.parametrize("name", ["lift", "can", "square"])
+def test_rates_and_time_limit(name: str) -> None:
+    task = make_task(name)
+    world = MujocoWorld(task, slots=1)
+    assert task.action_rate == 20 and 1 / world.tick == pytest.approx(500)
+    assert task.time_limit * task.action_rate == 400
+
+
+def test_square_hole_leaves_the_peg_6_75_millimetres_on_each_side() -> None:
+    model = Bench("square").layout.models[0]
+    inner = -model.geom("nut/left").size[1] + model.geom("nut/left").pos[1]
+    assert inner - model.geom("peg/body").size[0] == pytest.approx(0.00675)
+
+
+@pytest.mark.parametrize("name", ["lift", "can", "square"])
+def test_nothing_is_reached_at_the_start(name: str) -> None:
+    bench = Bench(name)
+    assert bench.reached() == set() and not bench.solved()
+
+
+@pytest.mark.parametrize(("name", "obj"), [("lift", "cube"), ("can", "can"), ("square", "nut")])
+def test_reach_alone(name: str, obj: str) -> None:
+    bench = Bench(name)
+    # the hand hangs in the air at the start: bring the object to just under it, where no finger touches
+    x, y, z = bench.finger_tips()
+    offset = 0.054 if obj == "nut" else 0.0
+    for below, inside in ((0.029, True), (0.031, False)):
+        bench.put(obj, (x - offset, y, z - below))
+        now = bench.reached() - {"lift"}  # held in the air, it is also lifted
+        assert ("reach" in now) == inside
+        assert "grasp" not in now
+
+
+@pytest.mark.parametrize(
+    ("name", "obj", "width"), [("lift", "cube", 0.0385), ("can", "can", 0.0495), ("square", "nut", 0.031)]
+)
+def test_grasp_needs_both_fingers(name: str, obj: str, width: float) -> None:
+    bench = Bench(name)
+    quat = bench.layout.xquat[0, bench.layout.bodies["panda/hand"]]
+    tips = bench.finger_tips()
+    hand = np.array(quat)
+    if obj == "nut":  # the handle lies along the hand's x; near its end, the fingers are clear of the nut's bars
+        forward = np.zeros(3)
+        mujoco.mju_rotVecQuat(forward, np.array([0.068, 0.0, 0.0]), hand)
+        tips = tips - forward
+    bench.fingers(width)
+    bench.put(obj, tuple(tips), tuple(hand))
+    assert "grasp" in bench.reached()
+    sideways = np.zeros(3)
+    mujoco.mju_rotVecQuat(sideways, np.array([0.0, 0.012, 0.0]), hand)
+    bench.fingers(width + 0.02)
+    bench.put(obj, tuple(tips + sideways), tuple(hand))
+    assert "grasp" not in bench.reached(), "one finger alone is a push"
+
+
+@pytest.mark.parametrize(
+    ("name", "obj", "height"), [("lift", "cube", 0.04), ("can", "can", 0.02 + 0.0403 + 0.04), ("square", "nut", 0.05)]
+)
+def test_lift_alone(name: str, obj: str, height: float) -> None:
+    bench = Bench(name)
+    at = bench.task.scenario(0).placements[obj].pos
+    for z, up in ((height + 1e-4, True), (height - 1e-4, False)):
+        bench.put(obj, (at[0], at[1], z))
+        assert bench.reached() == ({"lift"} if up else set())
+
+
+def test_lift_is_solved_above_4_centimetres() -> None:
+    bench = Bench("lift")
+    for z, solved in ((0.0401, True), (0.0399, False)):
+        bench.put("cube", (0, 0, z))
+        assert bench.solved() == solved
+
+
+@pytest.mark.parametrize(
+    ("pos", "solved"),
+    [
+        ((0.15, 0.33, 0.06), True),
+        ((0.11, 0.30, 0.06), True),
+        ((0.09, 0.33, 0.06), False),
+        ((0.15, 0.27, 0.06), False),
+        ((0.30, 0.33, 0.06), False),
+        ((0.15, 0.33, 0.11), False),
+    ],
+)
+def test_can_is_solved_in_its_quarter_below_the_rim(pos: tuple[float, float, float], solved: bool) -> None:
+    bench = Bench("can")
+    bench.put("can", pos)
+    assert bench.solved() == solved
+    assert ("place" in bench.reached()) == solved
+
+
+@pytest.mark.parametrize(
+    ("pos", "solved"),
+    [
+        ((0.23, 0.10, 0.01), True),
+        ((0.259, 0.10, 0.01), True),
+        ((0.261, 0.10, 0.01), False),
+        ((0.23, 0.131, 0.01), False),
+        ((0.23, 0.10, 0.051), False),
+    ],
+)
+def test_square_is_solved_on_the_peg(pos: tuple[float, float, float], solved: bool) -> None:
+    bench = Bench("square")
+    bench.put("nut", pos)
+    assert bench.solved() == solved
+    assert ("place" in bench.reached()) == solved
+
+
+@pytest.mark.parametrize("module", [can, square])
+def test_the_gripper_must_have_let_go(module: object) -> None:
+    """robosuite: 1 - tanh(10 d) < 0.6."""
+    assert 1 - np.tanh(10 * module.AWAY) == pytest.approx(0.6)  # type: ignore[attr-defined]
+
+
+def test_scenarios_are_determined_by_their_seed() -> None:
+    task = make_task("can")
+    assert task.scenario(7) == task.scenario(7)
+    assert task.scenario(7).id != task.scenario(8).id
+    assert isinstance(task.scenario(7).placements["can"], Placement)
