@@ -15,11 +15,11 @@ __all__ = ["Demo", "demo"]
 
 POLICIES: dict[str, Any] = {
     "expert": "expert",
-    "shaky": {"use": "noisy-expert", "noise": 0.2},
+    "shaky": {"use": "noisy-expert", "noise": 0.1},
     "shakier": {"use": "noisy-expert", "noise": 0.3},
     "random": "random",
 }
-TRIED = "shaky"
+TRIED = "shakier"
 TASK = "lift"
 
 

@@ -124,7 +124,7 @@ class EndEffectorDelta(Controller):
         pos, quat = self._kinematics.forward(slots, anchor)
         pos = pos + translation * actions[:, :3]
         quat = multiply(from_axis_angle(rotation * actions[:, 3:6]), quat)
-        return self._kinematics.inverse(slots, anchor, pos, quat)
+        return self._kinematics.approach(slots, anchor, pos, quat)
 
 
 CONTROLLERS = {

@@ -30,10 +30,11 @@ class Layout:
         bind = self.batch.bind
         self.qpos, self.qvel, self.ctrl = bind("qpos"), bind("qvel"), bind("ctrl")
         self.xpos, self.xquat = bind("xpos"), bind("xquat")
-        self.site_xpos, self.site_xmat = bind("site_xpos"), bind("site_xmat")
+        self.site_xpos = bind("site_xpos")
         self.sensordata = bind("sensordata")
         self.bodies = {model.body(i).name: i for i in range(model.nbody)}
         self.ee = {name: model.site(f"{name}/ee").id for name in scene.robots}
+        self.hand = {name: int(model.site_bodyid[site]) for name, site in self.ee.items()}
         self.arm, self.arm_speed, self.finger, self.actuators = {}, {}, {}, {}
         self.touch: dict[tuple[str, str], np.ndarray] = {}
         for name, robot in scene.robots.items():

@@ -12,7 +12,7 @@ import numpy as np
 from foretell.errors import UsageError, suggest
 from foretell.robots import make_controller
 from foretell.robots.kinematics import Kinematics
-from foretell.rotation import from_axis_angle, from_matrix, multiply, rotate
+from foretell.rotation import from_axis_angle, multiply, rotate
 from foretell.scenario import Scenario
 from foretell.seeding import generator
 from foretell.sim.layout import Layout, Rows
@@ -195,8 +195,7 @@ class MujocoWorld:
     def _hand(self, layout: Layout, slots: np.ndarray, robot: str) -> tuple[np.ndarray, np.ndarray]:
         """Measured pose of the end effector in the task frame."""
         if not self._encoders:
-            mat = layout.site_xmat[slots, layout.ee[robot]].reshape(-1, 3, 3)
-            return layout.site_xpos[slots, layout.ee[robot]], from_matrix(mat)
+            return layout.site_xpos[slots, layout.ee[robot]], layout.xquat[slots, layout.hand[robot]]
         pos, quat = self._encoders[robot].forward(slots, layout.qpos[slots[:, None], layout.arm[robot]])
         mount = self.task.robots[robot]
         base = np.broadcast_to(np.asarray(mount.quat), quat.shape)
