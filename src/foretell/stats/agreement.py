@@ -102,13 +102,11 @@ def pairwise_accuracy(real: ArrayLike, sim: ArrayLike, ties: Literal["drop", "st
         raise ValueError(f"ties must be 'drop' or 'strict', got {ties!r}")
     x, y = _steps(a), _steps(b)
     counted = (x != 0) & (y != 0) if ties == "drop" else ~np.eye(a.shape[-1], dtype=bool) & (x == x)
-    return _ratio(
-        (counted & (x == y)).sum(axis=(-2, -1), dtype=float), counted.sum(axis=(-2, -1), dtype=float)
-    )
+    return _ratio((counted & (x == y)).sum(axis=(-2, -1), dtype=float), counted.sum(axis=(-2, -1), dtype=float))
 
 
 def rank_reversals(real: ArrayLike, sim: ArrayLike) -> Floats:
-    """Number of policy pairs ordered one way in real and the other way in sim; ties never count."""
+    """Number of pairs ordered one way in real, the other in sim; ties never count; (..., P) -> shape (...)."""
     a, b = _pair(real, sim)
     return np.asarray(0.5 * (_steps(a) * _steps(b) < 0).sum(axis=(-2, -1)))
 
@@ -125,10 +123,21 @@ def success_gap(real: ArrayLike, sim: ArrayLike) -> Floats:
 
 
 METRICS: dict[str, Metric] = {
-    f.__name__: f
-    for f in (mmrv, pearson, spearman, kendall, pairwise_accuracy, rank_reversals, r_squared, success_gap)
+    f.__name__: f for f in (mmrv, pearson, spearman, kendall, pairwise_accuracy, rank_reversals, r_squared, success_gap)
 }
 """Metric functions by name."""
+
+RANGES: dict[str, tuple[float, float]] = {
+    "mmrv": (0.0, np.inf),
+    "pearson": (-1.0, 1.0),
+    "spearman": (-1.0, 1.0),
+    "kendall": (-1.0, 1.0),
+    "pairwise_accuracy": (0.0, 1.0),
+    "rank_reversals": (0.0, np.inf),
+    "r_squared": (0.0, 1.0),
+    "success_gap": (0.0, np.inf),
+}
+"""Values each metric can take; intervals are cut to them."""
 
 
 @dataclass(frozen=True)

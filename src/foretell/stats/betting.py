@@ -55,9 +55,7 @@ def predictable_bets(
     return bets
 
 
-def peak_log_wealth(
-    m: float, z: Floats, bets: Floats, floor: Floats | float = 0.0, cap: float = CAP
-) -> float:
+def peak_log_wealth(m: float, z: Floats, bets: Floats, floor: Floats | float = 0.0, cap: float = CAP) -> float:
     """Largest log wealth over time of the gambler betting on a mean above m; arrays of shape (n,)."""
     wealth = np.minimum(bets, cap / (m - floor))
     wealth *= z - m
@@ -134,9 +132,7 @@ def betting(
     return stretch(unit, within)
 
 
-def star(
-    real: ArrayLike, alpha: float = ALPHA, *, within: Range = UNIT, horizon: int | None = None
-) -> Interval:
+def star(real: ArrayLike, alpha: float = ALPHA, *, within: Range = UNIT, horizon: int | None = None) -> Interval:
     """Interval of the mean of real scores, shape (n,), by bets that re-aim at the missing wealth every trial.
 
     The same game as `blocked` without a control (see there for validity). Usually narrower than `betting`.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-from statistics import NormalDist
 
 from foretell.stats.interval import ALPHA, BINARY, FIXED_N, IID, NORMAL, Interval
 from foretell.stats.scores import check_alpha
@@ -23,6 +22,8 @@ def check_counts(successes: int, n: int) -> tuple[int, int]:
 
 def z_value(alpha: float) -> float:
     """Two-sided normal quantile, e.g. 1.96 for alpha = 0.05."""
+    from statistics import NormalDist  # pulls in decimal and fractions: not at import time
+
     return NormalDist().inv_cdf(1.0 - check_alpha(alpha) / 2.0)
 
 

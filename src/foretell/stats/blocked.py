@@ -165,9 +165,7 @@ def controls(sim: Floats, extra: Floats) -> tuple[Floats, Floats]:
     return np.where(size > 0, g * (sim - block / np.maximum(size, 1)), 0.0), g
 
 
-def lower_end(
-    y: Floats, c: Floats, g: Floats, alpha: float, horizon: int | None = None, steps: int = STEPS
-) -> float:
+def lower_end(y: Floats, c: Floats, g: Floats, alpha: float, horizon: int | None = None, steps: int = STEPS) -> float:
     """Lower end for scores y with controls c bounded by g, all of shape (n,); 0.0 if nothing is refuted.
 
     Candidates up to the sample mean are played first; the rest only if all of those fall, which changes

@@ -69,10 +69,8 @@ WITH_SIMULATION: dict[str, Callable[..., Interval]] = {
 METHODS = (*REAL_ONLY, *WITH_SIMULATION)
 
 
-def default_method(
-    real: ArrayLike, sim: ArrayLike | None, extra: ArrayLike | None, within: Range = UNIT
-) -> str:
-    """Method `auto` stands for: decided by sizes and by the kind of score, not by how well the policy did."""
+def default_method(real: ArrayLike, sim: ArrayLike | None, extra: ArrayLike | None, within: Range = UNIT) -> str:
+    """Method `auto` stands for, from sizes and kind of score; real, sim: shape (n,), extra: shape (N,)."""
     y = scores(real, "real", within=within)
     if sim is not None and extra is not None and np.size(extra) >= y.size:
         return "blocked"
@@ -115,7 +113,8 @@ def bound(
         raise ValueError(f"unknown method {method!r}; choose auto or one of {', '.join(METHODS)}")
     interval = _weigh_design(replace(interval, notes=interval.notes + notes), design, randomised)
     if diagnostics and sim is not None:
-        found = diagnose(real, sim, extra, alpha=alpha, within=within, sim_within=sim_within)
+        known = interval.width / (within[1] - within[0]) if method == "blocked" else None
+        found = diagnose(real, sim, extra, alpha=alpha, within=within, sim_within=sim_within, width_sim=known)
         interval = replace(interval, diagnostics=found.to_dict())
     return interval
 
@@ -145,7 +144,7 @@ def bound_policies(
     design: Design = "iid",
     randomised: bool = False,
 ) -> dict[str, Interval]:
-    """Intervals of several policies; policies: name -> (real (n,), sim (n,) or None, extra (N,) or None).
+    """Intervals of several policies; policies: name -> (real, sim or None, extra or None), shapes (n,), (n,), (N,).
 
     family: all intervals hold at once with probability 1 - alpha, each getting alpha / (number of policies);
     this needs no independence, so policies may share scenarios.

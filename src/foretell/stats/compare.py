@@ -31,7 +31,7 @@ EFFECT = 0.2
 
 
 def verdict(p_value: float, interval: Interval, alpha: float = ALPHA, effect: float = EFFECT) -> Verdict:
-    """Word for a comparison of a with b.
+    """Word for a comparison of a with b. Scalars in.
 
     better, worse: p_value <= alpha. Otherwise `too few trials` if the interval still holds differences of
     `effect` in both directions, so that the data say nothing of interest; else `no difference shown`.
@@ -84,6 +84,7 @@ def compare(
     paired: bool = False,
     test: Test = "auto",
     alpha: float = ALPHA,
+    aim: float | None = None,
     effect: float = EFFECT,
     within: Range = UNIT,
 ) -> Comparison:
@@ -91,7 +92,7 @@ def compare(
 
     auto: Barnard (unpaired) or McNemar (paired) for binary scores, betting otherwise. Unpaired betting
     matches trials in the order run, which needs no common scenarios; trials without a partner are left out.
-    For simulation as control see `paired_betting`.
+    `aim` is the p-value the bets aim at. For simulation as control see `paired_betting`.
     """
     check_alpha(alpha)
     x, y = scores(a, "a", within=within), scores(b, "b", within=within)
@@ -107,7 +108,7 @@ def compare(
         test = ("mcnemar" if paired else "barnard") if binary else "betting"
     if test == "betting":
         common = min(x.size, y.size)
-        found = paired_betting(x[:common], y[:common], alpha=alpha)
+        found = paired_betting(x[:common], y[:common], alpha=alpha, aim=aim)
         interval, p = found.interval, found.p_value
     elif test == "mcnemar":
         both, only_a, only_b = int((x * y).sum()), int((x * (1 - y)).sum()), int(((1 - x) * y).sum())
@@ -224,7 +225,7 @@ def compare_all(
     effect: float = EFFECT,
     within: Range = UNIT,
 ) -> Ranking:
-    """Rank policies by all pairwise comparisons under Holm's adjustment; policies: name -> scores (n_i,)."""
+    """Rank policies by all pairwise comparisons under Holm's adjustment; policies: name -> scores of shape (n_i,)."""
     if len(policies) < 2:
         raise ValueError(f"at least two policies are needed, got {len(policies)}")
     data = {name: scores(values, name, within=within) for name, values in policies.items()}
@@ -232,6 +233,7 @@ def compare_all(
     k = len(names)
     pairs = list(combinations(range(k), 2))
     kwargs: dict[str, Any] = {"paired": paired, "test": test, "alpha": alpha, "effect": effect}
+    kwargs["aim"] = alpha / len(pairs)
     found = {(i, j): compare(data[names[i]], data[names[j]], **kwargs) for i, j in pairs}
     adjusted = holm([found[ij].p_value for ij in pairs])
     p = np.ones((k, k))

@@ -77,7 +77,7 @@ def control_variate_split(
     sim_within: Range = UNIT,
     tail: Tail = "chebyshev",
 ) -> Interval:
-    """Control variate interval with the coefficient of each half fitted on the other; n >= 6.
+    """Control variate interval with the coefficient of each half fitted on the other; shapes (n,), n >= 6, and (N,).
 
     Splitting removes the bias of choosing the coefficient on the data it is used on, not the need to
     estimate a variance.

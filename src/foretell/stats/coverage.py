@@ -3,6 +3,10 @@
     python -m foretell.stats.coverage            quick table (200 draws)
     python -m foretell.stats.coverage --full     2,000 draws of every method over every regime
     python -m foretell.stats.coverage --widths   2,000 draws at alpha 0.1 over the nine width regimes, seed 1
+    python -m foretell.stats.coverage --widths --hard     the same over the coverage regimes
+    python -m foretell.stats.coverage --saved             real trials saved over the width regimes, 800 draws
+    python -m foretell.stats.coverage --full --sampled    bounds after uniform, stratified and active sampling
+    python -m foretell.stats.coverage --predictivity      intervals of the predictivity metrics, 300 draws
 
 `--only NAME[,NAME]` picks regimes; each has its own generator, so parts add up to the whole.
 """
@@ -19,7 +23,10 @@ import numpy as np
 
 from foretell.stats.bounds import REAL_ONLY, WITH_SIMULATION
 from foretell.stats.interval import Interval
+from foretell.stats.predictivity import METRICS, with_interval
 from foretell.stats.regimes import COVERAGE_REGIMES, WIDTH_REGIMES, Regime
+from foretell.stats.sampling import Rule, next_scenarios, sampled_bound
+from foretell.stats.savings import trials_needed
 from foretell.stats.scores import Floats
 
 Method = Callable[[Floats, Floats, Floats, float, int], Interval]
@@ -123,6 +130,61 @@ def cover(
     return cells
 
 
+def cover_sampled(world: Regime, rule: Rule, *, draws: int = 2000, alpha: float = 0.1, seed: int = 1) -> Cell:
+    """`sampled_bound` when n of the n + N scenarios of a regime are run for real, on average, by `rule`.
+
+    The active rule is told a wrong uncertainty on purpose: validity must not depend on it.
+    """
+    rng = world.generator(seed)
+    hits, w = 0, np.ones(draws)
+    for i in range(draws):
+        real, sim = world.pairs(rng, world.n + world.extra)
+        pick = next_scenarios(sim, world.n, rule=rule, uncertainty=0.05 + sim, seed=seed * draws + i)
+        if not pick.chosen.size:  # no trial, no interval: the whole range
+            hits += 1
+            continue
+        interval = sampled_bound(real[pick.chosen], sim, pick, alpha)
+        hits += world.mean in interval
+        w[i] = interval.width
+    name = f"sampled_bound, {rule}"
+    return Cell(world.name, name, draws, hits, alpha, float(w.mean()), float(w.std() / draws**0.5))
+
+
+def print_sampled(regimes: Sequence[Regime], draws: int, alpha: float, seed: int) -> int:
+    """Coverage and mean width of `sampled_bound` in Markdown; returns the number of failing cells."""
+    print(f"Coverage (mean width) at nominal {1 - alpha:g}, {draws} draws, seed {seed}.")
+    rules: tuple[Rule, ...] = ("uniform", "stratified", "active")
+    _show([], ["regime", "n", "N", *rules])
+    failures = 0
+    for world in regimes:
+        cells = [cover_sampled(world, rule, draws=draws, alpha=alpha, seed=seed) for rule in rules]
+        failures += sum(c.fails for c in cells)
+        row = [f"{c.coverage:.4f} ({c.width:.3f})" + (" FAIL" if c.fails else "") for c in cells]
+        print("| " + " | ".join([world.name, str(world.n), str(world.extra), *row]) + " |", flush=True)
+    print(f"finite-sample cells below nominal: {failures}", flush=True)
+    return failures
+
+
+def print_saved(regimes: Sequence[Regime], draws: int, alpha: float, seed: int) -> None:
+    """Real trials that classical methods need to match `suresim` and `blocked`, in Markdown."""
+    print(f"Real trials needed to match, alpha {alpha:g}, widths from {draws} draws, seed {seed}.")
+    head = ["suresim: betting", "suresim: best", "blocked: betting", "blocked: best", "best is"]
+    _show([], ["regime", "n run", *head])
+    for world in regimes:
+        share = world.table.sum(axis=1)
+        big = np.repeat(world.real_levels, np.round(20_000 * share).astype(int))  # the margin itself, to resample
+        kinds = ["betting", "star"] + (["clopper_pearson"] if world.binary else [])
+        row, best = [world.name, str(world.n)], ""
+        for cell in cover(world, ["suresim", "blocked"], draws=draws, alpha=alpha, seed=seed):
+            need = {
+                k: trials_needed(k, big, cell.width, alpha, start=world.n, draws=draws // 2 + 1, seed=seed)
+                for k in kinds
+            }
+            best = min(need, key=lambda k: need[k])
+            row += [f"{need[k]} ({100 * (1 - world.n / need[k]):+.0f} %)" for k in ("betting", best)]
+        print("| " + " | ".join([*row, best]) + " |", flush=True)
+
+
 def _show(rows: Sequence[Sequence[str]], head: Sequence[str]) -> None:
     print("| " + " | ".join(head) + " |")
     print("|" + "---|" * len(head))
@@ -130,9 +192,7 @@ def _show(rows: Sequence[Sequence[str]], head: Sequence[str]) -> None:
         print("| " + " | ".join(row) + " |", flush=True)
 
 
-def print_coverage(
-    regimes: Sequence[Regime], names: Sequence[str], draws: int, alpha: float, seed: int
-) -> int:
+def print_coverage(regimes: Sequence[Regime], names: Sequence[str], draws: int, alpha: float, seed: int) -> int:
     """Coverage table in Markdown; returns the number of failing cells among finite-sample methods."""
     print(f"Coverage at nominal {1 - alpha:g}, {draws} draws, seed {seed}.", end=" ")
     print(f"FAIL: below nominal by a one-sided binomial test at {SIGNIFICANCE:g}.")
@@ -167,26 +227,65 @@ def print_widths(regimes: Sequence[Regime], draws: int, seed: int, alpha: float 
     print("mean change of width: " + ", ".join(f"{100 * r:+.1f} %" for r in mean), flush=True)
 
 
+POLICIES: dict[str, tuple[list[float], list[float], int, int]] = {
+    "spread, 60 trials": ([0.1, 0.25, 0.4, 0.55, 0.7, 0.85], [0.2, 0.2, 0.5, 0.45, 0.8, 0.7], 60, 200),
+    "spread, 20 trials": ([0.1, 0.25, 0.4, 0.55, 0.7, 0.85], [0.2, 0.2, 0.5, 0.45, 0.8, 0.7], 20, 100),
+    "close, 25 trials": ([0.5, 0.55, 0.6, 0.62, 0.65, 0.7, 0.8], [0.5, 0.6, 0.5, 0.7, 0.7, 0.6, 0.85], 25, 100),
+    "good simulator, 25 trials": ([0.05, 0.1, 0.3, 0.6, 0.9, 0.95], [0.02, 0.1, 0.4, 0.7, 0.9, 0.99], 25, 100),
+}
+"""Families of policies: true real rates, true sim rates, real and simulated trials of each."""
+
+
+def print_predictivity(draws: int, alpha: float, seed: int) -> None:
+    """Coverage of the intervals over trials, for the metric of the true rates, in Markdown."""
+    print(f"Coverage at nominal {1 - alpha:g}, {draws} draws, seed {seed} (asymptotic, no test applied).")
+    _show([], ["policies", *METRICS])
+    for k, (name, (real, sim, n_real, n_sim)) in enumerate(POLICIES.items()):
+        rng = np.random.default_rng([seed, k])
+        many, more = [n_real] * len(real), [n_sim] * len(sim)
+        hits = dict.fromkeys(METRICS, 0)
+        for _ in range(draws):
+            a, b = rng.binomial(n_real, real) / n_real, rng.binomial(n_sim, sim) / n_sim
+            for label, metric in METRICS.items():
+                truth = float(metric(real, sim))
+                interval = with_interval(metric, a, b, n_real=many, n_sim=more, alpha=alpha, draws=500)
+                hits[label] += truth in interval or abs(truth - interval.estimate) < 1e-12
+        print("| " + " | ".join([name, *(f"{hits[m] / draws:.2f}" for m in METRICS)]) + " |", flush=True)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; exit code 1 when a finite-sample method fell below nominal."""
     parser = argparse.ArgumentParser(prog="python -m foretell.stats.coverage", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--full", action="store_true", help="2,000 draws instead of 200")
     parser.add_argument("--widths", action="store_true", help="width table instead of coverage")
-    parser.add_argument(
-        "--asymptotic", action="store_true", help="methods that claim no finite-sample guarantee"
-    )
+    parser.add_argument("--hard", action="store_true", help="with --widths: over the coverage regimes")
+    parser.add_argument("--saved", action="store_true", help="real trials saved, over the width regimes")
+    parser.add_argument("--sampled", action="store_true", help="bounds after uneven sampling")
+    parser.add_argument("--predictivity", action="store_true", help="coverage of the predictivity intervals")
+    parser.add_argument("--asymptotic", action="store_true", help="methods that claim no finite-sample guarantee")
     parser.add_argument("--only", default="", help="comma-separated regime numbers, counted from 1")
     parser.add_argument("--draws", type=int)
     parser.add_argument("--alpha", type=float, default=0.1)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
-    regimes: Sequence[Regime] = WIDTH_REGIMES if options.widths else COVERAGE_REGIMES
+    regimes: Sequence[Regime] = (
+        WIDTH_REGIMES if (options.widths or options.saved) and not options.hard else COVERAGE_REGIMES
+    )
     if options.only:
         regimes = [regimes[int(k) - 1] for k in options.only.split(",")]
+    if options.saved:
+        print_saved(regimes, options.draws or 800, options.alpha, options.seed)
+        return 0
+    if options.predictivity:
+        print_predictivity(options.draws or 300, options.alpha, options.seed)
+        return 0
     if options.widths:
         print_widths(regimes, options.draws or 2000, options.seed, options.alpha)
         return 0
+    if options.sampled:
+        draws = options.draws or (2000 if options.full else 200)
+        return 1 if print_sampled(regimes, draws, options.alpha, options.seed) else 0
     names = ASYMPTOTIC if options.asymptotic else FINITE
     draws = options.draws or (2000 if options.full else 200)
     return 1 if print_coverage(regimes, names, draws, options.alpha, options.seed) else 0

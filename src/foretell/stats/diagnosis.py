@@ -63,8 +63,12 @@ def diagnose(
     alpha: float = ALPHA,
     within: Range = UNIT,
     sim_within: Range = UNIT,
+    width_sim: float | None = None,
 ) -> Diagnosis:
-    """Diagnosis of paired scores real and sim, shape (n,), n >= 2, with extra of shape (N,) or None."""
+    """Diagnosis of paired scores real and sim, shape (n,), n >= 2, with extra of shape (N,) or None.
+
+    width_sim: width of `blocked` on these data as a share of the range, if already known.
+    """
     check_alpha(alpha)
     y = scores(real, "real", within=within, at_least=2)
     f = scores(sim, "sim", within=sim_within, at_least=2)
@@ -79,8 +83,7 @@ def diagnose(
     rho = float(np.clip(cov / np.sqrt(vy * vf), -1.0, 1.0)) if varies else None
     residual = vy - cov * cov / vf if varies else vy
     width_real = real_only_width(y, alpha)
-    width_sim = None
-    if e.size:
+    if e.size and width_sim is None:
         low, high = both_ends(y, *controls(f, e), alpha)
         width_sim = high - low
     helps = width_sim is not None and width_sim < WORTH * width_real

@@ -19,9 +19,7 @@ Alternative = Literal["two-sided", "greater", "less"]
 """greater: policy a does better than b."""
 
 
-def fisher(
-    successes_a: int, n_a: int, successes_b: int, n_b: int, alternative: Alternative = "two-sided"
-) -> float:
+def fisher(successes_a: int, n_a: int, successes_b: int, n_b: int, alternative: Alternative = "two-sided") -> float:
     """p-value of Fisher's exact test on two independent counts. Scalars in."""
     from scipy.stats import fisher_exact
 
@@ -29,9 +27,7 @@ def fisher(
     return float(fisher_exact(np.array([[ka, kb], [na - ka, nb - kb]]), alternative=alternative).pvalue)
 
 
-def barnard(
-    successes_a: int, n_a: int, successes_b: int, n_b: int, alternative: Alternative = "two-sided"
-) -> float:
+def barnard(successes_a: int, n_a: int, successes_b: int, n_b: int, alternative: Alternative = "two-sided") -> float:
     """p-value of Barnard's exact test on two independent counts; more powerful than Fisher's. Scalars in."""
     from scipy.stats import barnard_exact
 
@@ -64,7 +60,7 @@ class Evidence:
     p_value: float
     """Anytime-valid: may be read after every trial."""
     decided_at: int | None
-    """Number of trials after which alpha was reached, or None."""
+    """Number of trials after which the aim was reached, or None."""
     interval: Interval
     """Interval of mean(a) - mean(b)."""
 
@@ -99,6 +95,7 @@ def paired_betting(
     extra_b: ArrayLike | None = None,
     *,
     alpha: float = ALPHA,
+    aim: float | None = None,
     alternative: Alternative = "two-sided",
     within: Range = UNIT,
     sim_within: Range = UNIT,
@@ -108,7 +105,8 @@ def paired_betting(
 
     real_a, real_b, sim_a, sim_b: shape (n,), the same scenarios in the same order; extra_a, extra_b: shape
     (N,), both policies simulated on the same further scenarios. The difference of scores lies in [-1, 1] and
-    is handled as `blocked` handles a score, at the single candidate "no difference".
+    is handled as `blocked` handles a score, at the single candidate "no difference". Bets aim at a p-value of
+    `aim` (default alpha) and stop there: set it lower when many tests are to be adjusted.
     """
     y = _difference(real_a, real_b, "real", within)
     given = [x is not None for x in (sim_a, sim_b, extra_a, extra_b)]
@@ -128,7 +126,8 @@ def paired_betting(
     else:
         c = g = np.zeros_like(y)
         unit = star(y, alpha, horizon=horizon)
-    level = alpha / 2.0 if alternative == "two-sided" else alpha
+    goal = check_alpha(alpha if aim is None else aim)
+    level = goal / 2.0 if alternative == "two-sided" else goal
     sides = {"greater": (y, c), "less": (1.0 - y, -c)}
     picked = sides if alternative == "two-sided" else {alternative: sides[alternative]}
     runs = [_run(v, w, g, level, horizon or y.size) for v, w in picked.values()]

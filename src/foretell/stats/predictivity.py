@@ -50,7 +50,7 @@ def all_metrics(
     seed: int = 0,
     metrics: Mapping[str, Metric] = METRICS,
 ) -> dict[str, Interval]:
-    """Every metric with its interval, by function name; arguments as in `with_interval`.
+    """Every metric with its interval, by function name; real, sim: shape (P,), arguments as in `with_interval`.
 
     `diagnostics["leave_one_out"]` of each holds the values without each policy in turn (three or more).
     """

@@ -70,14 +70,19 @@ class Regime:
         """Generator keyed by seed and regime, so that regimes can be run alone or together."""
         return np.random.default_rng([seed, zlib.crc32(self.name.encode())])
 
+    def pairs(self, rng: np.random.Generator, size: int) -> tuple[Floats, Floats]:
+        """Real and sim scores of `size` scenarios, both of shape (size,)."""
+        cells = np.cumsum(self.table.ravel())
+        cell = np.searchsorted(cells, rng.random(size) * cells[-1], side="right")
+        row, column = np.divmod(cell, self.sim_levels.size)
+        return self.real_levels[row], self.sim_levels[column]
+
     def draw(self, rng: np.random.Generator) -> tuple[Floats, Floats, Floats]:
         """One data set: real (n,), sim (n,), extra (N,)."""
-        cells = np.cumsum(self.table.ravel())
-        cell = np.searchsorted(cells, rng.random(self.n) * cells[-1], side="right")
-        row, column = np.divmod(cell, self.sim_levels.size)
+        real, sim = self.pairs(rng, self.n)
         margin = np.cumsum(self.table.sum(axis=0))
         other = np.searchsorted(margin, rng.random(self.extra) * margin[-1], side="right")
-        return self.real_levels[row], self.sim_levels[column], self.sim_levels[other]
+        return real, sim, self.sim_levels[other]
 
 
 def regime(

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foretell.stats.agreement import Metric
+from foretell.stats.agreement import RANGES, Metric
 from foretell.stats.interval import ALPHA, Interval
 from foretell.stats.scores import Floats, check_alpha
 
@@ -29,9 +29,7 @@ def resample_rates(rates: ArrayLike, trials: ArrayLike, draws: int, rng: np.rand
     if p.shape != n.shape or p.ndim != 1:
         raise ValueError(f"rates and trial counts must have shape (P,), got {p.shape} and {n.shape}")
     if (p < 0.0).any() or (p > 1.0).any():
-        raise ValueError(
-            "resampling from trial counts needs success rates in [0, 1]; pass the trials instead"
-        )
+        raise ValueError("resampling from trial counts needs success rates in [0, 1]; pass the trials instead")
     if (n < 1).any() or (n != np.round(n)).any():
         raise ValueError("trial counts must be whole numbers of at least 1")
     return np.asarray(rng.binomial(n.astype(np.int64), p, size=(draws, p.size)) / n)
@@ -76,13 +74,16 @@ def with_interval(
     draws: int = 2000,
     seed: int = 0,
 ) -> Interval:
-    """A metric with a percentile interval; real and sim: shape (P,), one value per policy.
+    """A metric with a bootstrap interval; real and sim: shape (P,), one value per policy.
 
     over "trials": policies fixed, trials redrawn within each, from counts (binary outcomes; n_real, n_sim of
     shape (P,)) or from the outcomes themselves (P arrays). A side with neither counts as exactly known, such
     as a validation error. over "policies": policies redrawn. Default: trials if the real ones are known, else
-    policies. Fewer than five policies: no ends, with a reason. The interval is widened to hold the estimate,
-    which resampling can push to one side (mmrv cannot fall below zero).
+    policies. Fewer than five policies: no ends, with a reason.
+
+    Noise in the trials pushes these metrics to one side (correlations fall, mmrv and the gap rise), and
+    resampling adds the same push again, so plain percentiles can miss badly. The interval reaches equally far to
+    both sides, by the larger of the two percentile distances; `coverage --predictivity` shows what that gives.
     """
     a, b = np.asarray(real, dtype=np.float64), np.asarray(sim, dtype=np.float64)
     value = float(metric(a, b))
@@ -119,4 +120,6 @@ def with_interval(
     if values.size < (1.0 - UNDEFINED) * draws:
         return made(None, None, "undefined in most resamples: real or sim hardly varies")
     low, high = np.quantile(values, [alpha / 2.0, 1.0 - alpha / 2.0])
-    return made(min(float(low), value), max(float(high), value))
+    reach = max(value - float(low), float(high) - value)
+    least, most = RANGES.get(name, (-np.inf, np.inf))
+    return made(max(value - reach, least), min(value + reach, most))

@@ -43,7 +43,7 @@ def by_scenario(
     parent: Sequence[Hashable | None] | None = None,
     trial: Sequence[Hashable] | None = None,
 ) -> Units:
-    """Average rows into scenarios. scenario, score, parent and trial all have length R.
+    """Average rows into scenarios. scenario, score, parent and trial all have shape (R,).
 
     A row with a parent counts towards the parent. A repeated (scenario, trial) raises.
     """
@@ -68,7 +68,7 @@ def by_scenario(
 
 
 def pair_units(real: Units, sim: Units, extra: Units | None = None) -> Paired:
-    """Pair real with sim by scenario; sim units without a real partner join `extra`.
+    """Pair real with sim by scenario; sim units without a real partner join `extra` (shapes in `Paired`).
 
     Every simulated unit, paired or extra, must average the same number of rows: otherwise the paired and the
     extra score are not draws of one variable, and the control need not have mean zero.

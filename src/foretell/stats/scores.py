@@ -29,9 +29,10 @@ def vector(values: ArrayLike, name: str, *, at_least: int = 1) -> Floats:
         raise ValueError(f"{name} must have shape (n,), got shape {array.shape}")
     if array.size < at_least:
         raise ValueError(f"{name} needs at least {at_least} values, got {array.size}")
-    bad = np.flatnonzero(~np.isfinite(array))
-    if bad.size:
-        raise ValueError(f"{name}[{bad[0]}] is {array[bad[0]]}: scores must be finite")
+    # min and max pass NaN and infinity on and, unlike a mask, allocate nothing.
+    if array.size and not (np.isfinite(array.min()) and np.isfinite(array.max())):
+        bad = int(np.flatnonzero(~np.isfinite(array))[0])
+        raise ValueError(f"{name}[{bad}] is {array[bad]}: scores must be finite")
     return array
 
 
@@ -41,9 +42,8 @@ def scores(values: ArrayLike, name: str, *, within: Range = UNIT, at_least: int 
     if not low < high:
         raise ValueError(f"range of {name} must have low < high, got {within}")
     array = vector(values, name, at_least=at_least)
-    outside = np.flatnonzero((array < low) | (array > high))
-    if outside.size:
-        i = int(outside[0])
+    if array.size and (array.min() < low or array.max() > high):
+        i = int(np.flatnonzero((array < low) | (array > high))[0])
         raise ValueError(f"{name}[{i}] = {array[i]:g} lies outside the range [{low:g}, {high:g}]")
     return array if within == UNIT else (array - low) / (high - low)
 

@@ -79,9 +79,7 @@ class BlockedSequence:
         guess = min(max(estimate(np.array(self._y), np.array(self._c)), low), high)
         assumes = (IID, PAIRS, RANGE) if self._extra else (IID, RANGE)
         n, extra = len(self._y), self._extra
-        unit = Interval(
-            guess, low, high, self.alpha, self.method, "finite-sample", assumes, n, extra, anytime=True
-        )
+        unit = Interval(guess, low, high, self.alpha, self.method, "finite-sample", assumes, n, extra, anytime=True)
         return stretch(unit, self.within)
 
 
@@ -96,7 +94,7 @@ class StarSequence(BlockedSequence):
 
 
 def sequence(method: str, horizon: int, alpha: float = ALPHA, *, within: Range = UNIT) -> Sequence:
-    """A fresh sequence for an anytime-valid method; `horizon` tunes the bets, validity does not need it."""
+    """A fresh sequence for an anytime-valid method; `horizon` tunes the bets, no more. Scalars in."""
     kinds = {"betting": BettingSequence, "star": StarSequence, "blocked": BlockedSequence}
     if method not in kinds:
         raise ValueError(f"{method!r} is not anytime-valid; choose one of {sorted(kinds)}")

@@ -163,7 +163,7 @@ def suresim_ub(
     sim_within: Range = UNIT,
     seed: int = 0,
 ) -> Interval:
-    """`suresim` at 3/4 alpha intersected with `betting` on real trials at 1/4 alpha."""
+    """`suresim` at 3/4 alpha cut with `betting` at 1/4 alpha; shapes (n,), (n,), (N,)."""
     ppi = suresim(real, sim, extra, 0.75 * alpha, within=within, sim_within=sim_within, seed=seed)
     return _hedge(ppi, betting(real, 0.25 * alpha, within=within), alpha, "suresim_ub")
 
@@ -178,6 +178,6 @@ def suresim_2stage_ub(
     sim_within: Range = UNIT,
     delta: float | None = None,
 ) -> Interval:
-    """`suresim_2stage` at 3/4 alpha intersected with `betting` on real trials at 1/4 alpha."""
+    """`suresim_2stage` at 3/4 alpha cut with `betting` at 1/4 alpha; shapes (n,), (n,), (N,)."""
     ppi = suresim_2stage(real, sim, extra, 0.75 * alpha, within=within, sim_within=sim_within, delta=delta)
     return _hedge(ppi, betting(real, 0.25 * alpha, within=within), alpha, "suresim_2stage_ub")

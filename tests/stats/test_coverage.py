@@ -1,0 +1,95 @@
+"""The harness itself, and a quick pass of every finite-sample claim. The full table is in docs/statistics.md."""
+
+import numpy as np
+import pytest
+
+from foretell.stats import Interval, blocked, star
+from foretell.stats.coverage import FINITE, Cell, cover, main, method
+from foretell.stats.regimes import COVERAGE_REGIMES, WIDTH_REGIMES, monotone, regime
+
+QUICK = [w for w in COVERAGE_REGIMES if w.n <= 100 and w.extra <= 3000]
+
+
+@pytest.mark.parametrize("world", QUICK, ids=lambda w: w.name)
+def test_finite_sample_methods_cover(world):
+    for cell in cover(world, FINITE, draws=60, alpha=0.1, seed=2):
+        assert not cell.fails, f"{cell.method} covered {cell.covered} of {cell.draws}"
+
+
+def test_the_harness_catches_a_bad_method():
+    def too_narrow(real, sim, extra, alpha, draw):
+        good = star(real, alpha)
+        return Interval(good.estimate, good.estimate - 0.02, good.estimate + 0.02, alpha, "bad", "finite-sample", (), 1)
+
+    cells = cover(COVERAGE_REGIMES[1], {"bad": too_narrow, "star": method("star")}, draws=60)
+    assert [c.fails for c in cells] == [True, False]
+
+
+def test_table_spans_what_it_promises():
+    assert len(COVERAGE_REGIMES) >= 12
+    assert min(w.n for w in COVERAGE_REGIMES) == 10
+    assert max(w.n for w in COVERAGE_REGIMES) == 300
+    assert max(w.extra for w in COVERAGE_REGIMES) == 50_000
+    assert any(w.extra % w.n for w in COVERAGE_REGIMES)
+    assert any(w.n == w.extra for w in COVERAGE_REGIMES)
+    correlations = [w.moments()["correlation"] for w in COVERAGE_REGIMES]
+    assert min(correlations) < -0.5
+    assert max(correlations) > 0.99
+
+
+def test_first_width_regimes_follow_the_paper():
+    paper = [
+        (0.246, 0.104, 0.702, 0.054),
+        (0.825, 0.138, 0.588, 0.090),
+        (0.983, 0.014, 0.0, 0.029),
+        (0.751, 0.116, 0.974, 0.006),
+    ]
+    for world, (mean, variance, rho, rectifier) in zip(WIDTH_REGIMES, paper, strict=False):
+        found = world.moments()
+        assert found["real_mean"] == pytest.approx(mean, abs=0.005)
+        assert found["real_variance"] == pytest.approx(variance, abs=0.007)
+        assert found["correlation"] == pytest.approx(rho, abs=0.005)
+        assert found["rectifier_variance"] == pytest.approx(rectifier, abs=0.002)
+
+
+def test_draws_follow_the_table():
+    world = regime("check", (0.0, 1.0), (0.4, 0.6), (0.0, 0.5), (0.3, 0.7), 0.5, 4000, 4000)
+    y, f, e = world.draw(world.generator(1))
+    known = world.moments()
+    assert y.mean() == pytest.approx(known["real_mean"], abs=0.03)
+    assert e.mean() == pytest.approx(known["sim_mean"], abs=0.02)
+    assert np.corrcoef(y, f)[0, 1] == pytest.approx(0.5, abs=0.05)
+    coupled = monotone(np.array([0.5, 0.5]), np.array([0.2, 0.8]))
+    assert coupled.ravel() == pytest.approx([0.2, 0.3, 0.0, 0.5])
+    with pytest.raises(ValueError, match="at most"):
+        regime("no", (0.0, 1.0), (0.5, 0.5), (0.0, 1.0), (0.1, 0.9), 0.99, 5, 5)
+
+
+def test_p_value_is_the_binomial_tail():
+    assert Cell("r", "m", 10, 10, 0.1, 0.0, 0.0).p_value == pytest.approx(1.0)
+    assert Cell("r", "m", 10, 0, 0.1, 0.0, 0.0).p_value == pytest.approx(0.1**10)
+
+
+def test_blocked_covers_on_a_finite_grid_visited_in_random_order():
+    # Cells of a grid run in random order without replacement; the target is the mean over the grid.
+    rng = np.random.default_rng(0)
+    real = np.r_[np.ones(90), np.zeros(60)]
+    sim = np.where(rng.random(150) < 0.8, real, 1 - real)
+    held = 0
+    for _ in range(60):
+        order = rng.permutation(150)
+        held += real.mean() in blocked(real[order[:30]], sim[order[:30]], sim[order[30:]], 0.1)
+    assert held >= 51
+
+
+def test_command_line(capsys):
+    assert main(["--only", "1", "--draws", "5"]) == 0
+    assert "tiny binary" in capsys.readouterr().out
+    assert main(["--widths", "--only", "5", "--draws", "3"]) == 0
+    assert "vs suresim" in capsys.readouterr().out
+    assert main(["--sampled", "--only", "2", "--draws", "4"]) == 0
+    assert "stratified" in capsys.readouterr().out
+    assert main(["--asymptotic", "--only", "2", "--draws", "4"]) == 0
+    assert "control_variate" in capsys.readouterr().out
+    assert main(["--saved", "--only", "5", "--draws", "3"]) == 0
+    assert "blocked: best" in capsys.readouterr().out

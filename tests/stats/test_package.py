@@ -1,0 +1,49 @@
+"""The package as a whole: quick to import, nothing but numpy and scipy, every public name documented."""
+
+import inspect
+import subprocess
+import sys
+
+import foretell.stats as stats
+
+PROBE = """
+import sys, time
+import numpy, foretell
+start = time.process_time()
+import foretell.stats
+print(time.process_time() - start)
+print(" ".join(sorted({name.split(".")[0] for name in sys.modules})))
+"""
+
+
+def test_import_is_quick_and_light():
+    # On top of numpy and the bare package; benchmarks/statistics.py reports the whole.
+    runs = [
+        subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True).stdout.splitlines()
+        for _ in range(3)
+    ]
+    assert min(float(lines[0]) for lines in runs) < 0.12
+    assert not {"scipy", "pandas", "statsmodels", "matplotlib"} & set(runs[0][1].split())
+
+
+def test_public_names_exist_and_say_what_they_take():
+    for name in stats.__all__:
+        thing = getattr(stats, name)
+        if inspect.isfunction(thing):
+            assert thing.__doc__, name
+            assert "shape" in thing.__doc__ or "Scalars in" in thing.__doc__, name
+        elif inspect.isclass(thing):
+            assert thing.__doc__, name
+    assert sorted(stats.__all__, key=str.lower) == sorted(set(stats.__all__), key=str.lower)
+
+
+def test_interval_dictionary_and_width():
+    full = stats.wilson(7, 10)
+    assert full.width == full.high - full.low
+    assert 0.7 in full
+    assert 0.05 not in full
+    assert "reason" not in full.to_dict()
+    none = stats.Interval(0.5, None, None, 0.05, "m", "asymptotic", (), 3, reason="too few")
+    assert none.width == float("inf")
+    assert none.to_dict()["low"] is None
+    assert none.to_dict()["reason"] == "too few"

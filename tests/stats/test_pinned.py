@@ -1,0 +1,33 @@
+"""Pinned answers: a change of any method's output must be meant, and then the tables in the docs re-run."""
+
+import pytest
+
+from foretell.stats import bound
+from foretell.stats.regimes import WIDTH_REGIMES
+
+# First data set of two width regimes at seed 1, alpha 0.1, to the resolution of the root finder.
+PINNED = [
+    (0, "betting", 0.2065274, 0.3801621),
+    (0, "star", 0.1825000, 0.3520000),
+    (0, "blocked", 0.1990000, 0.3260000),
+    (0, "suresim", 0.1961063, 0.3604962),
+    (0, "suresim_2stage", 0.1658630, 0.3530048),
+    (0, "suresim_ub", 0.1918930, 0.3674203),
+    (0, "control_variate", 0.1806554, 0.3506151),
+    (5, "betting", 0.4718033, 0.7417290),
+    (5, "star", 0.4850000, 0.7045000),
+    (5, "clopper_pearson", 0.4539892, 0.6986156),
+    (5, "blocked", 0.5805000, 0.7750000),
+    (5, "suresim", 0.5209664, 0.8811367),
+    (5, "suresim_2stage", 0.5770342, 0.8928007),
+    (5, "suresim_ub", 0.4931049, 0.7721394),
+    (5, "control_variate", 0.4927763, 0.8423876),
+]
+
+
+@pytest.mark.parametrize(("number", "method", "low", "high"), PINNED)
+def test_pinned(number, method, low, high):
+    world = WIDTH_REGIMES[number]
+    found = bound(*world.draw(world.generator(1)), method=method, alpha=0.1, diagnostics=False)
+    assert found.low == pytest.approx(low, abs=5e-7)
+    assert found.high == pytest.approx(high, abs=5e-7)
