@@ -20,6 +20,9 @@ def verbs() -> dict[str, Path]:
 def main(arguments: list[str] | None = None) -> None:
     """Run one verb. Errors a user can act on are printed in a line or two; others show their traceback."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # an ASCII terminal must not turn a tick into a traceback
     known = verbs()
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(_help(known))

@@ -111,18 +111,15 @@ def _agree(sheet: Sheet, folder: Path, rows: dict[int, Episode], there: dict[str
         for column, value in plain(row.to_dict()).items():
             old = dict(before[column] or ()) if isinstance(value, dict) else before[column]
             if column not in NOT_COMPARED and old != value:
-                sheet.faults.append(
-                    f"{sheet.path}, line {number}: {column} is {value!r}, it was {old!r} when this trial was "
-                    f"imported; {advice}"
-                )
+                told = f"{column} is {value!r}, it was {old!r} when this trial was imported; {advice}"
+                sheet.faults.append((number, f"{sheet.path}, line {number}: {told}"))
                 break
     lost = there.keys() - {row.episode for row in rows.values()}
     if lost:
-        row = there[min(lost)]
-        sheet.faults.append(
-            f"{sheet.path} lacks {len(lost)} trials that are in {folder}, such as policy {row['policy']!r}, task "
-            f"{row['task']!r}, scenario {row['scenario']!r}, trial {row['trial']}; {advice}"
-        )
+        gone = there[min(lost)]
+        such = ", ".join(f"{column} {gone[column]!r}" for column in ("policy", "task", "scenario", "trial"))
+        told = f"{sheet.path} lacks {len(lost)} trials that are in {folder}, such as {such}; {advice}"
+        sheet.faults.append((0, told))
 
 
 def _write(

@@ -39,8 +39,8 @@ class _Rows:
         """Sentence -> the lines it is true of."""
 
     def read(self) -> dict[int, Episode]:
-        self._headed()
-        self.sheet.refuse()
+        if not self._headed():
+            return {}
         self.metrics = self._numeric()
         lines = [line for line in self.sheet.lines if self._named(line)]
         facts = {line.number: self._facts(line) for line in lines}
@@ -49,7 +49,9 @@ class _Rows:
             self.sheet.notes.append(f"{sentence} ({len(where)} lines, first {where[0]})")
         return {n: _episode(facts[n], trial) for n, trial in sorted(trials.items())}
 
-    def _headed(self) -> None:
+    def _headed(self) -> bool:
+        """Whether there is enough to read lines by."""
+        before = len(self.sheet.faults)
         for column in ("policy", "task"):
             if column not in self.sheet.columns:
                 self.sheet.fault(self.sheet.head, column, "a column of this name", None)
@@ -57,6 +59,7 @@ class _Rows:
             self.sheet.fault(self.sheet.head, "success", "a column of this name, or 'score'", None)
         if not self.sheet.lines:
             self.sheet.fault(self.sheet.head + 1, "policy", "a trial", None)
+        return len(self.sheet.faults) == before
 
     def _named(self, line: Line) -> bool:
         missing = [column for column in ("policy", "task") if column not in line.cells]
@@ -201,7 +204,8 @@ def _episode(facts: dict[str, Any], trial: int) -> Episode:
         world_hash=facts["world_hash"],
         task=f"{facts['task']}/{facts['controller']}",
         task_version=facts["task_version"],
-        policy_hash=f"{facts['policy']}/{facts['policy_hash']}",
+        policy=facts["policy"],
+        policy_hash=facts["policy_hash"],
         policy_options={},
         scenario=facts["scenario"],
         arm=facts["arm"],

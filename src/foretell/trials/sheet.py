@@ -40,7 +40,8 @@ class Sheet:
     """0,5 is a half: only where the comma does not part the cells."""
     head: int = 1
     """Number of the line with the names."""
-    faults: list[str] = field(default_factory=list)
+    faults: list[tuple[int, str]] = field(default_factory=list)
+    """Line -> what is wrong there."""
     notes: list[str] = field(default_factory=list)
     """What is worth saying but no fault."""
 
@@ -49,14 +50,16 @@ class Sheet:
         number = line if isinstance(line, int) else line.number
         got = "nothing" if given is None else f"{given[:60]!r}"
         name = self.columns.get(column, column)
-        self.faults.append(f"{self.path}, line {number}, column {name!r}: expected {expected}; given: {got}")
+        told = f"{self.path}, line {number}, column {name!r}: expected {expected}; given: {got}"
+        self.faults.append((number, told))
 
     def refuse(self) -> None:
         """Raises UsageError if anything was wrong."""
         if self.faults:
             more = [f"and {len(self.faults) - SHOWN} more"] if len(self.faults) > SHOWN else []
             many = f"{len(self.faults)} problems" if len(self.faults) > 1 else "one problem"
-            raise UsageError("\n".join([f"{many}; nothing was written", *self.faults[:SHOWN], *more]))
+            told = [text for _, text in sorted(self.faults, key=lambda fault: fault[0])]
+            raise UsageError("\n".join([f"{many}; nothing was written", *told[:SHOWN], *more]))
 
     def to_float(self, text: str) -> float | None:
         """The number a cell holds, or None."""

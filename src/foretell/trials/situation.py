@@ -175,13 +175,13 @@ class _Middle(np.random.Generator):
         middle = (np.asarray(low, dtype=float) + np.asarray(high, dtype=float)) / 2
         return np.broadcast_to(middle, size).copy() if size is not None else middle[()]
 
-    def random(self, size: Any = None, **options: Any) -> Any:
+    def random(self, size: Any = None, **options: Any) -> Any:  # type: ignore[override]
         return self.uniform(size=size) if self._drawn < self.PATIENCE else super().random(size, **options)
 
     def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
         return self.uniform(loc, loc, size) if self._drawn < self.PATIENCE else super().normal(loc, scale, size)
 
-    def standard_normal(self, size: Any = None, **options: Any) -> Any:
+    def standard_normal(self, size: Any = None, **options: Any) -> Any:  # type: ignore[override]
         return self.normal(size=size) if self._drawn < self.PATIENCE else super().standard_normal(size, **options)
 
 

@@ -1,0 +1,32 @@
+"""Say what works on this machine, and what to install."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+import tyro
+
+__all__ = ["main"]
+
+
+def main(json_: Annotated[bool, tyro.conf.arg(name="json")] = False) -> None:
+    """Try everything foretell may want of this machine. Exit code 1 if something it cannot do without is broken.
+
+    Args:
+        json_: Print what was found as JSON.
+    """
+    from foretell import doctor
+
+    found = doctor()
+    if json_:
+        print(json.dumps(found.to_dict(), indent=2))
+    else:
+        wide = max(len(line.name) for line in found.lines)
+        for line in found.lines:
+            print(f"{line.status:<7}  {line.name:<{wide}}  {line.detail}")
+            if line.fix and line.status != "ok":
+                print(f"{'':<7}  {'':<{wide}}  -> {line.fix}")
+        print("foretell works here" if found.ok else "foretell does not work here: see the lines marked missing")
+    if not found.ok:
+        raise SystemExit(1)

@@ -1,0 +1,46 @@
+"""Import real trials from a spreadsheet into a run folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+__all__ = ["main"]
+
+
+def main(
+    trials: Annotated[Path, tyro.conf.Positional],
+    out: Path | None = None,
+    name: str | None = None,
+    world: str = "real",
+    like: Path | None = None,
+    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+) -> None:
+    """Import real trials. The same command again adds the lines that are new; docs/real_trials.md has the columns.
+
+    Args:
+        trials: A spreadsheet saved as CSV: a line per trial, with policy, task and success or score.
+        out: The run folder; default runs/NAME.
+        name: Name of the set of trials; default the file's.
+        world: What the real world is called in tables.
+        like: The run folder whose scenarios the column `scenario` names.
+        json_: Print what was done as JSON.
+    """
+    from foretell.summary import show, table
+    from foretell.trials import import_
+
+    done = import_(trials, out=out, name=name, world=world, like=like)
+    if json_:
+        print(json.dumps({**asdict(done), "path": str(done.path)}))
+        return
+    table(show(done.path))
+    for note in done.notes:
+        print(f"note: {note}")
+    earlier = f", {done.skipped} were there already" if done.skipped else ""
+    print(f"{done.added} trials added{earlier}; everything is in {done.path}")
+    if done.scenarios:
+        print(f"Simulate the same {done.scenarios} situations: foretell run STUDY.yaml --pair-with {done.path}")

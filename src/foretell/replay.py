@@ -1,0 +1,198 @@
+"""Run one episode again, exactly as its run folder says, and tell whether it comes out the same, bit for bit."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from foretell.clock import parse
+from foretell.errors import ForetellError, UsageError, suggest
+from foretell.rollout import Job
+from foretell.study.config import Study, TaskEntry, load_study
+from foretell.study.journal import plain
+from foretell.study.plan import Group, Planned, make_task
+from foretell.study.provenance import provenance
+from foretell.study.run import row_of
+from foretell.study.session import Opened, Session
+from foretell.study.store import read, read_scenarios
+
+__all__ = ["Replay", "replay"]
+
+NEAR = 8
+"""Episodes that an error lists."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """How an episode came out the second time."""
+
+    episode: str
+    columns: int
+    """Columns compared: all but `video` and those that begin with `wall_`."""
+    differences: dict[str, tuple[Any, Any]]
+    """Column -> (in the run folder, now); empty if identical."""
+    versions: dict[str, tuple[str, str]]
+    """What has changed on the machine since the run: package, cpu or system -> (then, now)."""
+    success: bool | None
+    video: Path | None = None
+
+    @property
+    def identical(self) -> bool:
+        return not self.differences
+
+    def text(self) -> str:
+        """The answer in words."""
+        outcome = {True: "success", False: "failure", None: "not judged"}[self.success]
+        if self.identical:
+            lines = [f"identical: episode {self.episode} ({outcome}), {self.columns} columns bit for bit"]
+        else:
+            lines = [f"{len(self.differences)} of {self.columns} columns differ in episode {self.episode}"]
+            lines += [f"  {name}: {then!r} in the run, {now!r} now" for name, (then, now) in self.differences.items()]
+        lines += [f"changed since the run: {what} was {then}, is {now}" for what, (then, now) in self.versions.items()]
+        if not self.identical and not self.versions:
+            lines.append("machine and versions are the same: the policy or the task does not reproduce")
+        return "\n".join([*lines, f"video: {self.video}"] if self.video else lines)
+
+
+def replay(
+    run: str | Path,
+    episode: str,
+    *,
+    video: str | Path | None = None,
+    camera: str | None = None,
+    policies: Mapping[str, Any] | None = None,
+) -> Replay:
+    """Run an episode of a run folder again in this process. `episode` is its key, or enough of its beginning.
+
+    `video` writes an mp4, seen by `camera`. `policies` gives the policy where it was a Python object.
+    """
+    run = Path(run)
+    row = _find(run, episode)
+    who = f"episode {row['episode']}"
+    if row["judge"] == "person":
+        raise UsageError(f"{who} was a real trial judged by a person: only simulated episodes can be run again")
+    if (kind := json.loads(row["clock"])["kind"]) != "sync":
+        raise UsageError(f"{who} ran under the clock {kind!r}: only `sync` episodes can be run again so far")
+    study, task = _study(run, row)
+    scenario = next((s for s in read_scenarios(run) if s.id == row["scenario"]), None)
+    if scenario is None:
+        raise ForetellError(f"{who}: {run}/scenarios.parquet has no scenario {row['scenario']}")
+    policy = _policy(study, row, policies or {})
+    film = None if video is None else Path(video)
+    session = Session(
+        task=task.use,
+        controller=task.controller,
+        world=study.world,
+        policies={row["policy"]: policy},
+        slots=1,
+        threads=1,
+        video=film is not None,
+    )
+    try:
+        _same_things(row, session.opened)
+        if film is not None:
+            _aim(session, film, camera)
+        jobs = iter([Job(row["policy"], scenario, row["trial"], row["episode"], film)])
+        ((_, outcome),) = list(session.run(lambda: next(jobs, None)))
+        opened = session.opened
+    finally:
+        session.close()
+    planned = Planned(Group(task, parse("sync")), row["policy"], scenario, row["arm"], row["trial"], False)
+    now = plain(row_of(study, row["episode"], planned, opened, outcome).to_dict())
+    compared = [c for c in now if c != "video" and not c.startswith("wall_")]
+    differences = {c: (row[c], now[c]) for c in compared if not _same(row[c], now[c])}
+    return Replay(row["episode"], len(compared), differences, _changes(run), outcome.success, film)
+
+
+def _find(run: Path, episode: str) -> dict[str, Any]:
+    table = read(run)
+    keys = table["episode"].to_pylist()
+    found = [i for i, k in enumerate(keys) if k.startswith(episode)] if episode else []
+    if len(found) != 1:
+        columns = [table[c].to_pylist() for c in ("episode", "task", "policy", "trial")]
+        if found:
+            told = f"{run}: {len(found)} episodes begin with {episode!r}:"
+        else:
+            near = difflib.get_close_matches(episode, keys, n=NEAR, cutoff=0.5)
+            found = [keys.index(k) for k in near] or list(range(len(keys)))
+            told = f"{run} has no episode {episode!r}; " + ("near ones:" if near else f"it has {len(keys)}:")
+        lines = ["  {} ({}, {}, trial {})".format(*(c[i] for c in columns)) for i in found[:NEAR]]
+        more = [f"  and {len(found) - NEAR} more"] if len(found) > NEAR else []
+        raise UsageError("\n".join([told, *lines, *more]))
+    row: dict[str, Any] = table.slice(found[0], 1).to_pylist()[0]
+    return {**row, "stages": dict(row["stages"] or ()), "metrics": dict(row["metrics"] or ())}
+
+
+def _study(run: Path, row: dict[str, Any]) -> tuple[Study, TaskEntry]:
+    study = load_study(run / "study.yaml")
+    for entry in study.tasks:
+        task = make_task(entry.use)
+        if task.name == row["task"] and (entry.controller or task.controller) == row["controller"]:
+            return study.model_copy(update={"name": row["study"]}), entry
+    raise UsageError(f"{run}/study.yaml no longer has task {row['task']!r} with controller {row['controller']!r}")
+
+
+def _policy(study: Study, row: dict[str, Any], given: Mapping[str, Any]) -> Any:
+    name = row["policy"]
+    if name in given:
+        return given[name]
+    if name not in study.policies:
+        raise UsageError(f"policy {name!r} is no longer in the run's study.yaml; {suggest(name, study.policies)}")
+    if study.policies[name].use.startswith("object:"):
+        raise UsageError(
+            f"policy {name!r} was a Python object, which no file can name: from Python, "
+            f"foretell.replay(run, episode, policies={{{name!r}: policy}})"
+        )
+    return study.policies[name]
+
+
+def _same_things(row: dict[str, Any], opened: Opened) -> None:
+    """Another policy, world or task would be another episode."""
+    policy, found = f"policy {row['policy']!r}", opened.policies[row["policy"]]
+    for what, then, now in (
+        (f"{policy} (hash of its weights or source)", row["policy_hash"], found["hash"]),
+        (f"{policy} (options)", json.loads(row["policy_options"]), found["options"]),
+        (f"world {row['world']!r} (hash of its parameters)", row["world_hash"], opened.world_hash),
+        (f"task {row['task']!r} (version)", row["task_version"], opened.task_version),
+    ):
+        if then != now:
+            raise UsageError(f"{what} has changed since the run: {then} then, {now} now; put the old one back")
+
+
+def _aim(session: Session, film: Path, camera: str | None) -> None:
+    """Choose the camera, and find out now rather than in the middle whether anything can be drawn."""
+    from foretell.sim.render import shared_renderer
+
+    if film.suffix.lower() != ".mp4":
+        raise UsageError(f"video: {film} should end in .mp4")
+    world = session.world
+    shared_renderer()
+    if camera is not None:
+        if camera not in world.scene.cameras:
+            raise UsageError(f"camera: {camera!r} is not in this world; {suggest(camera, world.scene.cameras)}")
+        world.task = copy.copy(world.task)  # the driver films with the task's first camera
+        world.task.cameras = {camera: world.task.cameras.get(camera), **world.task.cameras}  # type: ignore[dict-item]
+
+
+def _same(a: Any, b: Any) -> bool:
+    """Bit for bit: NaN equals itself, and 0.0 is not -0.0."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_same(a[k], b[k]) for k in a)
+    return type(a) is type(b) and repr(a) == repr(b)
+
+
+def _changes(run: Path) -> dict[str, tuple[str, str]]:
+    """What provenance says is not as it was."""
+    try:
+        then = json.loads((run / "provenance.json").read_text())
+        before = {**then["versions"], **then["machine"]}
+    except (OSError, ValueError, LookupError, TypeError):
+        return {"provenance.json": ("written", "missing or damaged")}
+    here = provenance()
+    now = {**here["versions"], **here["machine"]}
+    return {k: (str(before[k]), str(now[k])) for k in now if k in before and before[k] != now[k]}
