@@ -12,10 +12,12 @@ Names are imported when first used, so that `import foretell` costs little. It m
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from foretell.bridges.register import register as _register
+from foretell.bridges.register import register_when_imported as _register
 
 __version__ = "0.1.0"
 
@@ -66,6 +68,15 @@ if TYPE_CHECKING:
     from foretell.trials import import_ as import_
 
 
+class _Package(ModuleType):
+    """Importing the submodule `foretell.replay` must not put it in the place of the function `foretell.replay`."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _WHERE and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 _register()
 
 
@@ -73,7 +84,7 @@ def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module 'foretell' has no attribute {name!r}")
     value = getattr(import_module(_WHERE[name]), name)
-    globals()[name] = value  # a submodule of the same name must not take its place later
+    globals()[name] = value
     return value
 
 

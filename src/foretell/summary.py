@@ -95,4 +95,4 @@ def table(rows: list[dict[str, Any]]) -> None:
         page.add_row(*cells, rate, str(row["n"]), bounds, errors)
     if fixed:
         print(", ".join(f"{column} {rows[0][column]}" for column in ("world", "clock", "arm") if column in fixed))
-    Console(soft_wrap=True).print(page)
+    Console(soft_wrap=True, markup=False, emoji=False, highlight=False).print(page)  # names are data

@@ -1,10 +1,18 @@
-"""Makes foretell's tasks known to Gymnasium, without importing them: it happens on `import foretell`."""
+"""Makes foretell's tasks known to Gymnasium as soon as both are imported, in whichever order.
+
+Gymnasium loads no plug-ins by itself, and importing it from here would double the time of `import foretell`.
+"""
 
 from __future__ import annotations
 
-import gymnasium
+import importlib.util
+import sys
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any
 
-__all__ = ["IDS", "register"]
+__all__ = ["IDS", "register", "register_when_imported"]
 
 IDS = {"foretell/Lift-v0": "lift", "foretell/Can-v0": "can", "foretell/Square-v0": "square"}
 """Environment -> task. The version is raised together with the task's, which began at 1."""
@@ -14,6 +22,8 @@ ACTIONS = 400
 
 def register() -> None:
     """Register the environments. Does nothing for those that Gymnasium knows already."""
+    import gymnasium
+
     for name, task in IDS.items():
         if name not in gymnasium.registry:  # registering twice would warn
             gymnasium.register(
@@ -23,3 +33,30 @@ def register() -> None:
                 max_episode_steps=ACTIONS,
                 kwargs={"task": task},
             )
+
+
+def register_when_imported() -> None:
+    """Register now if Gymnasium is imported, else right after it will be."""
+    if "gymnasium" in sys.modules:
+        register()
+    else:
+        sys.meta_path.insert(0, _Waiting())
+
+
+class _Waiting(MetaPathFinder):
+    """Lets the usual finders find Gymnasium, and registers once it is executed."""
+
+    def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name != "gymnasium":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            execute = spec.loader.exec_module
+
+            def execute_and_register(module: ModuleType) -> None:
+                execute(module)
+                register()
+
+            spec.loader.exec_module = execute_and_register  # type: ignore[method-assign]
+        return spec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mujoco
 
-__all__ = ["box", "room", "table"]
+__all__ = ["box", "legs", "room", "table"]
 
 FLOOR = -0.8
 """Height of the floor, m."""
@@ -44,6 +44,9 @@ def room(spec: mujoco.MjSpec) -> None:
         specular=[0.2, 0.2, 0.2],
         castshadow=True,
     )
+    # shadows are drawn over `extent` metres: the bench, not the hall around it, or their edges turn to stairs
+    spec.stat.extent, spec.stat.center = 1.3, [0.0, 0.0, 0.2]
+    spec.visual.map.shadowclip = 1.2
     spec.visual.headlight.ambient = [0.38, 0.38, 0.38]
     spec.visual.headlight.diffuse = [0.30, 0.30, 0.30]
     spec.visual.headlight.specular = [0.05, 0.05, 0.05]
@@ -73,14 +76,18 @@ def table(spec: mujoco.MjSpec, half: tuple[float, float] = (0.4, 0.4), thickness
     """A table whose top is z = 0, with legs that are only seen."""
     body = spec.worldbody.add_body(name="table")
     box(body, "table/top", (0, 0, -thickness / 2), (*half, thickness / 2), (0.86, 0.84, 0.80, 1))
+    legs(body, half[0] - 0.06, half[1] - 0.06, -thickness)
+
+
+def legs(body: mujoco.MjsBody, x: float, y: float, top: float) -> None:
+    """Four legs down to the floor, at (+-x, +-y) of a body at z = 0; only seen."""
     for sx in (-1, 1):
         for sy in (-1, 1):
             body.add_geom(
-                name=f"table/leg{sx:+d}{sy:+d}",
+                name=f"{body.name}/leg{sx:+d}{sy:+d}",
                 type=mujoco.mjtGeom.mjGEOM_CYLINDER,
-                fromto=[sx * (half[0] - 0.06), sy * (half[1] - 0.06), FLOOR]
-                + [sx * (half[0] - 0.06), sy * (half[1] - 0.06), -thickness],
-                size=[0.025, 0, 0],
+                fromto=[sx * x, sy * y, FLOOR, sx * x, sy * y, top],
+                size=[0.02, 0, 0],
                 rgba=[0.55, 0.56, 0.58, 1],
                 contype=0,
                 conaffinity=0,

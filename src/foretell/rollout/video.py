@@ -40,7 +40,8 @@ class Video:
         """Add what the camera sees now."""
         from foretell.sim.render import Camera
 
-        name = self._camera or next(iter(world.task.cameras))
+        known = world.task.cameras
+        name = self._camera or ("overview" if "overview" in known else next(iter(known)))
         image = world.picture(self._slot, Camera(name, self.HEIGHT, self.WIDTH, fine=True))
         frame = self._av.VideoFrame.from_ndarray(image, format="rgb24")
         for packet in self._stream.encode(frame):

@@ -33,7 +33,10 @@ class Can(Task):
     instruction = "put the can into its place in the other bin"
     robots = {"panda": Mount("panda", (-0.5, -0.1, 0.112))}
     roles = {"can": "MO", "bin2": "RO"}
-    cameras = {"front": Camera((1.0, 0.0, 0.95), (0.05, 0.0, 0.0))}
+    cameras = {
+        "front": Camera((1.0, 0.0, 0.95), (0.05, 0.0, 0.0)),
+        "overview": Camera((1.25, -0.95, 0.95), (-0.1, 0.0, 0.12)),
+    }
     stages = (
         Stage("reach", "finger tips within 3 cm of the can's middle"),
         Stage("grasp", "both fingers touch the can"),
@@ -60,6 +63,7 @@ class Can(Task):
         ):
             body = spec.worldbody.add_body(name=name, pos=[*centre, 0.0])
             arena.box(body, f"{name}/floor", (0, 0, 0), (0.2, 0.25, 0.02), colour)
+            arena.legs(body, 0.16, 0.21, -0.02)
             for side in (-1, 1) + ((0,) if divided else ()):
                 arena.box(body, f"{name}/y{side:+d}", (0, 0.25 * side, 0.05), (0.21, 0.01, 0.05), colour)
                 arena.box(body, f"{name}/x{side:+d}", (0.2 * side, 0, 0.05), (0.01, 0.25, 0.05), colour)

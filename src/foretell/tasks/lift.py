@@ -26,7 +26,10 @@ class Lift(Task):
     instruction = "lift the cube"
     robots = {"panda": Mount("panda", (-0.56, 0.0, 0.112))}
     roles = {"cube": "MO"}
-    cameras = {"front": Camera((0.5, 0.0, 0.55), (0.0, 0.0, 0.05))}
+    cameras = {
+        "front": Camera((0.5, 0.0, 0.55), (0.0, 0.0, 0.05)),
+        "overview": Camera((0.95, -0.95, 0.75), (-0.15, 0.0, 0.15)),
+    }
     stages = (
         Stage("reach", "finger tips within 3 cm of the cube's middle"),
         Stage("grasp", "both fingers touch the cube"),

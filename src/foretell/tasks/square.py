@@ -34,7 +34,10 @@ class Square(Task):
     instruction = "put the square nut on the square peg"
     robots = {"panda": Mount("panda", (-0.56, 0.0, 0.092))}
     roles = {"nut": "MO", "peg": "RO"}
-    cameras = {"front": Camera((0.5, 0.0, 0.53), (0.0, 0.0, 0.03), fovy=52.0)}
+    cameras = {
+        "front": Camera((0.5, 0.0, 0.53), (0.0, 0.0, 0.03), fovy=52.0),
+        "overview": Camera((0.95, -0.95, 0.75), (-0.15, 0.0, 0.15)),
+    }
     stages = (
         Stage("reach", "finger tips within 3 cm of the middle of the handle"),
         Stage("grasp", "both fingers touch the nut"),
