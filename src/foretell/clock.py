@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from foretell.errors import UsageError, suggest
@@ -57,5 +57,5 @@ def parse(value: Any) -> Clock:
     try:
         return CLOCKS[name](**options)
     except TypeError:
-        known = list(CLOCKS[name].__dataclass_fields__)
+        known = [f.name for f in fields(CLOCKS[name])]
         raise UsageError(f"clocks: {name}: options {sorted(options)} given, it takes {known or 'none'}") from None

@@ -94,11 +94,14 @@ def source_hash(cls: type) -> str:
     """SHA-256 of a class's source file: an edited policy is another policy."""
     try:
         text = Path(inspect.getfile(cls)).read_bytes()
-    except (OSError, TypeError):  # defined in a notebook or an interactive session
+    except (OSError, TypeError):  # defined in a notebook, an interactive session or a module made by hand
         try:
             text = inspect.getsource(cls).encode()
         except (OSError, TypeError):
-            text = f"{cls.__module__}.{cls.__qualname__}".encode()
+            codes = [m.__code__ for m in vars(cls).values() if inspect.isfunction(m)]
+            text = repr(
+                [(c.co_name, c.co_code, [k for k in c.co_consts if not inspect.iscode(k)]) for c in codes]
+            ).encode()
     return hashlib.sha256(cls.__qualname__.encode() + b"\0" + text).hexdigest()
 
 

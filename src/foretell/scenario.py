@@ -88,6 +88,13 @@ class Scenario(BaseModel):
     parent: str | None = None
     """`id` of the scenario this one was made near, or None."""
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Scenario:
+        """A copy with some fields changed; its names are its own."""
+        copied = super().model_copy(update=update, deep=deep)
+        for cached in ("id", "base"):
+            copied.__dict__.pop(cached, None)
+        return copied
+
     @cached_property
     def id(self) -> str:
         """Names the whole scenario."""
