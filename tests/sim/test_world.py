@@ -164,3 +164,9 @@ def test_random_actions_do_not_break_physics() -> None:
         task = make_task(name)
         outcomes = episodes(task, Random(), [task.scenario(i) for i in range(4)], slots=4)
         assert all(o.blame is None for o in outcomes)
+
+
+def test_diverged_physics_leaves_no_file_behind(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    test_a_slot_recovers_after_a_diverged_episode()
+    assert list(tmp_path.iterdir()) == []

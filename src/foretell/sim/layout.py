@@ -24,6 +24,9 @@ class Layout:
     """One batch with as many rows as the world has slots; row i belongs to slot i while its scenario fits here."""
 
     def __init__(self, model: mujoco.MjModel, slots: int, threads: int, scene: Scene):
+        if mujoco.get_mju_user_warning() is None:
+            # the reason goes into the row; MuJoCo would also write MUJOCO_LOG.TXT into the user's folder
+            mujoco.set_mju_user_warning(lambda message: None)
         self.model, self.scene = model, scene
         self.models = [model] * slots
         self.batch = Batch(model, nsim=slots, nthread=threads)
