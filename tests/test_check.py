@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from foretell import check
-from foretell.check import Finding, Report, check_policy, check_task, check_world
+import foretell
+from foretell.checks import Finding, Report, check_policy, check_task, check_world
 from foretell.objects import CUBE
 from foretell.policy import Chunk, Policy, PolicySpec
 from foretell.scenario import Placement
@@ -439,10 +439,25 @@ class Renamed(MujocoWorld):
     ],
 )
 def test_broken_worlds_are_caught_by_name(monkeypatch, kind, caught):
-    monkeypatch.setattr(check, "resolve", lambda group, name: Lift if group == "tasks" else kind)
-    monkeypatch.setattr(check, "ACTIONS", 6)
+    monkeypatch.setattr("foretell.checks.setting.make_world", lambda source, task, **how: kind(task, source, **how))
+    monkeypatch.setattr("foretell.checks.world.ACTIONS", 6)
     report = check_world("mujoco")
     assert failed(report) == {caught}, report.to_dict()
+
+
+# -- all of them ----------------------------------------------------------------------------------------------------
+
+
+def test_check_is_a_function_whatever_was_imported_before():
+    assert foretell.check("policy", "random").ok  # the package is long imported: see above
+    with pytest.raises(foretell.UsageError, match="'polcy' is not a kind of thing; did you mean 'policy'"):
+        foretell.check("polcy", "random")
+
+
+def test_classes_are_made_and_named():
+    assert foretell.check("policy", Good, options={"batch": 2}).subject == "policy Good"
+    report = foretell.check("task", Impossible)
+    assert report.subject == "task Impossible" and failed(report) == {"expert"}
 
 
 # -- reports --------------------------------------------------------------------------------------------------------

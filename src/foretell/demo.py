@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from foretell.stats import Interval, clopper_pearson
+from foretell.stats import Interval, TrialsSaved, bound, clopper_pearson, real_trials_saved
 from foretell.study.run import Progress, Run, run
 from foretell.study.store import read
 
@@ -16,11 +16,11 @@ __all__ = ["Demo", "demo"]
 POLICIES: dict[str, Any] = {
     "expert": "expert",
     "shaky": {"use": "noisy-expert", "noise": 0.1},
-    "shakier": {"use": "noisy-expert", "noise": 0.3},
+    "shakier": {"use": "noisy-expert", "noise": 0.35},
     "random": "random",
 }
-TRIED = "shakier"
-TASK = "lift"
+TASK, TRIED = "lift", "shakier"
+"""What is tried in the stand-in reality."""
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,38 @@ class Demo:
     """What the demonstration did."""
 
     simulated: Run
+    more: Run
+    """Further simulated scenarios of the policy that is tried."""
     real: Run
+    alone: Interval
+    """From the stand-in's trials alone."""
     bound: Interval
-    sentence: str
+    """With simulation."""
+    saved: TrialsSaved | None
+    """Real trials that the bound with simulation is worth; None where simulation was not used."""
+
+    def text(self) -> str:
+        """The answer, in words."""
+        solved = round(self.alone.estimate * self.alone.n)
+        lines = [
+            f"In the stand-in reality, {TRIED!r} solved {TASK} in {solved} of {self.alone.n} trials. Its success rate "
+            f"there is between {self.alone.low:.1%} and {self.alone.high:.1%} (95% confidence, {self.alone.method}).",
+        ]
+        if self.bound.method != self.alone.method:
+            lines.append(
+                f"With {self.bound.n_extra} more scenarios in simulation: between {self.bound.low:.1%} and "
+                f"{self.bound.high:.1%} ({self.bound.method}, {self.bound.guarantee})."
+            )
+        if "sentence" in self.bound.diagnostics:
+            sentence = str(self.bound.diagnostics["sentence"])
+            lines.append(sentence[:1].upper() + sentence[1:] + ".")
+        if self.saved is not None:
+            gain = self.saved.saved_against_best
+            verdict = f"simulation saved {gain:.0%} of them" if gain > 0 else "simulation saved none"
+            need = f"{self.saved.best} ({self.saved.best_method})"
+            lines.append(f"Real trials alone need {need} for this width: {verdict}.")
+        lines.append("A stand-in shows the mechanism; it is no evidence about robots.")
+        return "\n".join(lines)
 
 
 def demo(
@@ -38,35 +67,34 @@ def demo(
     *,
     scenarios: int = 50,
     trials: int = 30,
+    more: int = 250,
     workers: int | None = None,
     progress: Callable[[Progress], None] = lambda state: None,
 ) -> Demo:
-    """Run the demonstration into two run folders and bound the success of one policy in the stand-in reality."""
+    """Run the demonstration into three run folders and bound the success of one policy in the stand-in reality."""
     folder = Path(out)
-    study = {
-        "name": "demo",
-        "world": "mujoco",
-        "tasks": ["lift", "can", "square"],
-        "policies": POLICIES,
-        "scenarios": {"count": scenarios, "seed": 0},
+    tried = {"tasks": [TASK], "policies": {TRIED: POLICIES[TRIED]}}
+    studies: dict[str, dict[str, Any]] = {
+        "demo": {"tasks": ["lift", "can", "square"], "policies": POLICIES, "scenarios": {"count": scenarios}},
+        "demo-more": {**tried, "scenarios": {"count": more, "seed": scenarios}},
+        "demo-standin": {**tried, "world": "standin", "scenarios": {"like": str(folder / "demo"), "count": trials}},
     }
-    simulated = run(study, out=folder / "demo", workers=workers, progress=progress)
-    paired = {
-        "name": "demo-standin",
-        "world": "standin",
-        "tasks": [TASK],
-        "policies": {TRIED: POLICIES[TRIED]},
-        "scenarios": {"like": str(folder / "demo"), "count": trials},
+    done = {
+        name: run({"name": name, **study}, out=folder / name, workers=workers, progress=progress)
+        for name, study in studies.items()
     }
-    real = run(paired, out=folder / "demo-standin", workers=workers, progress=progress)
-    outcomes = [s for s in read(real.path)["success"].to_pylist() if s is not None]
-    bound = clopper_pearson(sum(outcomes), len(outcomes))
-    return Demo(simulated, real, bound, _sentence(bound, sum(outcomes)))
+    simulated, real = _scores(done["demo"].path), _scores(done["demo-standin"].path)
+    paired = [scenario for scenario in real if scenario in simulated]
+    extra = [s for key, s in simulated.items() if key not in real] + list(_scores(done["demo-more"].path).values())
+    ours, theirs = [real[s] for s in paired], [simulated[s] for s in paired]
+    alone = clopper_pearson(int(sum(ours)), len(ours))
+    answer = bound(ours, theirs, extra)
+    saved = real_trials_saved(ours, answer.width) if answer.method == "blocked" else None
+    return Demo(done["demo"], done["demo-more"], done["demo-standin"], alone, answer, saved)
 
 
-def _sentence(bound: Interval, solved: int) -> str:
-    return (
-        f"In the stand-in reality, {TRIED!r} solved {TASK} in {solved} of {bound.n} trials: its success rate there is "
-        f"between {bound.low:.0%} and {bound.high:.0%} ({1 - bound.alpha:.0%} confidence, {bound.method}). "
-        "A stand-in shows the mechanism; it is no evidence about robots."
-    )
+def _scores(path: Path) -> dict[str, float]:
+    """Scenario -> 1 or 0, of the policy that is tried."""
+    rows = read(path).select(["task", "policy", "scenario", "success"]).to_pylist()
+    mine = (row for row in rows if (row["task"], row["policy"]) == (TASK, TRIED) and row["success"] is not None)
+    return {row["scenario"]: float(row["success"]) for row in mine}

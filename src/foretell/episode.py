@@ -116,6 +116,7 @@ def key(
     world_hash: str,
     task: str,
     task_version: int,
+    policy: str,
     policy_hash: str,
     policy_options: dict[str, Any],
     scenario: str,
@@ -124,7 +125,7 @@ def key(
     clock: dict[str, Any],
 ) -> str:
     """Names an episode by all that decides its outcome: a changed weight file or θ never mixes with old rows."""
-    return digest([world_hash, task, task_version, policy_hash, policy_options, scenario, arm, trial, clock])
+    return digest([world_hash, task, task_version, policy, policy_hash, policy_options, scenario, arm, trial, clock])
 
 
 def arrow_schema() -> pa.Schema:

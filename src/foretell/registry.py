@@ -5,14 +5,17 @@ A plug-in package advertises, for example, `[project.entry-points."foretell.task
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
+import os
 import sys
+import traceback
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from foretell.errors import UsageError, suggest
+from foretell.errors import ForetellError, UsageError, suggest
 
 __all__ = ["BUILTIN", "load", "names", "resolve"]
 
@@ -61,9 +64,15 @@ def load(target: str, field: str = "use") -> Any:
     if not where or not attribute:
         raise UsageError(f'{field}: {target!r} should look like "package.module:Class" or "file.py:Class"')
     try:
-        module = _load_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
+        module = _load_file(Path(where), field) if where.endswith(".py") else _import(where)
+    except ForetellError:
+        raise
     except ModuleNotFoundError as error:
         raise UsageError(f"{field}: {target!r}: {error}; is it installed or on the path?") from error
+    except Exception as error:  # a user's file may do anything when it is imported
+        raise UsageError(
+            f"{field}: {target!r} cannot be imported: {type(error).__name__}: {error}{_at(error)}"
+        ) from error
     try:
         return getattr(module, attribute)
     except AttributeError:
@@ -71,11 +80,25 @@ def load(target: str, field: str = "use") -> Any:
         raise UsageError(f"{field}: {where} has no {attribute!r}; {suggest(attribute, public)}") from None
 
 
-def _load_file(path: Path) -> Any:
+def _import(name: str) -> Any:
+    if (here := os.getcwd()) not in sys.path:
+        sys.path.append(here)  # at the end: a file there must not hide one of Python's own
+    return importlib.import_module(name)
+
+
+def _at(error: Exception) -> str:
+    """Where an import failed."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return "" if isinstance(error, SyntaxError) else f" ({last.filename}, line {last.lineno})"
+
+
+def _load_file(path: Path, field: str) -> Any:
     path = path.expanduser().resolve()
     if not path.is_file():
-        raise UsageError(f"use: there is no file {path}")
-    name = f"foretell_user_{path.stem}_{abs(hash(str(path))):x}"
+        raise UsageError(f"{field}: there is no file {path}")
+    # by content too: a file edited since it was loaded is another module
+    contents = hashlib.sha256(str(path).encode("utf-8", "surrogateescape") + b"\0" + path.read_bytes()).hexdigest()
+    name = f"foretell_user_{path.stem}_{contents[:16]}"
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)

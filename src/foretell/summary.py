@@ -7,6 +7,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from foretell.errors import UsageError
 from foretell.scenario import digest
 from foretell.stats import wilson
 from foretell.study.store import read
@@ -20,6 +21,8 @@ def show(run: str | Path, alpha: float = 0.05) -> list[dict[str, Any]]:
     Errors blamed on the policy count as failures; those of world or machine are left out of n and counted apart.
     A policy whose weights changed, or a world whose θ did, under one name is listed once for each, with its hash.
     """
+    if not 0 < alpha < 1:
+        raise UsageError(f"alpha is {alpha}, it must be between 0 and 1")
     groups: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
     columns = [
         "world",
@@ -95,4 +98,5 @@ def table(rows: list[dict[str, Any]]) -> None:
         page.add_row(*cells, rate, str(row["n"]), bounds, errors)
     if fixed:
         print(", ".join(f"{column} {rows[0][column]}" for column in ("world", "clock", "arm") if column in fixed))
-    Console(soft_wrap=True, markup=False, emoji=False, highlight=False).print(page)  # names are data
+    # names are data, and whole: a narrow terminal wraps lines itself
+    Console(width=10_000, soft_wrap=True, markup=False, emoji=False, highlight=False).print(page)

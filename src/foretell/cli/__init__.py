@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import os
+import signal
 import sys
+import threading
 from importlib import import_module
 from pathlib import Path
 
@@ -23,6 +25,25 @@ def main(arguments: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # an ASCII terminal must not turn a tick into a traceback
+    from foretell.errors import ForetellError, UsageError
+
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, _terminate)
+    try:
+        _run(arguments)
+        sys.stdout.flush()
+    except UsageError as error:
+        _fail(str(error), 2)
+    except ForetellError as error:
+        _fail(str(error), 1)
+    except KeyboardInterrupt as stop:
+        code = 128 + (stop.args[0] if stop.args else signal.SIGINT)
+        _fail("stopped; everything finished is kept, and the same command goes on from there", code)
+    except BrokenPipeError:  # the reader of our output has gone: `foretell show RUN | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run(arguments: list[str]) -> None:
     known = verbs()
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(_help(known))
@@ -33,23 +54,18 @@ def main(arguments: list[str] | None = None) -> None:
         print(f"foretell {__version__}")
         return
     verb, *rest = arguments
-    from foretell.errors import ForetellError, UsageError, suggest
+    from foretell.errors import UsageError, suggest
 
     if verb not in known:
-        _fail(f"foretell has no verb {verb!r}; {suggest(verb, known)}", 2)
+        raise UsageError(f"there is no verb {verb!r}; {suggest(verb, known)}")
     import tyro
 
-    entry = import_module(f"foretell.cli.{known[verb].stem}").main
-    try:
-        tyro.cli(entry, prog=f"foretell {verb}", args=rest)
-    except UsageError as error:
-        _fail(str(error), 2)
-    except ForetellError as error:
-        _fail(str(error), 1)
-    except KeyboardInterrupt:
-        _fail("stopped; everything finished is kept, and the same command goes on from there", 130)
-    except BrokenPipeError:  # the reader of our output has gone: `foretell show RUN | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    tyro.cli(import_module(f"foretell.cli.{known[verb].stem}").main, prog=f"foretell {verb}", args=rest)
+
+
+def _terminate(number: int, frame: object) -> None:
+    """A polite kill stops a study as Ctrl-C does."""
+    raise KeyboardInterrupt(number)
 
 
 def _fail(message: str, code: int) -> None:

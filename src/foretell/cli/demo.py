@@ -16,15 +16,17 @@ def main(
     out: Path = Path("runs"),
     scenarios: int = 50,
     trials: int = 30,
+    more: int = 250,
     workers: int | None = None,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """Evaluate four policies on three tasks in simulation, then one of them in a stand-in reality.
 
     Args:
-        out: Folder for the two runs.
+        out: Folder for the runs.
         scenarios: Scenarios per task.
         trials: Episodes in the stand-in reality, paired with simulated ones.
+        more: Further simulated scenarios of the policy that is tried there.
         workers: Processes; default one per core.
         json_: Print JSON instead of tables.
     """
@@ -33,15 +35,17 @@ def main(
     from foretell.summary import show, table
 
     with Bar() as bar:
-        done = demo(out, scenarios=scenarios, trials=trials, workers=workers, progress=bar.update)
+        done = demo(out, scenarios=scenarios, trials=trials, more=more, workers=workers, progress=bar.update)
     if json_:
         runs = {"simulated": show(done.simulated.path), "standin": show(done.real.path)}
-        print(json.dumps({**runs, "bound": asdict(done.bound), "sentence": done.sentence}, indent=2))
+        saved = asdict(done.saved) if done.saved else None
+        answers = {"alone": done.alone.to_dict(), "bound": done.bound.to_dict(), "saved": saved}
+        print(json.dumps({**runs, **answers, "text": done.text()}, indent=2))
         return
     print("In simulation")
     table(show(done.simulated.path))
     print("\nIn the stand-in reality, on the same scenarios")
     table(show(done.real.path))
-    print(f"\n{done.sentence}\n")
-    print(f"Episodes: {done.simulated.path} and {done.real.path}")
+    print(f"\n{done.text()}\n")
+    print(f"Every episode: {done.simulated.path}, {done.more.path} and {done.real.path}")
     print(f"Look closer: foretell show {done.simulated.path}; foretell list tasks; foretell run STUDY.yaml")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import inspect
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from foretell.errors import ForetellError, UsageError, suggest
-from foretell.policy import PolicySpec, fingerprint
+from foretell.policy import PolicySpec, fingerprint, source_hash
 from foretell.registry import names, resolve
 from foretell.spec import compare
 from foretell.world import World
@@ -30,7 +32,7 @@ def make_policy(use: str, options: Mapping[str, Any] | None = None) -> Any:
         signature = inspect.signature(cls)
         signature.bind(*arguments, **options)
     except TypeError as error:
-        known = [p for p in signature.parameters if p not in ("args", "kwargs")]
+        known = [*(p for p in signature.parameters if p not in ("args", "kwargs")), "execute"]
         wrong = next((o for o in options if o not in known), "")
         raise UsageError(f"policies: {use}: {error}; {suggest(wrong, known)}") from None
     except ValueError:  # a class without a signature, such as one written in C
@@ -88,4 +90,13 @@ def bind(policy: Any, world: World, who: str, execute: int | None = None, option
         if camera and (stream.shape is None or len(stream.shape) != 3 or stream.shape[2] != 3):
             raise UsageError(f"{who}: stream {name!r}: shape is {stream.shape}, it should be (height, width, 3)")
     chosen = dict(options or {}) | ({"execute": execute} if execute is not None else {})
-    return Bound(policy, spec, fingerprint(policy), chosen)
+    return Bound(policy, spec, _hash(policy), chosen)
+
+
+def _hash(policy: Any) -> str:
+    """The policy's fingerprint, and the source of every class that inherited it: the author of `fingerprint` could
+    not know what subclasses change."""
+    heirs = itertools.takewhile(lambda cls: "fingerprint" not in vars(cls), type(policy).__mro__[:-1])
+    sources = [source_hash(cls) for cls in heirs]
+    own = fingerprint(policy)
+    return hashlib.sha256("".join([own, *sources]).encode()).hexdigest() if sources else own

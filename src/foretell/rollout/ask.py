@@ -1,8 +1,9 @@
-"""Asking a policy for actions, with its declared batch, and finding out which slot it fails on."""
+"""Asking a policy for actions, with its declared batch, and telling which slots it failed on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,29 +26,39 @@ class Answer:
     """(n,) how many of the actions were out of range."""
     errors: dict[int, str]
     """Row -> what the policy did wrong."""
+    unsure: list[int] = field(default_factory=list)
+    """Those of them that shared the call that failed: any one of them may have caused it."""
 
 
-def ask(policy: Any, spec: PolicySpec, slots: np.ndarray, seen: dict[str, Any]) -> Answer:
+def ask(
+    policy: Any,
+    spec: PolicySpec,
+    slots: np.ndarray,
+    seen: dict[str, Any],
+    apart: np.ndarray | None = None,
+    beat: Callable[[], None] = lambda: None,
+) -> Answer:
     """One answer per slot. The policy is called with batches of `spec.batch`, short ones padded with their last slot.
 
-    When a call fails, its slots are asked again one by one (padded alike), so that one slot's bad luck is not its
-    neighbours': a row must not depend on what ran beside it.
+    Rows marked in `apart` (n,) bool have a call to themselves, so that it is known which one fails. `beat` is called
+    before each call.
     """
     n = len(slots)
     actions = np.zeros((n, spec.chunk, spec.action.size))
     terminate = np.zeros((n, spec.chunk), dtype=bool)
     errors: dict[int, str] = {}
     size = spec.batch or n
-    queue = [np.arange(at, min(at + size, n)) for at in range(0, n, size)]
-    while queue:
-        rows = queue.pop()
+    shared = np.arange(n) if apart is None else np.flatnonzero(~apart)
+    calls = [shared[at : at + size] for at in range(0, len(shared), size)]
+    calls += [np.array([row]) for row in ([] if apart is None else np.flatnonzero(apart).tolist())]
+    unsure: list[int] = []
+    for rows in calls:
+        beat()
         try:
             chunk = _call(policy, spec, slots, seen, rows)
         except PolicyError as error:
-            if len(rows) == 1:
-                errors[int(rows[0])] = str(error)
-            else:
-                queue += [rows[i : i + 1] for i in range(len(rows))]
+            errors |= dict.fromkeys(rows.tolist(), str(error))
+            unsure += rows.tolist() if len(rows) > 1 else []
             continue
         actions[rows] = chunk.actions[: len(rows)]
         if chunk.terminate is not None:
@@ -58,7 +69,7 @@ def ask(policy: Any, spec: PolicySpec, slots: np.ndarray, seen: dict[str, Any]) 
     low, high = spec.action.low, spec.action.high
     slack = 1e-6 * (high - low)  # float32 policies overshoot by rounding
     clipped = ((actions < low - slack) | (actions > high + slack)).any(axis=2).sum(axis=1)
-    return Answer(np.clip(actions, low, high), terminate, clipped, errors)
+    return Answer(np.clip(actions, low, high), terminate, clipped, errors, unsure)
 
 
 def _call(policy: Any, spec: PolicySpec, slots: np.ndarray, seen: dict[str, Any], rows: np.ndarray) -> Any:
@@ -69,7 +80,12 @@ def _call(policy: Any, spec: PolicySpec, slots: np.ndarray, seen: dict[str, Any]
         returned = policy.act(slots[padded], given)
     except Exception as error:
         raise PolicyError(f"act raised {type(error).__name__}: {error}") from error
-    return as_chunk(returned, size, spec)
+    try:
+        return as_chunk(returned, size, spec)
+    except PolicyError:
+        raise
+    except Exception as error:  # such as a tensor that will not become an array
+        raise PolicyError(f"act returned {type(returned).__name__}, not an array of numbers: {error}") from error
 
 
 def _where(actions: np.ndarray) -> str:

@@ -22,6 +22,9 @@ from foretell.world import World, whole_ticks
 
 __all__ = ["run_sync"]
 
+BEAT_S = 0.5
+"""Wall seconds between two signs of life while a policy is called for one slot after another."""
+
 
 def run_sync(
     world: World,
@@ -53,6 +56,7 @@ class _Sync:
         self.age = np.zeros(slots, dtype=np.int64)  # ticks
         self.solved = np.zeros(slots, dtype=bool)
         self.clipped = np.zeros(slots, dtype=np.int64)
+        self.apart = np.zeros(slots, dtype=bool)  # the policy is called for this slot alone
         self.limit = whole_ticks(1, 1.0 / world.tick, 1.0 / world.task.time_limit)
 
     def run(self, source: Callable[[], Job | None]) -> Iterator[tuple[Job, Outcome]]:
@@ -69,11 +73,13 @@ class _Sync:
 
     def _round(self, active: np.ndarray) -> Iterator[tuple[Job, Outcome]]:
         """One action in every active slot."""
-        failed = self._act(active[self.left[active] == 0])
+        failed, unsure = self._act(active[self.left[active] == 0])
         for slot, message in failed.items():
             yield self._finish(slot, "error", "policy", message)
-        if failed:
-            active = np.array([i for i in active.tolist() if i not in failed], dtype=np.int32)
+        if unsure:
+            yield from self._again(unsure)
+        if failed or unsure:
+            active = np.array([i for i in active.tolist() if i not in failed and i not in unsure], dtype=np.int32)
             if not len(active):
                 return
         rates = np.array([self._spec(slot).action_rate for slot in active.tolist()])
@@ -102,16 +108,17 @@ class _Sync:
             else:
                 yield self._finish(slot, "terminated" if done[row] else "time_limit")
 
-    def _act(self, slots: np.ndarray) -> dict[int, str]:
-        """Ask policies for the slots that have run out of actions. Returns slot -> error."""
+    def _act(self, slots: np.ndarray) -> tuple[dict[int, str], list[int]]:
+        """Ask policies for the slots that have run out of actions. Returns slot -> error, and unsure slots."""
         failed: dict[int, str] = {}
+        unsure: list[int] = []
         for name in dict.fromkeys(self._job(slot).policy for slot in slots.tolist()):
             mine = np.array([s for s in slots.tolist() if self._job(s).policy == name], dtype=np.int32)
             spec = self.specs[name]
             seen = self.sights[name].view(mine)
-            self.watch("policy", [self._job(slot) for slot in mine.tolist()])
+            beat = self._beat([self._job(slot) for slot in mine.tolist()])
             began = time.perf_counter()
-            answer = ask(self.policies[name], spec, mine, seen)
+            answer = ask(self.policies[name], spec, mine, seen, self.apart[mine], beat)
             share = (time.perf_counter() - began) / len(mine)
             self.watch("world", [])
             self.plan[mine, : spec.chunk] = answer.actions
@@ -120,8 +127,21 @@ class _Sync:
             self.clipped[mine] += answer.clipped
             for slot in mine.tolist():
                 self.outcomes[slot].wall_policy_s += share
-            failed |= {int(mine[row]): message for row, message in answer.errors.items()}
-        return failed
+            failed |= {int(mine[row]): text for row, text in answer.errors.items() if row not in answer.unsure}
+            unsure += [int(mine[row]) for row in answer.unsure]
+        return failed, unsure
+
+    def _beat(self, jobs: list[Job]) -> Callable[[], None]:
+        """Tells the watch that the policy is called for these jobs: at once, and again at later calls, but seldom."""
+        told = 0.0
+
+        def beat() -> None:
+            nonlocal told
+            if time.monotonic() - told > BEAT_S:
+                told = time.monotonic()
+                self.watch("policy", jobs)
+
+        return beat
 
     def _advance(self, active: np.ndarray, until: np.ndarray) -> None:
         """Let time pass until each slot's next action, stopping where a stream wants a sample."""
@@ -159,8 +179,22 @@ class _Sync:
             self.jobs[slot] = job
             self.outcomes[slot] = Outcome(wall_started=time.time(), wall_s=-time.perf_counter())
             fresh.append(slot)
-        if not fresh:
-            return
+        self.apart[fresh] = False
+        if fresh:
+            yield from self._start(fresh)
+
+    def _again(self, unsure: list[int]) -> Iterator[tuple[Job, Outcome]]:
+        """Start these episodes anew, with calls of their own: a call that failed may have left any of them in a state
+        that it would not be in without its neighbours, and a row must not depend on what ran beside it."""
+        for slot in unsure:
+            if slot in self.videos:
+                self.videos.pop(slot).abandon()
+            self.outcomes[slot] = Outcome(wall_started=time.time(), wall_s=-time.perf_counter())
+        self.apart[unsure] = True
+        yield from self._start(unsure)
+
+    def _start(self, fresh: list[int]) -> Iterator[tuple[Job, Outcome]]:
+        """Set the table for the jobs in these slots; yields those that the policy fails to begin."""
         slots = np.array(fresh, dtype=np.int32)
         jobs = [self._job(slot) for slot in fresh]
         for field in (self.left, self.step, self.age, self.clipped):
@@ -170,24 +204,36 @@ class _Sync:
         for name in dict.fromkeys(j.policy for j in jobs):
             mine = [j for j in jobs if j.policy == name]
             ids = np.array([s for s in fresh if self._job(s).policy == name], dtype=np.int32)
-            reset = getattr(self.policies[name], "reset", None)
             self.watch("policy", mine)
-            try:
-                if reset is not None:
-                    seeds = [seed(j.scenario.base, j.trial, "policy") for j in mine]
-                    reset(ids, [j.scenario.instruction for j in mine], seeds)
-            except Exception as error:
-                for slot in ids.tolist():
-                    yield self._finish(slot, "error", "policy", f"reset raised {type(error).__name__}: {error}")
-                continue
-            finally:
-                self.watch("world", [])
-            self.sights[name].start(ids)
+            failed = self._reset(name, ids, mine)
+            self.watch("world", [])
+            for slot, error in failed.items():
+                yield self._finish(slot, "error", "policy", error)
+            started = np.array([s for s in ids.tolist() if s not in failed], dtype=np.int32)
+            if len(started):
+                self.sights[name].start(started)
         for slot in fresh:
             job = self.jobs[slot]
             if job is not None and job.video is not None:
                 self.videos[slot] = Video(job.video, slot, self._spec(slot).action_rate)
                 self.videos[slot].shoot(self.world)
+
+    def _reset(self, name: str, slots: np.ndarray, jobs: list[Job]) -> dict[int, str]:
+        """Tell a policy of new episodes: all at once, or one by one where that fails. Returns slot -> error."""
+        reset = getattr(self.policies[name], "reset", None)
+        if reset is None:
+            return {}
+        try:
+            seeds = [seed(j.scenario.base, j.trial, "policy") for j in jobs]
+            reset(slots, [j.scenario.instruction for j in jobs], seeds)
+        except Exception as error:
+            if len(jobs) == 1:
+                return {int(slots[0]): f"reset raised {type(error).__name__}: {error}"}
+            found: dict[int, str] = {}
+            for row, job in enumerate(jobs):
+                found |= self._reset(name, slots[row : row + 1], [job])
+            return found
+        return {}
 
     def _finish(self, slot: int, end: str, blame: str | None = None, error: str | None = None) -> tuple[Job, Outcome]:
         job, outcome = self._job(slot), self.outcomes[slot]

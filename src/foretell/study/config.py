@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,16 @@ class PolicyEntry(BaseModel):
 
     use: str
     execute: int | None = Field(default=None, ge=1)
+
+    @model_validator(mode="after")
+    def _recordable(self) -> PolicyEntry:
+        """Options name the episode, so they must be values that read the same everywhere."""
+        for name, value in self.options.items():
+            try:
+                json.dumps(value, allow_nan=False)
+            except (TypeError, ValueError):
+                raise ValueError(f"option {name!r} is {value!r}, it should be text or a finite number") from None
+        return self
 
     @property
     def options(self) -> dict[str, Any]:
@@ -69,17 +81,25 @@ class Record(_Model):
 class Study(_Model):
     """A declared set: world x tasks x policies x scenarios x arms x clocks x trials."""
 
-    name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._ -]{0,99}$")
+    name: str
+    """Names the run folder too; that of the study file where it does not say."""
     world: str | dict[str, Any] = "mujoco"
     tasks: list[TaskEntry] = Field(min_length=1)
     policies: dict[str, PolicyEntry] = Field(min_length=1)
     scenarios: ScenarioSource = ScenarioSource()
     trials: int = Field(default=1, ge=1)
-    arms: list[str] = ["none"]
-    clocks: list[Any] = ["sync"]
+    arms: list[str] = Field(default=["none"], min_length=1)
+    clocks: list[Any] = Field(default=["sync"], min_length=1)
     record: Record = Record()
-    policy_timeout: float = Field(default=60.0, gt=0)
+    policy_timeout: float = Field(default=60.0, gt=0, le=1e6)
     """Wall seconds after which a call of a policy counts as hung."""
+
+    @field_validator("name")
+    @classmethod
+    def _name(cls, value: str) -> str:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,99}", value):
+            raise ValueError("should be up to 100 letters, digits, dots, dashes, spaces, the first a letter or digit")
+        return value
 
     @field_validator("tasks", mode="before")
     @classmethod
@@ -95,6 +115,8 @@ class Study(_Model):
             value = [value]
         if isinstance(value, list):
             value = {str(v): v for v in value}
+        if not isinstance(value, dict):
+            return value
         return {k: {"use": v} if isinstance(v, str) else v for k, v in value.items()}
 
     @field_validator("arms", "clocks", mode="before")
@@ -108,7 +130,7 @@ class Study(_Model):
         unknown = [arm for arm in value if arm != "none"]
         if unknown:
             raise ValueError(f"arm {unknown[0]!r} is not known; known: none")
-        return value
+        return _distinct(value)
 
     @field_validator("clocks")
     @classmethod
@@ -118,19 +140,40 @@ class Study(_Model):
                 clock.parse(item)
             except UsageError as error:
                 raise ValueError(str(error)) from None
+        return _distinct(value)
+
+    @field_validator("tasks")
+    @classmethod
+    def _tasks_once(cls, value: list[TaskEntry]) -> list[TaskEntry]:
+        _distinct([task.use for task in value])
         return value
 
-    @model_validator(mode="after")
-    def _distinct(self) -> Study:
-        names = [task.use for task in self.tasks]
-        twice = next((n for n in names if names.count(n) > 1), None)
-        if twice:
-            raise ValueError(f"tasks: {twice!r} is listed twice")
-        return self
+    def paired(self, run: str | Path) -> Study:
+        """This study on exactly the scenarios of another run."""
+        return self.model_copy(update={"scenarios": ScenarioSource(like=Path(run))})
 
     def to_yaml(self) -> str:
         """The study as it stands in a run folder, with every default written out."""
         return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+
+
+def _distinct(names: list[Any]) -> list[Any]:
+    twice = next((n for n in names if names.count(n) > 1), None)
+    if twice is not None:
+        raise ValueError(f"{twice!r} is listed twice")
+    return names
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key given twice, of which YAML would silently keep the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} is given twice", key.start_mark)
+            seen.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
+        return super().construct_mapping(node, deep)
 
 
 def load_study(source: Study | dict[str, Any] | str | Path) -> Study:
@@ -143,9 +186,11 @@ def load_study(source: Study | dict[str, Any] | str | Path) -> Study:
         if not path.is_file():
             raise UsageError(f"there is no study file {path}")
         try:
-            contents = yaml.safe_load(path.read_text())
+            contents = yaml.load(path.read_text(encoding="utf-8"), _Loader)
         except (yaml.YAMLError, UnicodeDecodeError) as error:
             raise UsageError(f"{path} is not valid YAML: {error}") from None
+        except OSError as error:
+            raise UsageError(f"the study file cannot be read: {error}") from None
         where, folder = str(path), path.resolve().parent
         if isinstance(contents, dict):
             contents.setdefault("name", path.stem)
@@ -164,30 +209,24 @@ def _anchor(study: Study, folder: Path) -> Study:
     """Paths that a study file names, made absolute, so that workers and later calls find them."""
 
     def there(path: str) -> str:
-        found = folder / path
-        return str(found) if found.exists() and not Path(path).is_absolute() else path
+        found = folder / path  # an absolute path stays as it is
+        return str(found) if found.exists() or not Path(path).exists() else path
 
-    policies = {}
-    for name, entry in study.policies.items():
-        kind, colon, rest = entry.use.partition(":")
-        use = entry.use
+    def use(name: str) -> str:
+        """Such as file.py:Class, or onnx:model.onnx."""
+        kind, colon, rest = name.partition(":")
         if colon and kind.endswith(".py"):
-            use = f"{there(kind)}:{rest}"
-        elif colon and (folder / rest).exists():
-            use = f"{kind}:{there(rest)}"
-        policies[name] = entry.model_copy(update={"use": use})
+            return f"{there(kind)}:{rest}"
+        return f"{kind}:{there(rest)}" if colon and (folder / rest).exists() else name
+
+    policies = {name: entry.model_copy(update={"use": use(entry.use)}) for name, entry in study.policies.items()}
+    tasks = [task.model_copy(update={"use": use(task.use)}) for task in study.tasks]
     sources = {
         key: Path(there(str(path))) for key in ("file", "like") if (path := getattr(study.scenarios, key)) is not None
     }
-    tasks = []
-    for task in study.tasks:
-        kind, colon, rest = task.use.partition(":")
-        tasks.append(
-            task.model_copy(update={"use": f"{there(kind)}:{rest}"}) if colon and kind.endswith(".py") else task
-        )
-    world = (
-        there(study.world) if isinstance(study.world, str) and study.world.endswith((".yaml", ".yml")) else study.world
-    )
+    world = study.world
+    if isinstance(world, str):
+        world = there(world) if world.endswith((".yaml", ".yml")) else use(world)
     return study.model_copy(
         update={
             "policies": policies,

@@ -52,8 +52,7 @@ def estimate(
     """Time a few actions of each task in this process and scale them up. Writes nothing."""
     study = load_study(study)
     if pair_with is not None:
-        source = study.scenarios.model_copy(update={"like": Path(pair_with), "file": None})
-        study = study.model_copy(update={"scenarios": source})
+        study = study.paired(pair_with)
     scenarios, _ = resolve_scenarios(study)
     episodes = plan(study, scenarios)
     cores = os.cpu_count() or 1

@@ -17,6 +17,7 @@ from foretell.registry import resolve
 from foretell.scenario import Scenario
 from foretell.study.config import Study, TaskEntry
 from foretell.study.store import read_scenarios
+from foretell.tasks.task import Task
 
 __all__ = ["Group", "Planned", "plan", "resolve_scenarios"]
 
@@ -47,7 +48,13 @@ class Planned:
 def make_task(use: str) -> Any:
     """The task of a name."""
     made = resolve("tasks", use)
-    return made() if isinstance(made, type) else made
+    try:
+        task = made() if isinstance(made, type) else made
+    except Exception as error:
+        raise UsageError(f"tasks: {use} could not be made: {type(error).__name__}: {error}") from error
+    if not isinstance(task, Task):
+        raise UsageError(f"tasks: {use} is a {type(task).__name__}, it should be a foretell.Task")
+    return task
 
 
 def resolve_scenarios(study: Study) -> tuple[dict[str, list[Scenario]], str]:
@@ -62,31 +69,45 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, list[Scenario]], str]:
         given, design, where = _read_file(source.file), "chosen", str(source.file)
     else:
         assert source.like is not None
-        given, where = read_scenarios(source.like), str(source.like)
+        try:
+            given, where = read_scenarios(source.like), str(source.like)
+        except UsageError as error:
+            raise UsageError(f"scenarios: like: {error}") from None
         design = _design_of(source.like)
     by_task: dict[str, list[Scenario]] = defaultdict(list)
     for scenario in given:
         by_task[scenario.task].append(scenario)
-    chosen = {use: by_task[task.name][: source.count] for use, task in tasks.items()}
+    chosen = {use: by_task.get(task.name, [])[: source.count] for use, task in tasks.items()}
     for use, found in chosen.items():
         if not found:
             raise UsageError(f"scenarios: {where} has none of task {use!r}; it has {sorted(by_task) or 'nothing'}")
+        needed = set(tasks[use].scenario(0).placements)
+        for scenario in found:
+            if missing := sorted(needed - set(scenario.placements)):
+                raise UsageError(f"scenarios: {where}: scenario {scenario.id} of {use!r} does not place {missing[0]!r}")
     return chosen, design
 
 
 def _read_file(path: Path) -> list[Scenario]:
     if not path.is_file():
         raise UsageError(f"scenarios: there is no file {path}")
-    found = []
-    for number, line in enumerate(path.read_text().splitlines(), start=1):
+    found: dict[str, tuple[int, Scenario]] = {}
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"scenarios: {path} is not text; it should hold one scenario a line, as JSON") from None
+    for number, line in enumerate(text.splitlines(), start=1):
         if line.strip():
             try:
-                found.append(Scenario.model_validate_json(line))
+                scenario = Scenario.model_validate_json(line)
             except ValidationError as error:
                 first = error.errors()[0]
-                field = ".".join(map(str, first["loc"]))
+                field = "".join(f"{part}." for part in first["loc"])[:-1] or "scenario"
                 raise UsageError(f"scenarios: {path}, line {number}: {field}: {first['msg']}") from None
-    return found
+            if scenario.id in found:
+                raise UsageError(f"scenarios: {path}, line {number} repeats line {found[scenario.id][0]}")
+            found[scenario.id] = (number, scenario)
+    return [scenario for _, scenario in found.values()]
 
 
 def _design_of(run: Path) -> str:

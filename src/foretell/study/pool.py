@@ -29,6 +29,8 @@ __all__ = ["Batch", "Pool"]
 
 START = 60.0
 """Wall seconds a worker may take to answer `open`, besides what the policies take to load."""
+LOOK = 0.2
+"""Wall seconds between two looks at workers that are silent."""
 
 
 @dataclass
@@ -37,6 +39,8 @@ class Batch:
 
     open: dict[str, Any]
     """Arguments of `Session`."""
+    opened: Opened
+    """What `inspect` found of them, and workers must find again."""
     jobs: deque[dict[str, Any]]
 
 
@@ -52,6 +56,7 @@ class _Worker:
     since: float = 0.0
     ended: bool = True
     alone: bool = False
+    hung: bool = False
 
     def send(self, message: dict[str, Any]) -> None:
         assert self.process.stdin is not None
@@ -87,7 +92,7 @@ class Pool:
                 raise UsageError(f"policies did not load within {START + self.timeout:.0f} s: {_uses(asked)}") from None
             if message is None:
                 raise ForetellError(
-                    f"a worker died ({_cause(worker)}) while loading task {asked['task']!r} and policies {_uses(asked)}"
+                    f"a worker died ({_end(worker)}) while loading task {asked['task']!r} and policies {_uses(asked)}"
                 )
             if "refused" in message:
                 raise UsageError(message["refused"])
@@ -105,11 +110,15 @@ class Pool:
             self._hire()
         for worker in list(self._crew):
             self._assign(worker, batches)
+        looked = time.monotonic()
         while left:
+            if (now := time.monotonic()) - looked > LOOK:
+                self._look_for_hangs(now, stopped=now - looked > 10 * LOOK)
+                looked = now
             try:
-                worker, message = self._inbox.get(timeout=0.2)
+                worker, message = self._inbox.get(timeout=LOOK)
             except queue.Empty:
-                self._look_for_hangs()
+                self._look_for_dead()
                 continue
             if worker not in self._crew:
                 continue  # last words of one already replaced
@@ -130,6 +139,8 @@ class Pool:
                 worker.doing, worker.keys, worker.since = message["doing"], message["keys"], time.monotonic()
             elif "opened" in message:
                 worker.doing, worker.since = "world", time.monotonic()
+                if worker.batch is not None:
+                    worker.batch.opened.check_same(Opened(**message["opened"]))
             elif "idle" in message:
                 worker.batch = None
                 self._assign(worker, batches)
@@ -151,13 +162,18 @@ class Pool:
     def _hire(self) -> None:
         path = os.pathsep.join(p or os.getcwd() for p in sys.path)  # workers import what we would
         threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "LP_NUM_THREADS": "1"}
-        process = subprocess.Popen(
-            [sys.executable, "-m", "foretell.study.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env={**threads, **os.environ, "PYTHONPATH": path},
-        )
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the worker says it ignores it
+        try:
+            process = subprocess.Popen(
+                # -P: the current folder is on our path or not; on a worker's own it could hide Python's modules
+                [sys.executable, "-P", "-m", "foretell.study.worker"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                env={**threads, **os.environ, "PYTHONPATH": path},
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         worker = _Worker(process)
         self._crew.append(worker)
         threading.Thread(target=self._listen, args=(worker,), daemon=True).start()
@@ -202,37 +218,52 @@ class Pool:
             worker.ended = True
             worker.send({"end": True})
 
-    def _look_for_hangs(self) -> None:
-        now = time.monotonic()
+    def _look_for_hangs(self, now: float, stopped: bool) -> None:
+        """Kill workers that have been silent for too long. `stopped`: we were not looking, so nobody was late."""
         for worker in self._crew:
-            allowed = {"policy": self.timeout, "opening": START + self.timeout}.get(worker.doing, math.inf)
-            if worker.batch is not None and now - worker.since > allowed:
-                worker.doing = "hung"
+            if stopped:
+                worker.since = now
+            if worker.batch is not None and now - worker.since > self._allowed(worker):
+                worker.hung = True
                 worker.process.kill()
+
+    def _allowed(self, worker: _Worker) -> float:
+        """Wall seconds for what the worker is doing."""
+        return {"policy": self.timeout, "opening": START + self.timeout}.get(worker.doing, math.inf)
+
+    def _look_for_dead(self) -> None:
+        """Dead workers whose pipe has not ended, because a process that a policy forked still holds it."""
+        for worker in self._crew:
+            if worker.process.poll() is not None:
+                self._inbox.put((worker, None))
 
     def _bury(self, worker: _Worker, batches: list[Batch]) -> Iterator[tuple[str, Outcome]]:
         """A worker is gone: yield the episodes that are to blame, and queue the others again."""
         self._crew.remove(worker)
-        worker.process.wait()
-        hung, batch = worker.doing == "hung", worker.batch
+        cause, batch = _end(worker), worker.batch
         if batch is None:
             return
         if worker.doing == "opening" and not worker.alone:
-            raise ForetellError(f"a worker died ({_cause(worker)}) while loading task {batch.open['task']!r}")
-        in_policy = hung or worker.doing == "policy"
+            how = f"was silent for {self._allowed(worker):.0f} s" if worker.hung else f"died ({cause})"
+            raise ForetellError(
+                f"a worker {how} while loading task {batch.open['task']!r} and policies {_uses(batch.open)}"
+            )
+        in_policy = worker.doing == "policy"
         suspects = [key for key in worker.keys if key in worker.out] if in_policy else []
         guilty = suspects if len(suspects) == 1 or worker.alone else []
         for key, job in worker.out.items():
             if key in guilty or worker.alone:
-                if hung:
-                    error, blame = f"the policy did not answer within {self.timeout:g} s", "policy"
-                else:
-                    where = "inside the policy" if in_policy else "while the world was stepping"
-                    error, blame = f"the process died ({_cause(worker)}) {where}", "policy" if in_policy else "machine"
-                failure = False if blame == "policy" else None
+                where = {"policy": "inside the policy", "opening": "while loading"}.get(
+                    worker.doing, "outside the policy"
+                )
                 yield (
                     key,
-                    Outcome(failure, failure, failure, end="error", blame=blame, error=error, wall_started=time.time()),
+                    _lost(
+                        f"the policy did not answer within {self.timeout:g} s"
+                        if worker.hung and in_policy
+                        else f"the process died ({cause}) {where}",
+                        "policy" if in_policy else "machine",
+                    ),
                 )
                 continue
             self._deaths[key] = self._deaths.get(key, 0) + 1
@@ -242,9 +273,23 @@ class Pool:
                 batch.jobs.appendleft(job)
 
 
-def _cause(worker: _Worker) -> str:
-    code = worker.process.poll()
-    if code is None or code >= 0:
+def _lost(error: str, blame: str) -> Outcome:
+    """An episode that ended with its process."""
+    outcome = Outcome(end="error", blame=blame, error=error, wall_started=time.time())
+    if blame == "policy":
+        outcome.success_any = outcome.success_end = outcome.success = False
+        outcome.failure_reason = "policy error"
+    return outcome
+
+
+def _end(worker: _Worker) -> str:
+    """Waits for a worker that has closed its pipe, and says how it ended."""
+    try:
+        code = worker.process.wait(timeout=5)
+    except subprocess.TimeoutExpired:
+        worker.process.kill()
+        code = worker.process.wait()
+    if code >= 0:
         return f"exit code {code}"
     try:
         return signal.Signals(-code).name

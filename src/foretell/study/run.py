@@ -14,14 +14,14 @@ from typing import Any
 from foretell.episode import Episode, key
 from foretell.errors import UsageError
 from foretell.rollout import Job, Outcome
-from foretell.study.config import Study, load_study
+from foretell.study.config import PolicyEntry, Study, load_study
 from foretell.study.plan import Group, Planned, plan, resolve_scenarios
 from foretell.study.pool import Batch, Pool
 from foretell.study.provenance import provenance
 from foretell.study.session import Opened, Session
 from foretell.study.store import Store
 
-__all__ = ["Progress", "Run", "run"]
+__all__ = ["Progress", "Run", "row_of", "run"]
 
 SLOTS = 32
 """Episodes side by side in each worker: enough to drown Python's share, few enough to end together."""
@@ -71,10 +71,11 @@ def run(
     `workers`: processes; default one per core; 0 runs in this process. `policies` adds policy objects or classes
     from Python, which run in this process. `pair_with` takes the scenarios of another run.
     """
-    study = load_study(study if not policies or not isinstance(study, dict) else _with_names(study, policies))
+    study = load_study(_with_names(study, policies) if policies and isinstance(study, dict) else study)
+    if policies:
+        study = study.model_copy(update={"policies": {**study.policies, **_named(policies)}})
     if pair_with is not None:
-        source = study.scenarios.model_copy(update={"like": Path(pair_with), "file": None})
-        study = study.model_copy(update={"scenarios": source})
+        study = study.paired(pair_with)
     if slots < 1 or (workers is not None and workers < 0) or (limit is not None and limit < 1):
         raise UsageError(f"slots ({slots}) and limit ({limit}) must be at least 1, workers ({workers}) at least 0")
     scenarios, design = resolve_scenarios(study)
@@ -89,16 +90,24 @@ def run(
             store.write_study(study.to_yaml())
             store.write_scenarios(s for group in scenarios.values() for s in group)
             store.write_provenance({"study": study.name, "design": design, **provenance()})
-            return _fill(study, store, episodes, opened, engine, limit, progress)
+            try:
+                return _fill(study, store, episodes, opened, engine, limit, progress)
+            finally:
+                engine.close()
+                for part in (store.path / "videos").glob("*.part.mp4"):  # of episodes that were cut off
+                    part.unlink(missing_ok=True)
     finally:
         engine.close()
 
 
 def _with_names(study: dict[str, Any], policies: Mapping[str, Any]) -> dict[str, Any]:
-    named = {name: f"object:{name}" for name in policies}
     given = study.get("policies") or {}
     given = {str(v): v for v in given} if isinstance(given, list) else given
-    return {**study, "policies": {**given, **named}}
+    return {**study, "policies": {**given, **_named(policies)}}
+
+
+def _named(policies: Mapping[str, Any]) -> dict[str, PolicyEntry]:
+    return {name: PolicyEntry(use=f"object:{name}") for name in policies}
 
 
 def _fill(
@@ -112,8 +121,14 @@ def _fill(
 ) -> Run:
     todo: dict[str, Planned] = {}
     skipped = 0
+    named: dict[str, Planned] = {}
     for episode in episodes:
         name = _key(episode, opened[episode.group])
+        if (other := named.setdefault(name, episode)) is not episode:
+            raise UsageError(
+                f"tasks: {other.group.task.use!r} and {episode.group.task.use!r} are both {episode.scenario.task!r}, "
+                f"version {opened[episode.group].task_version}; give one of them another `name`"
+            )
         if name in store.done and store.done[name] != "machine":
             skipped += 1
         else:
@@ -124,7 +139,7 @@ def _fill(
     progress(state)
     troubles: dict[str, list[str]] = {}
     for name, outcome in engine.run(chosen, store.path):
-        row = _row(study, name, chosen[name], opened[chosen[name].group], outcome)
+        row = row_of(study, name, chosen[name], opened[chosen[name].group], outcome)
         store.append([row])
         state.done, state.ran = state.done + 1, state.ran + 1
         label = f"{row.task} {row.policy}"
@@ -149,6 +164,7 @@ def _key(episode: Planned, opened: Opened) -> str:
         world_hash=opened.world_hash,
         task=f"{opened.task}/{opened.controller}",
         task_version=opened.task_version,
+        policy=episode.policy,
         policy_hash=opened.policies[episode.policy]["hash"],
         policy_options=opened.policies[episode.policy]["options"],
         scenario=episode.scenario.id,
@@ -158,7 +174,8 @@ def _key(episode: Planned, opened: Opened) -> str:
     )
 
 
-def _row(study: Study, name: str, episode: Planned, opened: Opened, outcome: Outcome) -> Episode:
+def row_of(study: Study, name: str, episode: Planned, opened: Opened, outcome: Outcome) -> Episode:
+    """The row of an episode that has ended."""
     scenario = episode.scenario
     video = _video(name, episode, opened.task) if episode.video and outcome.end != "error" else None
     return Episode(
@@ -209,18 +226,22 @@ class _Crew:
         self._study = study
         self._pool = Pool(workers, slots, study.policy_timeout)
         self._threads = max(1, (os.cpu_count() or 1) // workers)
+        self._opened: dict[Group, Opened] = {}
 
     def _open(self, group: Group) -> dict[str, Any]:
         policies = {name: entry.model_dump() for name, entry in self._study.policies.items()}
         return {**_arguments(self._study, group), "policies": policies, "slots": 1, "threads": self._threads}
 
     def inspect(self, group: Group) -> Opened:
-        return self._pool.inspect(self._open(group))
+        self._opened[group] = self._pool.inspect(self._open(group))
+        return self._opened[group]
 
     def run(self, chosen: dict[str, Planned], folder: Path) -> Iterator[tuple[str, Outcome]]:
         batches: dict[Group, Batch] = {}
         for name, episode in chosen.items():
-            batch = batches.setdefault(episode.group, Batch(self._open(episode.group), deque()))
+            if episode.group not in batches:
+                batches[episode.group] = Batch(self._open(episode.group), self._opened[episode.group], deque())
+            batch = batches[episode.group]
             video = folder / _video(name, episode, episode.scenario.task) if episode.video else None
             batch.jobs.append(
                 {
@@ -245,18 +266,21 @@ class _Here:
         self._study, self._slots = study, slots
         self._policies = {**study.policies, **policies}
         self._threads = os.cpu_count() or 1
+        self._opened: dict[Group, Opened] = {}
 
     def _session(self, group: Group, slots: int) -> Session:
         arguments = _arguments(self._study, group)
         return Session(**arguments, policies=self._policies, slots=slots, threads=self._threads)
 
     def inspect(self, group: Group) -> Opened:
-        return self._session(group, 1).opened
+        self._opened[group] = self._session(group, 1).opened
+        return self._opened[group]
 
     def run(self, chosen: dict[str, Planned], folder: Path) -> Iterator[tuple[str, Outcome]]:
         for group in dict.fromkeys(e.group for e in chosen.values()):
             mine = {name: e for name, e in chosen.items() if e.group == group}
             session = self._session(group, min(self._slots, len(mine)))
+            self._opened[group].check_same(session.opened)
             jobs = iter(
                 Job(
                     e.policy,

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from foretell.errors import ForetellError
 from foretell.policies.make import Bound, bind, make_policy
 from foretell.rollout import Job, Outcome, run_sync
 from foretell.rollout.video import require_encoder
-from foretell.sim.world import MujocoWorld
 from foretell.study.config import PolicyEntry
 from foretell.study.plan import make_task
+from foretell.study.world import make_world
 
 __all__ = ["Opened", "Session"]
 
@@ -32,6 +33,14 @@ class Opened:
     policies: dict[str, dict[str, Any]]
     """Policy name -> its `hash` and `options`."""
 
+    def check_same(self, now: Opened) -> None:
+        """Raise ForetellError if files were edited since: their rows would go under the name of what was there."""
+        what = [f"policy {n!r}" for n in self.policies if now.policies.get(n) != self.policies[n]]
+        if (self.world_hash, self.task_version) != (now.world_hash, now.task_version):
+            what.append(f"world {self.world!r} or task {self.task!r}")
+        if what:
+            raise ForetellError(f"{what[0]} was changed while the study ran; re-issue the same command to go on")
+
 
 class Session:
     """Builds a world and binds policies to it; everything that can be wrong with either shows here."""
@@ -50,7 +59,7 @@ class Session:
         if video:
             require_encoder()
         made = make_task(task)
-        self.world = MujocoWorld(made, world, slots=slots, threads=threads, controller=controller)
+        self.world = make_world(world, made, slots=slots, threads=threads, controller=controller)
         self.policies: dict[str, Bound] = {}
         for name, entry in policies.items():
             if isinstance(entry, PolicyEntry):

@@ -8,6 +8,7 @@ Nothing is pickled. The policy may print what it likes: its output goes to stand
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import queue
@@ -17,7 +18,7 @@ import threading
 import traceback
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 __all__ = ["main"]
 
@@ -25,11 +26,15 @@ __all__ = ["main"]
 def main() -> None:
     """Serve until standard input ends, which it does when the parent dies, however it dies."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    wire = os.fdopen(os.dup(1), "w", buffering=1)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # which has kept it off until here
+    _die_with_parent()
+    # policies, and programs they start, may print and read what they like: the wires are elsewhere
+    wire, orders = os.fdopen(os.dup(1), "w", buffering=1), os.fdopen(os.dup(0))
     os.dup2(2, 1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     sys.stdout = sys.stderr
     inbox: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(inbox,), daemon=True).start()
+    threading.Thread(target=_listen, args=(orders, inbox), daemon=True).start()
 
     def send(message: dict[str, Any]) -> None:
         wire.write(json.dumps(message) + "\n")
@@ -40,10 +45,16 @@ def main() -> None:
             _group(message["open"], inbox, send)
 
 
-def _listen(inbox: queue.SimpleQueue[dict[str, Any]]) -> None:
-    for line in sys.stdin:
+def _listen(orders: TextIO, inbox: queue.SimpleQueue[dict[str, Any]]) -> None:
+    for line in orders:
         inbox.put(json.loads(line))
     os._exit(0)
+
+
+def _die_with_parent() -> None:
+    """Where the system can: a policy stuck in C never lets `_listen` see that the parent has gone."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def _group(asked: dict[str, Any], inbox: queue.SimpleQueue[dict[str, Any]], send: Any) -> None:
@@ -87,6 +98,9 @@ def _group(asked: dict[str, Any], inbox: queue.SimpleQueue[dict[str, Any]], send
             send({"done": job.key, "outcome": asdict(outcome)})
     except ForetellError as error:  # such as no OpenGL: every other episode would meet it too
         send({"refused": str(error)})
+        return
+    except OSError as error:  # of the driver: those of a policy are its own
+        send({"refused": f"a worker could not write: {error}; free some space and re-issue the same command"})
         return
     session.close()
     while "end" not in inbox.get():

@@ -1,0 +1,199 @@
+"""How good is this policy really? A bound on its mean score, from few real trials and many simulated ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from foretell import stats
+from foretell.answers.choice import Choice, choose, labels
+from foretell.answers.inputs import Source, Table, open_table
+from foretell.answers.units import Measured, measure, pair
+from foretell.answers.words import amount, level, plain, sentence, table
+from foretell.errors import UsageError, suggest
+from foretell.stats import METHODS, Interval
+from foretell.stats.bounds import REAL_ONLY, default_method
+
+__all__ = ["Bound", "Design", "bound", "design_of"]
+
+Design = Literal["iid", "grid", "chosen"]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An interval, or with method `all` one by each method that applies."""
+
+    intervals: tuple[Interval, ...]
+    every: bool
+    """Whether all methods were asked for."""
+    default: str
+    """Method that `auto` stands for on these data."""
+    not_applicable: dict[str, str]
+    """Method -> why it was left out of `all`."""
+    real: dict[str, Any]
+    """What the real scores are: source, world, policy, task, clock, metric, rows, scenarios."""
+    sim: dict[str, Any] | None
+    extra: dict[str, Any] | None
+    design: str
+    """How scenarios came about: iid, grid or chosen."""
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any] | list[dict[str, Any]]:
+        """JSON-able form: one object, or with method `all` a list of them."""
+        made = []
+        for interval in self.intervals:
+            row = {**interval.to_dict(), "diagnostics": dict(interval.diagnostics), "design": self.design}
+            row["notes"] = [*interval.notes, *self.notes]
+            made.append({**row, "real": self.real, "sim": self.sim, "extra": self.extra})
+        return made if self.every else made[0]
+
+    def text(self) -> str:
+        """The answer in a few plain sentences."""
+        parts = [self._table() if self.every else self._sentence()]
+        found = self.intervals[0].diagnostics
+        if found:
+            parts.append(sentence(str(found["sentence"])))
+        one = next((i for i in self.intervals if i.method == self.default), self.intervals[0])
+        parts.append(sentence("this relies on: " + "; ".join(one.assumes)))
+        if one.reason:
+            parts.append(sentence(f"no finite-sample guarantee: {one.reason}"))
+        notes = [*(() if self.every else one.notes), *self.notes]
+        return "\n".join(parts + [f"note: {plain(note)}" for note in notes])
+
+    def _subject(self) -> str:
+        names = [f"{c} {plain(str(self.real[c]))}" for c in ("policy", "task", "world") if c in self.real]
+        return f"{self.real['metric']} of {', '.join(names)}" if names else f"mean {self.real['metric']}"
+
+    def _from(self, interval: Interval) -> str:
+        told = f"from {interval.n} real scenarios"
+        if interval.n_extra:
+            told += f" and {interval.n_extra} simulated ones without a real partner"
+        if self.sim and "world" in self.sim:
+            told += f" (simulated in world {plain(str(self.sim['world']))})"
+        return told
+
+    def _sentence(self) -> str:
+        one, metric = self.intervals[0], self.real["metric"]
+        return sentence(
+            f"{self._subject()}: between {amount(one.low, metric)} and {amount(one.high, metric)} with "
+            f"{level(one.alpha)} confidence ({one.method}, {one.guarantee}); estimate {amount(one.estimate, metric)}, "
+            f"{self._from(one)}"
+        )
+
+    def _table(self) -> str:
+        metric = self.real["metric"]
+        rows = [
+            [
+                i.method + ("*" if i.method == self.default else ""),
+                *(amount(v, metric) for v in (i.low, i.high, i.width, i.estimate)),
+                i.guarantee,
+            ]
+            for i in sorted(self.intervals, key=lambda i: i.width)
+        ]
+        head = sentence(f"{self._subject()}, {level(self.intervals[0].alpha)} confidence, {self._from(self._widest())}")
+        left = "".join(f"\n{name} does not apply: {plain(why)}" for name, why in self.not_applicable.items())
+        tail = "Choose the method before looking: taking the narrowest forfeits the stated level."
+        header = ["method", "low", "high", "width", "estimate", "guarantee"]
+        return f"{head}\n{table(header, rows)}\n* the default here. {tail}{left}"
+
+    def _widest(self) -> Interval:
+        return max(self.intervals, key=lambda i: i.n_extra)
+
+
+def bound(
+    real: Source,
+    sim: Source | None = None,
+    extra: Source | None = None,
+    *,
+    method: str = "auto",
+    alpha: float = stats.ALPHA,
+    policy: str | None = None,
+    task: str | None = None,
+    clock: str | None = None,
+    arm: str | None = None,
+    metric: str | None = None,
+    design: Design | None = None,
+    randomised: bool = False,
+) -> Bound:
+    """Bound mean real performance. Sources are CSV or Parquet files, run folders, or tables in memory.
+
+    `extra` adds simulated scenarios to those of `sim` that have no real partner. `metric` defaults to `score`, or
+    `success`; in run folders to `success`. `design` says how scenarios came about where the source does not.
+    """
+    if method not in ("auto", "all", *METHODS):
+        raise UsageError(f"method {method!r} is not known; {suggest(method, ('auto', 'all', *METHODS))}")
+    if extra is not None and sim is None:
+        raise UsageError("extra simulations are of no use without simulations of the real scenarios: give sim too")
+    given = {"real": real, "sim": sim, "extra": extra}
+    opened = [open_table(source, name, metric=metric) for name, source in given.items() if source is not None]
+    tables, notes = choose(opened, Choice(task, policy, clock, arm))
+    tried = measure(tables[0])
+    kept, said = design_of(tables, design)
+    simulated = measure(tables[1], whole=True) if sim is not None else None
+    more = measure(tables[2], whole=True) if extra is not None else None
+    for part in (tried, simulated, more):
+        notes += part.notes() if part is not None else []
+    y, f, e = tried.units.scores, None, None
+    if simulated is not None:
+        notes += _same(tried, simulated)
+        paired, lost = pair(tried, simulated, more)
+        y, f, e = paired.real, paired.sim, paired.extra if paired.extra.size else None
+        notes += lost
+    if y.size < 2:
+        raise UsageError(f"{tables[0].name} has {y.size} scenario that counts; a bound needs at least 2")
+    options: dict[str, Any] = {"alpha": alpha, "design": kept, "randomised": randomised}
+    try:
+        found, left = _intervals(method, y, f, e, options)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    about, about_extra = (None if part is None else part.about() for part in (simulated, more))
+    default = default_method(y, f, e)
+    return Bound(
+        found, method == "all", default, left, tried.about(), about, about_extra, kept, (*notes, *said)
+    )  # fmt: skip
+
+
+def _intervals(
+    method: str, y: Any, f: Any, e: Any, options: dict[str, Any]
+) -> tuple[tuple[Interval, ...], dict[str, str]]:
+    if method != "all":
+        return (stats.bound(y, f, e, method=method, **options),), {}
+    made, left = [], {}
+    for name in METHODS if f is not None else REAL_ONLY:
+        try:
+            made.append(stats.bound(y, f, e, method=name, diagnostics=False, **options))
+        except ValueError as error:
+            left[name] = str(error)
+    if not made:
+        raise ValueError("; ".join(dict.fromkeys(left.values())))
+    if f is not None:
+        diagnosis = stats.diagnose(y, f, e, alpha=options["alpha"]).to_dict()
+        made = [replace(i, diagnostics=diagnosis) for i in made]
+    return tuple(made), left
+
+
+def design_of(tables: list[Table], asked: str | None) -> tuple[Design, list[str]]:
+    """The least random of the tables' designs, unless the user says how scenarios came about; files cannot know."""
+    recorded = [t.design for t in tables if t.design is not None]
+    order: tuple[Design, ...] = get_args(Design)
+    worst: Design = max((d for d in order if d in recorded), key=order.index, default="iid")
+    if asked is None:
+        return worst, []
+    if asked not in order:
+        raise UsageError(f"design {asked!r} is not known; {suggest(asked, order)}")
+    told = [f"scenarios are taken as {asked} because you say so; the run says {worst}"] if recorded else []
+    return next(d for d in order if d == asked), told if asked != worst else []
+
+
+def _same(real: Measured, sim: Measured) -> list[str]:
+    """What a reader should know about how real and simulated episodes differ, or do not."""
+    told = []
+    weights = [[h for h in labels(m.table, "policy_hash") if h] for m in (real, sim)]
+    if all(weights) and weights[0] != weights[1]:
+        told.append(f"the policy's weights differ: {weights[0][0][:8]} in real, {weights[1][0][:8]} in sim")
+    elif all(weights) and labels(real.table, "version") != labels(sim.table, "version"):
+        told.append("the policy's options differ between real and sim")
+    worlds = [labels(m.table, "world_hash") for m in (real, sim)]
+    if worlds[0] and worlds[0] == worlds[1]:
+        told.append("real and sim are the same world with the same parameters")
+    return told

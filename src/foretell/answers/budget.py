@@ -1,0 +1,185 @@
+"""How many real trials next? For a wanted width of the bound, or a wanted chance of telling two policies apart."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from foretell import stats
+from foretell.answers.choice import Choice
+from foretell.answers.inputs import Source
+from foretell.answers.pilot import Pilot, read_pilot
+from foretell.answers.words import level, plain, sentence, table
+from foretell.errors import UsageError
+
+__all__ = ["Budget", "budget"]
+
+
+@dataclass(frozen=True)
+class Budget:
+    """Forecasts, not bounds: within about 30 % where they were checked (docs/statistics.md)."""
+
+    question: str
+    """width or power"""
+    asked: dict[str, Any]
+    """The wanted width, or power and difference, and what was assumed."""
+    real_only: int | None
+    """Real trials needed without simulation; None: more than a million, or never."""
+    with_simulation: int | None
+    """Real trials needed with `n_extra` simulated scenarios, or endless ones where that is None."""
+    if_correlation_low: int | None
+    """The same if the true correlation lies at the low end of the pilot's interval; None without a pilot."""
+    worth: dict[str, Any] | None
+    """What more simulation buys at `with_simulation` real trials, and where that stops."""
+    pilot: Pilot | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form."""
+        return {
+            "question": self.question,
+            **self.asked,
+            "real_only": self.real_only,
+            "with_simulation": self.with_simulation,
+            **({"if_correlation_low": self.if_correlation_low, "pilot": vars(self.pilot)} if self.pilot else {}),
+            **({"worth": self.worth} if self.worth else {}),
+            "sentence": self._sentence(),
+            "notes": list(self.notes),
+        }
+
+    def _sentence(self) -> str:
+        a = self.asked
+        goal = (
+            f"a {level(a['alpha'])} bound {a['width']:g} wide at a mean score of {a['rate']:.3g}"
+            if self.question == "width"
+            else f"telling {a['rate'] + a['difference']:.3g} from {a['rate']:.3g} with a chance of {a['power']:.0%}"
+        )
+        extra = "endless" if a["n_extra"] is None else str(a["n_extra"])
+        return sentence(
+            f"{goal} takes about {_trials(self.real_only)} real trials alone, or {_trials(self.with_simulation)} with "
+            f"{extra} simulated scenarios besides, at a correlation of {a['correlation']:.2f} between real and sim"
+        )
+
+    def text(self) -> str:
+        """The plan in plain sentences, and what simulation buys."""
+        parts = [self._sentence()]
+        if self.pilot is not None and self.asked["correlation"] == self.pilot.correlation:
+            p = self.pilot
+            ends = f"{p.correlation_low:.2f} to {p.correlation_high:.2f}"
+            parts.append(
+                f"The pilot's correlation comes from {p.n} pairs and may be {ends}; "
+                f"at the low end it takes {_trials(self.if_correlation_low)}."
+            )
+        if self.worth is not None:
+            w = self.worth
+            rows = [
+                [str(size), f"{width:.3f}", _trials(trials or None)]
+                for size, width, trials in zip(w["n_extra"], w["width"], w["real_trials_alone"], strict=True)
+            ]
+            parts.append(f"What simulation buys for {w['n']} real trials:")
+            parts.append(table(["simulated", "width", "as many real trials alone"], rows))
+            stop = f"; beyond {w['stops_at']} more hardly helps" if w["stops_at"] else ""
+            parts.append(f"No number of simulated scenarios makes it narrower than {w['floor']:.3f}{stop}.")
+        parts.append("These are forecasts for planning, not bounds.")
+        return "\n".join(parts + [f"note: {plain(note)}" for note in self.notes])
+
+
+def _trials(count: int | None) -> str:
+    return "more than a million" if count is None else str(count)
+
+
+def budget(
+    real: Source | None = None,
+    sim: Source | None = None,
+    *,
+    width: float | None = None,
+    power: float | None = None,
+    difference: float | None = None,
+    rate: float | None = None,
+    correlation: float | None = None,
+    agreement: float | None = None,
+    variance: float | None = None,
+    n_extra: int | None = None,
+    alpha: float = stats.ALPHA,
+    policies: tuple[str, ...] = (),
+    task: str | None = None,
+    clock: str | None = None,
+    arm: str | None = None,
+    metric: str | None = None,
+) -> Budget:
+    """Plan real trials for a `width` of the bound, or for `power` to see a `difference` between two policies.
+
+    A pilot (`real` and `sim`, as for `bound`; for power with two `policies`) gives the rate, the correlation and the
+    rest; what is given outright goes before it. `n_extra`: simulated scenarios to come; default endless.
+    """
+    if (width is None) == (power is None and difference is None) or (power is None) != (difference is None):
+        raise UsageError("ask for a width, or for power and a difference, not both")
+    pilot: Pilot | None = None
+    notes: list[str] = []
+    if real is not None or sim is not None:
+        if real is None or sim is None:
+            raise UsageError("a pilot needs both real and sim")
+        if width is not None and len(policies) > 1:
+            raise UsageError("a width is planned for one policy")
+        pilot, notes = read_pilot(real, sim, Choice(task, None, clock, arm), metric, policies)
+        if power is not None and len(policies) < 2 and correlation is None:
+            notes.append("the pilot has one policy: its correlation stands for that of the difference of two")
+    elif policies:
+        raise UsageError("policies belong to a pilot: give real and sim too")
+    if correlation is None and pilot is None:
+        raise UsageError("give the correlation of real and sim, or a pilot (real and sim) to take it from")
+    if n_extra is not None and n_extra < 0:
+        raise UsageError(f"n_extra must be 0 or more, got {n_extra}")
+    taken = {
+        "rate": rate if rate is not None else pilot.rate if pilot else 0.5,
+        "correlation": correlation if correlation is not None else pilot.correlation if pilot else 0.0,
+    }
+    if not -1.0 <= taken["correlation"] <= 1.0:
+        raise UsageError(f"correlation must lie in [-1, 1], got {taken['correlation']:g}")
+    endless = math.inf if n_extra is None else float(n_extra)
+    low = None if pilot is None or correlation is not None else max(0.0, pilot.correlation_low)
+    common: dict[str, Any] = {**taken, "alpha": alpha, "n_extra": n_extra}
+    try:
+        if width is not None:
+            spread = variance if variance is not None else pilot.variance if pilot and rate is None else None
+            plan: dict[str, Any] = {"rate": taken["rate"], "variance": spread, "alpha": alpha}
+            counts = [
+                None if rho is None else stats.trials_for_width(width, correlation=rho, extra=size, **plan)
+                for rho, size in ((0.0, 0.0), (taken["correlation"], endless), (low, endless))
+            ]
+            worth = _worth(counts[1], taken, spread, alpha) if counts[1] and counts[1] != counts[0] else None
+            if worth is None:
+                notes.append("simulation buys nothing at this correlation")
+            asked = {"width": width, "variance": spread, **common}
+            return Budget("width", asked, counts[0], counts[1], counts[2], worth, pilot, tuple(notes))
+        assert power is not None and difference is not None
+        if not 0.0 < abs(difference) <= 1.0 or not 0.0 <= taken["rate"] + difference <= 1.0:
+            told = f"{taken['rate']:g} + {difference:g}"
+            raise UsageError(f"rate + difference must lie in [0, 1] and difference must not be 0, got {told}")
+        alike = agreement if agreement is not None else pilot.agreement if pilot else 0.0
+        if not -1.0 <= alike <= 1.0:
+            raise UsageError(f"agreement must lie in [-1, 1], got {alike:g}")
+        rates = (taken["rate"] + difference, taken["rate"])
+        counts = [
+            None
+            if rho is None
+            else stats.trials_for_power(*rates, power, agreement=alike, correlation=rho, extra=size, alpha=alpha)
+            for rho, size in ((0.0, 0.0), (taken["correlation"], endless), (low, endless))
+        ]
+        asked = {"power": power, "difference": difference, "agreement": alike, **common}
+        return Budget("power", asked, counts[0], counts[1], counts[2], None, pilot, tuple(notes))
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _worth(n: int, taken: dict[str, float], variance: float | None, alpha: float) -> dict[str, Any]:
+    found = stats.simulation_worth(n, taken["rate"], taken["correlation"], variance=variance, alpha=alpha)
+    return {
+        "n": n,
+        "n_extra": found.sizes.tolist(),
+        "width": found.widths.tolist(),
+        "real_trials_alone": found.trials.tolist(),
+        "floor": found.floor,
+        "stops_at": found.stops_at,
+    }

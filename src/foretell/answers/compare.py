@@ -1,0 +1,195 @@
+"""Is one policy better than another? Every pair tested on common scenarios, Holm across pairs, letters and ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foretell import stats
+from foretell.answers.bound import design_of
+from foretell.answers.choice import Choice, choose, labels
+from foretell.answers.inputs import Source, Table, open_table
+from foretell.answers.units import Measured, measure
+from foretell.answers.versus import Versus, versus
+from foretell.answers.words import amount, level, plain, table
+from foretell.errors import UsageError, suggest
+from foretell.stats.compare import EFFECT, Test
+
+__all__ = ["Compared", "compare"]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Policies in order of their mean, best first, and every pair of them."""
+
+    policies: list[dict[str, Any]]
+    """policy, mean, n, letters, rank and what was measured; letters are shared by policies not shown to differ."""
+    pairs: list[Versus]
+    """With two policies in the order given; else the one with the higher mean first."""
+    alpha: float
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form; with two policies their comparison also stands at the top."""
+        rows = [pair.to_dict() for pair in self.pairs]
+        top = rows[0] if len(rows) == 1 else {}
+        return {**top, "alpha": self.alpha, "policies": self.policies, "comparisons": rows, "notes": list(self.notes)}
+
+    def text(self) -> str:
+        """Verdicts in plain sentences; a table where there are more than two policies."""
+        parts = []
+        if len(self.policies) > 2:
+            metric = self.policies[0]["metric"]
+            header = ["policy", "mean", "n", "letters", "rank"]
+            rows = [
+                [p["policy"], amount(p["mean"], metric), str(p["n"]), p["letters"], "{} to {}".format(*p["rank"])]
+                for p in self.policies
+            ]
+            parts = [table(header, rows), "Policies that share a letter are not shown to differ (Holm)."]
+        parts += [self._sentence(pair) for pair in self.pairs]
+        return "\n".join(parts + [f"note: {plain(note)}" for note in self.notes])
+
+    def _sentence(self, pair: Versus) -> str:
+        metric = self.policies[0]["metric"]
+        a, b = plain(pair.a), plain(pair.b)
+        said = {
+            "better": f"{a} is better than {b}",
+            "worse": f"{a} is worse than {b}",
+            "no difference shown": f"no difference shown between {a} and {b}",
+            "too few trials": f"too few trials to tell {a} and {b} apart",
+        }[pair.verdict]
+        on = f"on {pair.n_a} common scenarios" if pair.paired else f"on {pair.n_a} and {pair.n_b} scenarios"
+        p = f"p = {pair.p_value:.3g}" if pair.p_value >= 1e-4 else "p < 0.0001"
+        if len(self.pairs) > 1:
+            p += f", adjusted {pair.p_adjusted:.3g}"
+        one = pair.difference
+        numbers = f"{amount(pair.mean_a, metric)} against {amount(pair.mean_b, metric)}"
+        ends = f"{amount(one.low, metric)} to {amount(one.high, metric)}"
+        text = f"{said}: {numbers} {on}, difference {level(one.alpha)} within {ends}, {p} ({pair.test})"
+        return text[:1].upper() + text[1:] if pair.verdict in ("no difference shown", "too few trials") else text
+
+
+def compare(
+    *sources: Source,
+    sim: Source | None = None,
+    policies: Sequence[str] = (),
+    task: str | None = None,
+    clock: str | None = None,
+    arm: str | None = None,
+    metric: str | None = None,
+    test: Test = "auto",
+    unpaired: bool = False,
+    effect: float = EFFECT,
+    alpha: float = stats.ALPHA,
+) -> Compared:
+    """Compare policies: two or more files of one policy each, or run folders and files with several.
+
+    Scenarios that both policies of a pair have are compared one to one, the others left out; without any, or with
+    `unpaired`, as independent trials. `sim`: simulations of these policies, used as control by the betting test.
+    """
+    if not sources:
+        raise UsageError("nothing to compare: give two files, or a run folder with two policies or more")
+    if test not in ("auto", "barnard", "fisher", "mcnemar", "betting"):
+        raise UsageError(f"test {test!r} is not known; {suggest(test, ('auto', 'barnard', 'fisher', 'mcnemar'))}")
+    if not 0.0 < alpha < 1.0 or not 0.0 < effect <= 1.0:
+        raise UsageError(f"alpha must lie between 0 and 1 and effect in (0, 1], got {alpha:g} and {effect:g}")
+    opened = [open_table(source, f"table {i + 1}", metric=metric) for i, source in enumerate(sources)]
+    given = [*opened, *([open_table(sim, "sim", metric=metric)] if sim is not None else [])]
+    chosen, notes = choose(given, Choice(task, None, clock, arm), ("task", "clock", "arm"))
+    entrants = _entrants(chosen[: len(opened)], policies)
+    control = _control(chosen[-1], list(entrants), whole=True) if sim is not None else {}
+    if len(entrants) < 2:
+        told = ", ".join(plain(name) for name in entrants)
+        raise UsageError(f"only one policy to compare ({told}); give another file, or a run with another policy")
+    order = sorted(entrants, key=lambda name: -float(entrants[name].units.scores.mean()))
+    names = list(entrants) if len(entrants) == 2 else order
+    pairs = list(combinations(names, 2))
+    try:
+        found = [
+            versus(
+                (a, entrants[a]), (b, entrants[b]), (control[a], control[b]) if control else None,
+                test=test, unpaired=unpaired, effect=effect, alpha=alpha, aim=alpha / len(pairs),
+            )
+            for a, b in pairs
+        ]  # fmt: skip
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    adjusted = stats.holm([pair.p_value for pair in found])
+    found = [
+        replace(pair, p_adjusted=float(p), verdict=stats.verdict(float(p), pair.difference, alpha, effect))
+        for pair, p in zip(found, adjusted, strict=True)
+    ]
+    design, _ = design_of(chosen, None)
+    if design != "iid":
+        why = f"scenarios are {design}, not drawn at random: verdicts speak of these scenarios only"
+        notes.append(why)
+        found = [replace(p, difference=replace(p.difference, guarantee="asymptotic", reason=why)) for p in found]
+    worlds = {w for m in entrants.values() for w in labels(m.table, "world")}
+    if len(worlds) > 1:
+        notes.append(f"policies were tried in different worlds: {', '.join(sorted(map(plain, worlds)))}")
+    for one in [*entrants.values(), *control.values()]:
+        notes += one.notes()
+    notes += [note for pair in found for note in pair.notes]
+    return Compared(_ranked(order, entrants, found), found, alpha, tuple(dict.fromkeys(notes)))
+
+
+def _ranked(order: list[str], entrants: dict[str, Measured], pairs: list[Versus]) -> list[dict[str, Any]]:
+    at = {name: i for i, name in enumerate(order)}
+    better = np.zeros((len(order), len(order)), dtype=bool)
+    for pair in pairs:
+        better[at[pair.a], at[pair.b]] = pair.verdict == "better"
+        better[at[pair.b], at[pair.a]] = pair.verdict == "worse"
+    letters, ranks = stats.compact_letters(better | better.T), stats.rank_ranges(better)
+    rows = []
+    for name, word, rank in zip(order, letters, ranks, strict=True):
+        units = entrants[name].units
+        row = {"policy": name, "mean": float(units.scores.mean()), "n": len(units.ids), "letters": word}
+        about = {k: v for k, v in entrants[name].about().items() if k != "policy"}
+        rows.append({**row, "rank": [int(rank[0]), int(rank[1])], **about})
+    return rows
+
+
+def _entrants(tables: list[Table], wanted: Sequence[str]) -> dict[str, Measured]:
+    """Name -> scores. A policy's name where that is enough, else with its world or source; a file without policies
+    is named after itself."""
+    parts: list[tuple[list[str], Table]] = []
+    for one in tables:
+        for policy in labels(one, "policy"):
+            if not wanted or policy in wanted:
+                rows = [i for i, cell in enumerate(one.columns["policy"]) if str(cell) == policy]
+                worlds = [f"{policy} in {world}" for world in labels(one, "world")[:1]]
+                parts.append(([policy, *worlds, f"{policy} in {one.name}"], one.keep(rows)))
+        if not labels(one, "policy"):
+            if wanted:
+                raise UsageError(f"{one.name} has no column 'policy', so policies cannot be picked from it")
+            parts.append(([Path(one.name).stem, one.name], one))
+    known = {names[0] for names, _ in parts}
+    for name in wanted:
+        if name not in known:
+            every = {label for one in tables for label in labels(one, "policy")}
+            raise UsageError(f"policy {plain(name)!r} is nowhere; {suggest(name, map(plain, every))}")
+    depth = 0
+    while depth < 2 and len({names[min(depth, len(names) - 1)] for names, _ in parts}) < len(parts):
+        depth += 1
+    made: dict[str, Measured] = {}
+    for names, one in parts:
+        name = base = names[min(depth, len(names) - 1)]
+        for again in range(2, len(parts) + 2):
+            if name not in made:
+                break
+            name = f"{base} ({again})"
+        made[name] = measure(one)
+    return made
+
+
+def _control(sim: Table, names: list[str], whole: bool) -> dict[str, Measured]:
+    made = {}
+    for name in names:
+        tables, _ = choose([sim], Choice(policy=name), ("policy",))
+        made[name] = measure(tables[0], whole=whole)
+    return made

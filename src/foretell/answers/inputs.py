@@ -1,0 +1,248 @@
+"""What a question is asked of: CSV, Parquet, a run folder or a table in memory, all read into one shape.
+
+Cells are data. Every row keeps its place (file and line, or episode), so that a complaint can name it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from foretell.answers.words import plain
+from foretell.errors import UsageError, suggest
+from foretell.scenario import digest
+from foretell.study.store import read
+from foretell.trials.sheet import plain_name, read_sheet
+
+__all__ = ["SHOWN", "Source", "Table", "open_table", "refuse"]
+
+Source = Any
+"""A path, or anything Arrow makes a table of: a mapping of columns, an Arrow table, a data frame."""
+
+SHOWN = 20
+"""Faults that are listed; the rest are counted."""
+
+_EPISODE = ("episode", "world", "world_hash", "task", "policy", "policy_hash", "policy_options", "scenario")
+_EPISODES = (*_EPISODE, "parent", "trial", "arm", "clock", "success", "score", "blame", "metrics")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows as given."""
+
+    name: str
+    columns: dict[str, list[Any]]
+    """Plain name of a column -> its cells, None where blank; `value` holds what is measured."""
+    marks: Sequence[Any]
+    """Line, row or episode of each row."""
+    kind: str
+    """What a mark is: line, row or episode."""
+    number: Callable[[Any], float | None]
+    """The number a cell holds, or None."""
+    metric: str = ""
+    """Name of what `value` holds."""
+    design: str | None = None
+    """How scenarios came about: iid, grid or chosen; None where the source cannot know."""
+    notes: tuple[str, ...] = ()
+    episodes: bool = field(default=False)
+    """Whether rows are episodes, some of which do not count."""
+
+    def place(self, row: int) -> str:
+        return f"{self.name}, {self.kind} {self.marks[row]}"
+
+    def keep(self, rows: Sequence[int]) -> Table:
+        """These rows only."""
+        columns = {name: [cells[i] for i in rows] for name, cells in self.columns.items()}
+        return replace(self, columns=columns, marks=[self.marks[i] for i in rows])
+
+    def __len__(self) -> int:
+        return len(self.marks)
+
+
+def refuse(faults: Sequence[str]) -> None:
+    """Raises UsageError naming every fault, if there are any."""
+    if faults:
+        more = [f"and {len(faults) - SHOWN} more"] if len(faults) > SHOWN else []
+        head = [f"{len(faults)} problems"] if len(faults) > 1 else []
+        raise UsageError("\n".join([*head, *faults[:SHOWN], *more]))
+
+
+def open_table(source: Source, what: str, *, metric: str | None = None, measured: bool = True) -> Table:
+    """Read a source; `what` names it where it has no path. `metric`: which column is measured (`value`)."""
+    if isinstance(source, (str, Path)):
+        path = Path(source)
+        if path.is_dir():
+            return _run(path, metric)
+        if _is_parquet(path):
+            try:
+                found = pq.read_table(path, use_threads=False)
+            except (pa.ArrowException, OSError, ValueError) as error:
+                raise UsageError(f"{path} is not a sound Parquet file: {plain(str(error))[:200]}") from None
+            table = _arrow(found, str(path), metric)
+        else:
+            table = _sheet(path)
+    else:
+        try:
+            found = source if isinstance(source, pa.Table) else pa.table(source)
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise UsageError(f"{what}: {type(source).__name__} is no path and no table: {error}") from None
+        table = _arrow(found, what, metric)
+    if not len(table):
+        raise UsageError(f"{table.name} has no rows below the names of its columns")
+    if not measured or table.episodes:
+        return table
+    _named(table)
+    return _with_value(table, metric)
+
+
+def _named(table: Table) -> None:
+    """A name is given in every row or in none: a blank one would drop its row unseen."""
+    faults = []
+    for column in ("task", "policy", "clock", "arm", "world"):
+        cells = table.columns.get(column, [])
+        if any(cell is not None for cell in cells):
+            faults += [
+                f"{table.place(i)}, {column!r}: expected a name; given: nothing"
+                for i, cell in enumerate(cells)
+                if cell is None
+            ]
+    refuse(faults)
+
+
+def _with_value(table: Table, metric: str | None) -> Table:
+    names = [plain_name(metric)] if metric else ["score", "success"]
+    column = next((name for name in names if name in table.columns), None)
+    if column is None:
+        wanted = repr(metric) if metric else "'score' (or 'success')"
+        raise UsageError(f"{table.name} has no column {wanted}; it has {_listed(table.columns)}")
+    return replace(table, columns={**table.columns, "value": table.columns[column]}, metric=column)
+
+
+def _listed(names: Sequence[str] | dict[str, Any]) -> str:
+    return ", ".join(plain(str(name))[:40] for name in list(names)[:SHOWN]) or "none"
+
+
+def _is_parquet(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+
+
+def _sheet(path: Path) -> Table:
+    if not path.read_text(encoding="utf-8", errors="replace").strip("\ufeff \t\r\n"):
+        raise UsageError(f"{path} is empty: its first line should name the columns")
+    sheet = read_sheet(path)
+    refuse([told for _, told in sheet.faults])
+    columns = {name: [line.cells.get(name) for line in sheet.lines] for name in sheet.columns}
+
+    def number(cell: Any) -> float | None:
+        return None if cell is None else sheet.to_float(cell)
+
+    return Table(str(path), columns, [line.number for line in sheet.lines], "line", number)
+
+
+def _arrow(found: pa.Table, name: str, metric: str | None) -> Table:
+    names = [plain_name(column) for column in found.column_names]
+    twice = next((column for column in names if names.count(column) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{name} has the column {twice!r} twice")
+    if set(_EPISODES) <= set(found.column_names):
+        return _episodes(found, name, metric)
+    columns = {}
+    for column, cells in zip(names, found.columns, strict=True):
+        listed = cells.to_pylist()
+        columns[column] = [None if isinstance(v, str) and not v.strip() else v for v in listed]
+    return Table(name, columns, range(1, found.num_rows + 1), "row", _cell)
+
+
+def _cell(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _run(run: Path, metric: str | None) -> Table:
+    with warnings.catch_warnings(record=True) as damage:
+        warnings.simplefilter("always", UserWarning)
+        found = read(run)
+    if not found.num_rows:
+        raise UsageError(f"{run} has no episodes yet")
+    table = _episodes(found, str(run), metric)
+    table = table.keep(_in_order(run, table.columns["scenario"]))
+    design = "chosen"  # unless the run says otherwise: nothing is promised of what is not known
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+        design = str(json.loads((run / "provenance.json").read_text(encoding="utf-8"))["design"])
+    if design not in ("iid", "grid", "chosen"):
+        design = "chosen"
+    return replace(table, design=design, notes=tuple(str(w.message) for w in damage))
+
+
+def _in_order(run: Path, scenarios: list[str]) -> list[int]:
+    """Rows in the order planned, which for imported trials is the order tried: bets see trials one by one."""
+    try:
+        ids = pq.read_table(run / "scenarios.parquet", columns=["id"], use_threads=False)["id"].to_pylist()
+    except (pa.ArrowException, OSError, LookupError):
+        ids = []
+    at = {name: i for i, name in enumerate(ids)}
+    return sorted(range(len(scenarios)), key=lambda row: at.get(scenarios[row], len(at)))
+
+
+def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
+    """Episodes of a run, or of a file made from one; names that stand for several versions get their hash."""
+    wanted = metric or "success"
+    direct = wanted in ("success", "score")
+    columns = {c: found[c].to_pylist() for c in _EPISODES if c != "metrics"}
+    values = columns[wanted] if direct else [dict(m or ()).get(wanted) for m in found["metrics"].to_pylist()]
+    if not direct and all(v is None for v in values):
+        known = {k for m in found["metrics"].to_pylist() for k in dict(m or ())} | {"success", "score"}
+        raise UsageError(f"metric {wanted!r} is not in {name}; {suggest(wanted, known)}")
+    columns["value"] = [
+        _value(v, success, blame, wanted)
+        for v, success, blame in zip(values, columns["success"], columns["blame"], strict=True)
+    ]
+    columns["version"] = [digest(pair) for pair in zip(columns["policy_hash"], columns["policy_options"], strict=True)]
+    columns["policy"] = _versions(columns["policy"], columns["version"], columns["task"])
+    columns["world"] = _versions(columns["world"], columns["world_hash"])
+    columns["clock"] = _clocks(columns["clock"])
+    return Table(name, columns, columns["episode"], "episode", _cell, wanted, episodes=True)
+
+
+def _value(given: Any, success: bool | None, blame: str | None, metric: str) -> Any:
+    """What an episode is worth where its row does not say: a policy's error nothing, a solved one full marks."""
+    if given is not None or success is None or metric == "success":
+        return given
+    if blame == "policy":
+        return 0.0
+    return 1.0 if metric == "score" and success else None
+
+
+def _versions(names: list[str], hashes: list[str], within: list[str] | None = None) -> list[str]:
+    keys = list(zip(within or [""] * len(names), names, strict=True))
+    known: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for key, version in zip(keys, hashes, strict=True):
+        known[key].add(version)
+    return [
+        name if len(known[key]) == 1 else f"{name}#{version[:6]}"
+        for key, name, version in zip(keys, names, hashes, strict=True)
+    ]
+
+
+def _clocks(texts: list[str]) -> list[str]:
+    """A clock's kind, or where one kind has several options, all of it."""
+    kinds = {text: str(json.loads(text)["kind"]) for text in set(texts)}
+    several = list(kinds.values())
+    return [kinds[text] if several.count(kinds[text]) == 1 else text for text in texts]

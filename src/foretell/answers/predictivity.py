@@ -1,0 +1,205 @@
+"""Does the simulator rank policies as reality does? Every metric with an interval, and without each policy in turn."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from foretell import stats
+from foretell.answers.choice import Choice
+from foretell.answers.inputs import Source
+from foretell.answers.scoreboard import Scoreboard, from_rates, from_trials
+from foretell.answers.words import level, plain, table
+from foretell.errors import UsageError
+from foretell.stats import METRICS, Interval
+from foretell.stats.predictivity import MIN_POLICIES
+
+__all__ = ["Predictivity", "predictivity"]
+
+MEAN = "mean"
+Metrics = dict[str, Interval]
+
+
+@dataclass(frozen=True)
+class Predictivity:
+    """Metrics of each task, and their mean over tasks where there are several."""
+
+    metrics: dict[str, Metrics]
+    """Task -> metric -> value with interval; the one task is named "" where tasks are not told apart."""
+    mean: Metrics | None
+    """Each metric's mean over tasks; None where tasks are not told apart."""
+    scoreboards: dict[str, Scoreboard]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form: metric -> {value, low, high, ...}, or task -> that, and `mean`."""
+        made = {task: self._metrics(found, self.scoreboards[task]) for task, found in self.metrics.items()}
+        if self.mean is None:
+            return made[""]
+        return {**made, MEAN: self._metrics(self.mean, None)}
+
+    @staticmethod
+    def _metrics(found: Metrics, board: Scoreboard | None) -> dict[str, Any]:
+        rows = {}
+        for name, one in found.items():
+            row: dict[str, Any] = {"value": _finite(one.estimate), "low": one.low, "high": one.high}
+            row |= {"alpha": one.alpha, "method": one.method, "n": one.n}
+            if one.reason is not None:
+                row["reason"] = one.reason
+            if board is not None and "leave_one_out" in one.diagnostics:
+                without = map(_finite, one.diagnostics["leave_one_out"])
+                row["leave_one_out"] = dict(zip(board.policies, without, strict=True))
+            if name == "success_gap" and board is not None:
+                row["policies"] = board.apart()
+            rows[name] = row
+        return rows
+
+    def text(self) -> str:
+        """A small table for each task, and what one policy alone can change."""
+        some = next(iter(next(iter(self.metrics.values())).values()))
+        parts = []
+        for task, found in self.metrics.items():
+            board = self.scoreboards[task]
+            head = f"task {plain(task)}, " if task else ""
+            parts.append(f"{head}{len(board.policies)} policies: {', '.join(map(plain, board.policies))}")
+            parts.append(_table(found, board.policies))
+            unlike = [p for p, row in board.apart().items() if row.get("kruskal_wallis_p", 1.0) <= some.alpha]
+            if unlike:
+                parts.append(f"Real and sim outcomes differ (Kruskal-Wallis): {', '.join(map(plain, unlike))}")
+        if self.mean is not None:
+            parts += [f"mean over {len(self.metrics)} tasks", _table(self.mean, ())]
+        metrics = [*self.metrics.values(), *([self.mean] if self.mean else [])]
+        reasons = dict.fromkeys(one.reason for found in metrics for one in found.values() if one.reason)
+        if any(one.low is not None for found in metrics for one in found.values()):
+            parts.append(f"Intervals: {some.assumes[0]}; asymptotic.")
+        parts += [f"no interval: {reason}" for reason in reasons]
+        return "\n".join(parts + [f"note: {plain(note)}" for note in self.notes])
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _table(found: Metrics, policies: tuple[str, ...]) -> str:
+    rows = []
+    for name, one in found.items():
+        ends = "-" if one.low is None or one.high is None else f"{one.low:.3f} to {one.high:.3f}"
+        without = [v for v in one.diagnostics.get("leave_one_out", ()) if math.isfinite(v)]
+        apart = f"{min(without):.3f} to {max(without):.3f}" if without else "-"
+        rows.append([name, "-" if math.isnan(one.estimate) else f"{one.estimate:.3f}", ends, apart])
+    alpha = next(iter(found.values())).alpha
+    header = ["metric", "value", f"{level(alpha)} interval", "without one policy"]
+    return table(header if policies else header[:3], rows if policies else [row[:3] for row in rows])
+
+
+def predictivity(
+    table: Source | None = None,
+    *,
+    real: Source | None = None,
+    sim: Source | None = None,
+    proxy: str | None = None,
+    lower_is_better: bool = False,
+    over: Literal["trials", "policies"] | None = None,
+    alpha: float = stats.ALPHA,
+    task: str | None = None,
+    clock: str | None = None,
+    arm: str | None = None,
+    metric: str | None = None,
+    seed: int = 0,
+) -> Predictivity:
+    """How well simulation ranks policies: from a table of rates, or from real and sim run folders or trial files.
+
+    `proxy` names another column (in run folders: metric) to stand for sim, `lower_is_better` turns it round.
+    `over`: what intervals resample; default trials where their numbers are known, else policies.
+    """
+    if (table is None) == (real is None and sim is None) or (real is None) != (sim is None):
+        raise UsageError("give a table of policies, or real and sim (two run folders or trial files), not both")
+    if table is not None:
+        boards, several, notes = from_rates(table, proxy)
+    else:
+        boards, several, notes = from_trials(real, sim, Choice(task, None, clock, arm), metric, proxy)
+    if several and MEAN in boards:
+        raise UsageError(f"a task is named {MEAN!r}, which is what the mean over tasks is called: rename it")
+    if table is not None and task is not None:
+        if task not in boards:
+            raise UsageError(f"task {plain(task)!r} is not in the table; it has {', '.join(map(plain, boards))}")
+        boards, several = {task: boards[task]}, False
+    if not several:
+        boards = {"": next(iter(boards.values()))}
+    if lower_is_better:
+        boards = {name: board.negated() for name, board in boards.items()}
+    if proxy is not None:
+        notes = [*notes, "success_gap compares numbers as they are: it says nothing if the proxy is on another scale"]
+    options: dict[str, Any] = {"over": over, "alpha": alpha, "seed": seed}
+    if any(board.n_real is not None and board.n_sim is None for board in boards.values()) and over != "policies":
+        notes = [*notes, "sim counts as exactly known: its number of trials is not given"]
+    try:
+        found = {name: _all(board, options) for name, board in boards.items()}
+        mean = _mean(boards, found, options) if several else None
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    return Predictivity(found, mean, boards, tuple(notes))
+
+
+def _known(board: Scoreboard) -> dict[str, Any]:
+    if board.real_outcomes is not None:
+        return {"real_outcomes": board.real_outcomes, "sim_outcomes": board.sim_outcomes}
+    return {"n_real": board.n_real, "n_sim": board.n_sim}
+
+
+def _all(board: Scoreboard, options: dict[str, Any]) -> Metrics:
+    return stats.all_metrics(board.real, board.sim, **_known(board), **options)
+
+
+def _mean(boards: dict[str, Scoreboard], found: dict[str, Metrics], options: dict[str, Any]) -> Metrics:
+    """Mean of each metric over tasks. Trials are resampled in every task at once; policies cannot be."""
+    every = list(boards.values())
+    ends = np.cumsum([len(b.policies) for b in every])[:-1]
+    resampled = options["over"] != "policies" and all(b.n_real is not None for b in every)
+    few = min(len(b.policies) for b in every)
+    made = {}
+    for name, metric in METRICS.items():
+        value = float(np.mean([one[name].estimate for one in found.values()]))
+        template = next(iter(found.values()))[name]
+        blank = replace(template, estimate=value, low=None, high=None, n=len(boards), diagnostics={})
+        undefined = [task for task, one in found.items() if math.isnan(one[name].estimate)]
+        if undefined:
+            made[name] = replace(blank, reason=f"undefined in task {undefined[0]!r}: real or sim does not vary")
+        elif few < MIN_POLICIES:
+            made[name] = replace(blank, reason=f"a task has {few} policies, {MIN_POLICIES} are needed for an interval")
+        elif not resampled:
+            made[name] = replace(blank, reason="an interval of the mean needs the number of real trials (n_real)")
+        else:
+            whole = _joined(every)
+            made[name] = stats.with_interval(_averaged(metric, ends), whole.real, whole.sim, **_known(whole), **options)
+            made[name] = replace(made[name], n=len(boards))
+    return made
+
+
+def _averaged(metric: Callable[..., Any], ends: Any) -> Callable[..., Any]:
+    """The metric's mean over tasks laid side by side on the last axis."""
+
+    @functools.wraps(metric)
+    def mean(real: Any, sim: Any) -> Any:
+        parts = zip(np.split(real, ends, axis=-1), np.split(sim, ends, axis=-1), strict=True)
+        return np.mean([metric(a, b) for a, b in parts], axis=0)
+
+    return mean
+
+
+def _joined(boards: list[Scoreboard]) -> Scoreboard:
+    def side(name: str) -> Any:
+        parts = [getattr(b, name) for b in boards]
+        return None if any(p is None for p in parts) else np.concatenate(parts)
+
+    def outcomes(name: str) -> Any:
+        parts = [getattr(b, name) for b in boards]
+        return None if any(p is None for p in parts) else tuple(one for part in parts for one in part)
+
+    rates = {name: side(name) for name in ("real", "sim", "n_real", "n_sim")}
+    return Scoreboard((), **rates, **{name: outcomes(name) for name in ("real_outcomes", "sim_outcomes")})

@@ -1,0 +1,211 @@
+"""From rows to scenarios, which are the unit of every answer, and from real and simulated ones to pairs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from foretell.answers.choice import labels, single_version
+from foretell.answers.inputs import Table, refuse
+from foretell.answers.words import plain
+from foretell.errors import UsageError
+from foretell.stats import Paired, Units, by_scenario, pair_units
+from foretell.trials.rows import NO, YES
+
+__all__ = ["Measured", "measure", "pair"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Scores of one policy, averaged within scenarios."""
+
+    table: Table
+    units: Units
+    """Its ids are texts."""
+    first: dict[str, int]
+    """Scenario -> its first row."""
+    left_out: dict[str, int]
+    """Why episodes do not count (world, machine, not judged) -> how many."""
+    broken: frozenset[str]
+    """Scenarios left out because one of their episodes does not count."""
+
+    @property
+    def ids(self) -> list[str]:
+        """Scenarios, in order."""
+        return [str(unit) for unit in self.units.ids]
+
+    def place(self, unit: str) -> str:
+        """File and line where a scenario first appears."""
+        return self.table.place(self.first[unit])
+
+    def of(self, ids: list[str]) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Scores of these scenarios, in this order."""
+        at = {unit: i for i, unit in enumerate(self.ids)}
+        return self.units.scores[[at[unit] for unit in ids]]
+
+    def about(self) -> dict[str, Any]:
+        """What was measured, for the answer."""
+        named = {c: labels(self.table, c) for c in ("world", "task", "policy", "clock", "arm")}
+        return {
+            "source": self.table.name,
+            **{column: names[0] for column, names in named.items() if names},
+            "metric": self.table.metric,
+            "rows": len(self.table) - sum(self.left_out.values()),
+            "scenarios": len(self.units.ids),
+            **({"left_out": self.left_out} if self.left_out else {}),
+        }
+
+    def notes(self) -> list[str]:
+        told = list(self.table.notes)
+        if self.left_out:
+            why = ", ".join(f"{count} {reason}" for reason, count in self.left_out.items())
+            told.append(f"{sum(self.left_out.values())} episodes of {self.table.name} do not count ({why})")
+        return told
+
+
+def measure(table: Table, *, whole: bool = False, unit_range: bool = True) -> Measured:
+    """Average the table's values within scenarios. A bad cell or a repeated (scenario, trial) raises, with its place.
+
+    whole: a scenario with an episode that does not count is left out, so that all average the same number of rows.
+    """
+    single_version(table)
+    if "scenario" not in table.columns:
+        known = ", ".join(plain(c) for c in table.columns if c != "value")
+        raise UsageError(f"{table.name} has no column 'scenario'; it has {known[:400]}")
+    blank: list[Any] = [None] * len(table)
+    scenarios, parents = table.columns["scenario"], table.columns.get("parent", blank)
+    trials, successes = table.columns.get("trial", blank), table.columns.get("success", blank)
+    blames = table.columns.get("blame", blank)
+    read = _reader(table)
+    seen: dict[tuple[str, str], int] = {}
+    rows: list[tuple[str, str | None, float]] = []
+    left_out: Counter[str] = Counter()
+    broken: set[str] = set()
+    faults: list[str] = []
+    first: dict[str, int] = {}
+    for i, value in enumerate(table.columns["value"]):
+        own, up, trial = _name(scenarios[i]), _name(parents[i]), _name(trials[i])
+        unit = up or own or ""
+        if own is None and not (table.episodes and successes[i] is None):
+            faults.append(f"{table.place(i)}: the scenario is blank, so the row cannot be placed")
+            continue
+        if table.episodes and successes[i] is None:
+            left_out[str(blames[i] or "not judged")] += 1
+            broken.add(unit)
+            continue
+        assert own is not None
+        before = seen.setdefault((own, trial or ""), i)
+        if before != i:
+            which = f"trial {plain(trial)!r} of scenario" if trial is not None else "scenario"
+            hint = "" if trial is not None else "; a column `trial` tells repeated trials apart"
+            faults.append(
+                f"{table.place(i)}: {which} {plain(own)!r} is there already, {table.kind} {table.marks[before]}{hint}"
+            )
+            continue
+        score = read(value)
+        if score is None or (unit_range and not 0.0 <= score <= 1.0):
+            wanted = "a number from 0 to 1" if unit_range else "a number"
+            given = "nothing" if value is None else plain(repr(value))[:60]
+            faults.append(f"{table.place(i)}, {table.metric!r}: expected {wanted}; given: {given}")
+            continue
+        rows.append((own, up, score))
+        first.setdefault(unit, i)
+    refuse(faults)
+    if whole and broken:
+        rows = [row for row in rows if (row[1] or row[0]) not in broken]
+    if not rows:
+        raise UsageError(f"{table.name} has no row that counts")
+    own_names, ups, scores = zip(*rows, strict=True)
+    return Measured(table, by_scenario(own_names, scores, parent=ups), first, dict(left_out), frozenset(broken))
+
+
+def _reader(table: Table) -> Any:
+    if table.metric != "success":
+        return table.number
+    words = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
+
+    def read(cell: Any) -> float | None:
+        return words.get(cell.lower(), table.number(cell)) if isinstance(cell, str) else table.number(cell)
+
+    return read
+
+
+def _name(cell: Any) -> str | None:
+    """A scenario or trial as text; 7 and 7.0 are one."""
+    if cell is None or isinstance(cell, str):
+        return cell or None
+    if isinstance(cell, float):
+        if cell != cell:
+            return None
+        return str(int(cell)) if cell.is_integer() else str(cell)
+    return str(cell)
+
+
+def pair(real: Measured, sim: Measured, extra: Measured | None) -> tuple[Paired, list[str]]:
+    """Pair real with simulated scenarios; simulated ones without a partner join the extra ones."""
+    notes, known = [], set(sim.ids)
+    lost = [u for u in real.ids if u in sim.broken and u not in known]
+    if lost:
+        notes.append(
+            f"{len(lost)} real scenarios are left out because simulation could not run them; "
+            "the answer speaks of scenarios that it can"
+        )
+    ids = [u for u in real.ids if u in known]
+    advice = "simulate it too, for example with `foretell run STUDY --pair-with REAL`"
+    refuse(
+        [
+            f"{real.place(u)}: scenario {plain(u)!r} has no simulated partner in {sim.table.name}; {advice}"
+            for u in real.ids
+            if u not in known and u not in sim.broken
+        ]
+    )
+    if not ids:
+        raise UsageError(f"no scenario of {real.table.name} was simulated in {sim.table.name}")
+    if extra is not None:
+        _same_simulator(sim, extra)
+        again = known | set(real.ids)
+        refuse(
+            [
+                f"{extra.place(u)}: scenario {plain(u)!r} is in {(sim if u in known else real).place(u)} too; "
+                "extra scenarios must be others"
+                for u in extra.ids
+                if u in again
+            ]
+        )
+    _equal_counts(ids, sim, extra)
+    kept = Units(tuple(ids), real.of(ids), ())
+    return pair_units(kept, sim.units, extra.units if extra is not None else None), notes
+
+
+def _equal_counts(ids: list[str], sim: Measured, extra: Measured | None) -> None:
+    """Paired and extra scores must be draws of one variable, or the control need not have mean zero."""
+    if extra is None and len(ids) == len(sim.units.ids):
+        return
+    if len({*sim.units.counts, *(extra.units.counts if extra is not None else ())}) == 1:
+        return
+    counted = [(sim, u, c) for u, c in zip(sim.ids, sim.units.counts, strict=True)]
+    counted += [(extra, u, c) for u, c in zip(extra.ids, extra.units.counts, strict=True)] if extra else []
+    usual = Counter(c for _, _, c in counted).most_common(1)[0][0]
+    refuse(
+        [
+            f"{where.place(u)}: scenario {plain(u)!r} averages {c} rows, others {usual}: "
+            "simulated scenarios, paired and extra, must average the same number"
+            for where, u, c in counted
+            if c != usual
+        ]
+    )
+
+
+def _same_simulator(sim: Measured, extra: Measured) -> None:
+    for column in ("world", "world_hash", "version", "task", "clock", "arm", "metric"):
+        one, other = labels(sim.table, column), labels(extra.table, column)
+        if column == "metric":
+            one, other = [sim.table.metric], [extra.table.metric]
+        if one and other and set(one) != set(other):
+            raise UsageError(
+                f"extra simulations must be like the paired ones, but {column} is {plain(other[0])!r} in "
+                f"{extra.table.name} and {plain(one[0])!r} in {sim.table.name}"
+            )

@@ -1,0 +1,132 @@
+"""One policy against another: which scenarios are compared, by which test, with simulation as control or without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from foretell import stats
+from foretell.answers.units import Measured
+from foretell.answers.words import plain
+from foretell.errors import UsageError
+from foretell.stats import Interval
+from foretell.stats.compare import Test, Verdict
+from foretell.stats.compare import compare as test_of
+
+__all__ = ["Versus", "versus"]
+
+BARNARD_MOST = 100_000
+"""Product of the two numbers of trials above which Barnard's test takes seconds; Fisher's is then as good."""
+
+
+@dataclass(frozen=True)
+class Versus:
+    """Policy a against policy b."""
+
+    a: str
+    b: str
+    verdict: Verdict
+    difference: Interval
+    """Interval of mean(a) - mean(b), for this pair alone."""
+    p_value: float
+    p_adjusted: float
+    """After Holm's adjustment for all pairs; the verdict uses it."""
+    test: str
+    paired: bool
+    n_a: int
+    n_b: int
+    mean_a: float
+    """Over the scenarios compared."""
+    mean_b: float
+    anytime: bool
+    """Whether the p-value may be read after every trial."""
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form."""
+        names = ("a", "b", "verdict", "p_value", "p_adjusted", "test", "paired", "n_a", "n_b", "mean_a")
+        return {
+            **{name: getattr(self, name) for name in (*names, "mean_b", "anytime")},
+            "difference": self.difference.to_dict(),
+        }
+
+
+def versus(
+    first: tuple[str, Measured],
+    second: tuple[str, Measured],
+    control: tuple[Measured, Measured] | None,
+    *,
+    test: Test,
+    unpaired: bool,
+    effect: float,
+    alpha: float,
+    aim: float,
+) -> Versus:
+    """Compare two policies on the scenarios both have; without two in common as independent trials."""
+    (a, one), (b, other) = first, second
+    known, notes = set(other.ids), []
+    common = [unit for unit in one.ids if unit in known]
+    paired = len(common) >= 2 and not unpaired
+    if control is not None:
+        if not paired or test not in ("auto", "betting"):
+            raise UsageError("simulation as control needs common scenarios, and no other test than betting")
+        return _controlled(a, b, one.of(common), other.of(common), common, control, effect, alpha, aim)
+    x, y = (one.of(common), other.of(common)) if paired else (one.units.scores, other.units.scores)
+    if min(x.size, y.size) < 2:
+        short = one if x.size < 2 else other
+        raise UsageError(f"{short.table.name} has {min(x.size, y.size)} scenario that counts; at least 2 are needed")
+    lost = len(one.units.ids) + len(other.units.ids) - 2 * len(common)
+    if paired and lost:
+        notes.append(
+            f"{lost} scenarios that only one of {plain(a)} and {plain(b)} has are left out of their comparison"
+        )
+    if test == "auto" and not paired and x.size * y.size > BARNARD_MOST and _binary(x) and _binary(y):
+        test = "fisher"
+        notes.append(f"Fisher's test instead of Barnard's, which takes too long for {x.size} and {y.size} scenarios")
+    found = test_of(x, y, paired=paired, test=test, alpha=alpha, aim=aim, effect=effect)
+    return Versus(
+        a, b, found.verdict, found.interval, found.p_value, found.p_value, found.test, paired, found.n_a, found.n_b,
+        float(x.mean()), float(y.mean()), found.anytime, tuple(notes),
+    )  # fmt: skip
+
+
+def _binary(scores: Any) -> bool:
+    return bool(np.isin(scores, (0.0, 1.0)).all())
+
+
+def _controlled(
+    a: str,
+    b: str,
+    x: Any,
+    y: Any,
+    common: list[str],
+    control: tuple[Measured, Measured],
+    effect: float,
+    alpha: float,
+    aim: float,
+) -> Versus:
+    known = set(control[1].ids)
+    shared = [unit for unit in control[0].ids if unit in known]
+    both = set(shared)
+    missing = next((unit for unit in common if unit not in both), None)
+    if missing is not None:
+        raise UsageError(f"scenario {plain(missing)!r} was not simulated with both {plain(a)!r} and {plain(b)!r}")
+    tried = set(common)
+    extra = [unit for unit in shared if unit not in tried]
+    if not extra:
+        raise UsageError("simulation as control needs simulated scenarios without a real partner; there are none")
+    for one in control:
+        if len(set(one.units.counts)) > 1:
+            counts = sorted(set(one.units.counts))
+            raise UsageError(
+                f"{one.table.name}: simulated scenarios must average the same number of rows, not {counts}"
+            )
+    sims, extras = [one.of(common) for one in control], [one.of(extra) for one in control]
+    found = stats.paired_betting(x, y, *sims, *extras, alpha=alpha, aim=aim)
+    word = stats.verdict(found.p_value, found.interval, alpha, effect)
+    return Versus(
+        a, b, word, found.interval, found.p_value, found.p_value, "betting with simulation as control", True,
+        x.size, y.size, float(x.mean()), float(y.mean()), anytime=True,
+    )  # fmt: skip

@@ -1,0 +1,46 @@
+"""Answers in words: numbers, names and small tables as text that any terminal can show."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+
+__all__ = ["amount", "level", "plain", "sentence", "table"]
+
+
+def plain(text: str) -> str:
+    """Data on one line, without characters that a terminal would obey."""
+    return "".join(c if c.isprintable() else " " if c.isspace() else repr(c)[1:-1] for c in text)
+
+
+def amount(value: float | None, metric: str) -> str:
+    """A score as people say it: successes in percent."""
+    if value is None:
+        return "-"
+    return f"{value:.1%}" if metric == "success" else f"{value:.3f}"
+
+
+def level(alpha: float) -> str:
+    """Confidence, in percent."""
+    return f"{100 * (1 - alpha):.10g}%"
+
+
+def sentence(text: str) -> str:
+    """Begins with a capital and ends with a full stop."""
+    text = text.rstrip(".")
+    return text[:1].upper() + text[1:] + "."
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Aligned columns, the first one to the left."""
+    from rich.console import Console
+    from rich.table import Table
+
+    page = Table(box=None, pad_edge=False)
+    for i, name in enumerate(header):
+        page.add_column(name, justify="left" if i == 0 else "right", no_wrap=True)
+    for row in rows:
+        page.add_row(*[plain(cell) for cell in row])
+    out = io.StringIO()
+    Console(file=out, width=400, markup=False, emoji=False, highlight=False, color_system=None).print(page)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())

@@ -1,0 +1,102 @@
+"""Checks of a policy: can it be made, does it agree with the task, and what does a short rollout show?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from foretell.checks.playback import EPISODES, Playback
+from foretell.checks.report import Report
+from foretell.checks.setting import called, task_of, world_of
+from foretell.errors import ForetellError
+from foretell.policies.make import Bound, bind, make_policy
+from foretell.policy import PolicySpec
+from foretell.spec import compare
+from foretell.tasks.task import Task
+from foretell.world import World
+
+__all__ = ["check_policy"]
+
+
+def check_policy(
+    policy: Any,
+    task: str | Task | type[Task] = "lift",
+    world: Any = "mujoco",
+    options: Mapping[str, Any] | None = None,
+    controller: str | None = None,
+) -> Report:
+    """Check a policy, by name or class (with its `options`) or as an object, on a task in a world."""
+    report = Report(f"policy {called(policy)}")
+    made: list[Any] = []
+
+    def constructs() -> tuple[bool, str]:
+        made.append(_make(policy, options))
+        asked = task_of(task)
+        made.append(world_of(asked, world, slots=EPISODES, controller=controller))
+        return True, f"{type(made[0]).__name__} was made, for task {asked.name!r} in world {made[1].name!r}."
+
+    if report.look("constructs", constructs):
+        bound = _bind(report, *made)
+        if bound is not None:
+            Playback(report, made[1], bound).run()
+    return report
+
+
+def _make(policy: Any, options: Mapping[str, Any] | None) -> Any:
+    if isinstance(policy, str):
+        return make_policy(policy, options)
+    return policy(**(options or {})) if isinstance(policy, type) else policy
+
+
+def _bind(report: Report, policy: Any, world: World) -> Bound | None:
+    """Bind as a study does; where that fails, say which part of the agreement does not hold."""
+    bound, failure = None, None
+    try:
+        bound = bind(policy, world, type(policy).__name__)
+    except ForetellError as error:
+        failure = error
+    spec = getattr(policy, "spec", None) if bound is None else bound.spec
+    if not isinstance(spec, PolicySpec):
+        report.look("binds", lambda: (False, str(failure)))
+        return None
+    report.look(
+        "binds",
+        lambda: (
+            True,
+            f"it states what it reads ({', '.join(spec.reads) or 'nothing'}); its batch is {spec.batch or 'any'}.",
+        ),
+    )
+    sound = report.look("spec", lambda: _spec(spec, world))
+    agrees = report.look("action", lambda: _action(spec, world))
+    if bound is None and sound and agrees:
+        report.look("streams", lambda: (False, str(failure)))
+    elif bound is not None:
+        report.look("streams", lambda: _streams(spec, world))
+    return bound if report.ok else None
+
+
+def _spec(spec: PolicySpec, world: World) -> tuple[bool, str]:
+    spec.validate("spec")
+    most = 1.0 / world.tick
+    return spec.action_rate <= most, (
+        f"{spec.action_rate:g} actions per s (the world ticks {most:g} times), "
+        f"chunks of {spec.chunk} of which {spec.executes} are run."
+    )
+
+
+def _action(spec: PolicySpec, world: World) -> tuple[bool, str]:
+    compare(spec.action, world.action)
+    return True, f"both speak {world.action.name!r}: {world.action.size} numbers, same units, scales and frames."
+
+
+def _streams(spec: PolicySpec, world: World) -> tuple[bool, str]:
+    slot = np.array([0], dtype=np.int32)
+    world.reset(slot, [world.task.scenario(0)], [0])
+    seen = world.observe(slot, dict(spec.reads))
+    for name, stream in spec.reads.items():
+        given = np.shape(seen[name])[1:]
+        if stream.shape is not None and given != tuple(stream.shape):
+            return False, f"stream {name!r}: its shape is {stream.shape}, the world gave {given}."
+    return True, f"{len(spec.reads)} of {len(spec.reads)} streams are there, in the shapes asked for."

@@ -1,0 +1,32 @@
+"""The task and the world that a check runs on, made as a study makes them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from foretell.study.plan import make_task
+from foretell.study.world import make_world
+from foretell.tasks.task import Task
+
+__all__ = ["called", "task_of", "world_of"]
+
+
+def called(thing: Any) -> str:
+    """What a report calls a thing that was given by name, as a class, or as an object."""
+    if isinstance(thing, str):
+        return thing
+    return thing.__name__ if isinstance(thing, type) else type(thing).__name__
+
+
+def task_of(task: Any) -> Any:
+    """A task by name, as a class, or as it is."""
+    if isinstance(task, str):
+        return make_task(task)
+    return task() if isinstance(task, type) else task
+
+
+def world_of(task: Task, world: Any, slots: int, threads: int = 1, controller: str | None = None) -> Any:
+    """A world by all that a study may say."""
+    source = str(world) if isinstance(world, Path) else world
+    return make_world(source, task, slots=slots, threads=threads, controller=controller)

@@ -1,0 +1,168 @@
+"""Checks of a task: scenarios, reach, contacts at the start, stages, and whether its expert solves it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from foretell.checks.report import Report
+from foretell.checks.setting import called, task_of, world_of
+from foretell.checks.watched import SOLVED, Watched, watch
+from foretell.policies.make import bind, make_policy
+from foretell.robots.kinematics import Kinematics
+from foretell.rollout import Job, Outcome, run_sync
+from foretell.rotation import conjugate, rotate
+from foretell.scenario import Scenario
+from foretell.sim.scene import Scene, signature
+from foretell.sim.world import MujocoWorld
+from foretell.tasks.task import Task
+from foretell.world import World
+
+__all__ = ["check_task"]
+
+SCENARIOS = 20
+DEEPEST = 0.002
+"""How far things may overlap at tick 0, m: MuJoCo lets a resting object sink in a little."""
+REACHED = 0.01
+"""Distance from the finger tips to an object's origin that counts as within reach, m."""
+SOLVES, OF = 9, 10
+
+
+def check_task(task: str | Task | type[Task], world: Any = "mujoco") -> Report:
+    """Check a task, by name, as a class or as an object, in the native simulation."""
+    report = Report(f"task {called(task)}")
+    made: list[Any] = []
+
+    def constructs() -> tuple[bool, str]:
+        made.append(task_of(task))
+        made.append([made[0].scenario(seed) for seed in range(SCENARIOS)])
+        made.append(watch(made[0]))
+        made.append(MujocoWorld(made[2].task, world, slots=SCENARIOS))
+        return True, f"{made[0].name!r} was made, with scenarios of {SCENARIOS} seeds."
+
+    if not report.look("constructs", constructs):
+        return report
+    asked, scenarios, watched, native = made
+    report.look("scenarios", lambda: _scenarios(asked, scenarios))
+    report.look("json", lambda: _round_trip(scenarios))
+    report.look("reach", lambda: _within_reach(asked, native.scene, scenarios))
+    if not report.look("layout", lambda: _layouts(native.scene, scenarios)):
+        return report
+    report.look("contacts", lambda: _contacts(native.scene, scenarios))
+    if not report.look("stages", lambda: _stages(watched, native, scenarios)):
+        return report
+    report.look("start", lambda: _unsolved(watched))
+    report.look("expert", lambda: _expert(watched, world, scenarios))
+    report.look("slots", lambda: (not watched.wrong, watched.wrong or f"rows agree in {watched.states} states."))
+    return report
+
+
+def _scenarios(task: Task, scenarios: list[Scenario]) -> tuple[bool, str]:
+    again = [task.scenario(seed) for seed in range(SCENARIOS)]
+    changed = sum(a != b for a, b in zip(scenarios, again, strict=True))
+    if changed:
+        return False, f"{changed} of {SCENARIOS} seeds gave another scenario the second time."
+    layouts = len({s.model_copy(update={"seed": 0}).id for s in scenarios})
+    return layouts == SCENARIOS, f"{SCENARIOS} seeds gave {layouts} different layouts, the same ones twice."
+
+
+def _round_trip(scenarios: list[Scenario]) -> tuple[bool, str]:
+    back = [Scenario.model_validate_json(s.model_dump_json()) for s in scenarios]
+    lost = sum(a != b or a.id != b.id for a, b in zip(scenarios, back, strict=True))
+    return lost == 0, f"{lost} of {len(back)} scenarios change when written as JSON and read back."
+
+
+def _within_reach(task: Task, scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
+    """Inverse kinematics from the home pose, the hand turned as it is there; the nearest robot counts."""
+    spots = [(s.seed, name, p.pos) for s in scenarios for name, p in s.placements.items()]
+    gaps = np.full(len(spots), np.inf)
+    slots = np.arange(len(spots), dtype=np.int32)
+    for name, robot in scene.robots.items():
+        mount, arm = task.robots[name], Kinematics(robot, len(spots))
+        base = np.broadcast_to(np.asarray(mount.quat), (len(spots), 4))
+        goal = rotate(conjugate(base), np.array([pos for *_, pos in spots]) - np.asarray(mount.pos))
+        q = np.tile(np.asarray(robot.home), (len(spots), 1))
+        facing = arm.forward(slots, q)[1]
+        for _ in range(25):
+            q = arm.inverse(slots, q, goal, facing)
+        gaps = np.minimum(gaps, np.linalg.norm(arm.forward(slots, q)[0] - goal, axis=1))
+    worst = int(np.argmax(gaps))
+    beyond, total = int((gaps > REACHED).sum()), len(spots)
+    seed, name, pos = spots[worst]
+    where = ", ".join(f"{v:.3f}" for v in pos)
+    detail = f"{beyond} of {total} placements are out of reach; the farthest, {name!r} of seed {seed} at ({where}) m, "
+    return beyond == 0, detail + f"is missed by {1e3 * gaps[worst]:.1f} mm."
+
+
+def _layouts(scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
+    found = {signature(scene.compile(s, 0)) for s in scenarios}
+    layouts = "layout" if len(found) == 1 else "layouts"
+    return len(found) == 1, f"{len(scenarios)} scenarios compile into {len(found)} {layouts}."
+
+
+def _contacts(scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
+    deepest, pair, bad = 0.0, "", 0
+    for scenario in scenarios:
+        model = scene.compile(scenario, 0)
+        data = mujoco.MjData(model)
+        for name, robot in scene.robots.items():
+            for joint, q in zip(robot.joints, scenario.robot_start.get(name, robot.home), strict=True):
+                data.joint(f"{name}/{joint}").qpos = q
+            for finger in robot.fingers:
+                data.joint(f"{name}/{finger}").qpos = robot.gripper_opening / 2
+        mujoco.mj_forward(model, data)
+        if data.ncon and -data.contact.dist.min() > deepest:
+            worst = int(np.argmin(data.contact.dist))
+            deepest = float(-data.contact.dist[worst])
+            geoms = [model.geom(int(g)) for g in data.contact.geom[worst]]
+            parts = [g.name or model.body(int(g.bodyid[0])).name for g in geoms]
+            pair = f": {parts[0]!r} and {parts[1]!r} of seed {scenario.seed}"
+        bad += bool(data.ncon) and bool(data.contact.dist.min() < -DEEPEST)
+    detail = f"{bad} of {len(scenarios)} scenarios start with things inside one another by over {1e3 * DEEPEST:g} mm; "
+    return bad == 0, detail + f"the deepest contact is {1e3 * deepest:.2f} mm{pair}."
+
+
+def _stages(watched: Watched, world: MujocoWorld, scenarios: list[Scenario]) -> tuple[bool, str]:
+    every = np.arange(len(scenarios), dtype=np.int32)
+    world.reset(every, scenarios, [0] * len(every))
+    declared = [stage.name for stage in watched.original.stages]
+    try:
+        world.progress(every)
+    except KeyError as missing:  # the world looks every declared stage up
+        return False, f"stage {missing} is declared but not computed; declared are {declared}."
+    assert watched.state is not None
+    now = watched.original.reached(watched.state)
+    if set(now) != set(declared) or len(set(declared)) != len(declared):
+        return False, f"declared stages are {declared}, computed are {list(now)}."
+    for name, values in {**now, SOLVED: watched.original.solved(watched.state)}.items():
+        if np.shape(values) != every.shape or np.asarray(values).dtype != bool:
+            return False, f"{name!r} is {np.asarray(values).dtype} {np.shape(values)}, not bool {every.shape}."
+    return True, f"{len(declared)} stages are declared and computed, each (n,) bool: {', '.join(declared)}."
+
+
+def _unsolved(watched: Watched) -> tuple[bool, str]:
+    """The state is still that of `_stages`: the start."""
+    assert watched.state is not None
+    solved = watched.original.solved(watched.state)
+    return not solved.any(), f"{int(solved.sum())} of {len(solved)} scenarios are solved before anything is done."
+
+
+def _expert(watched: Watched, world: Any, scenarios: list[Scenario]) -> tuple[bool, str]:
+    try:
+        watched.original.expert()
+        policy = "expert"
+    except NotImplementedError:
+        policy = "random"  # so that `slots` has states to look at
+    native: World = world_of(watched.task, world, slots=5)
+    bound = {policy: bind(make_policy(policy), native, policy)}
+    jobs = iter([Job(policy, scenario) for scenario in scenarios[:OF]])
+    ended: list[Outcome] = [outcome for _, outcome in run_sync(native, bound, lambda: next(jobs, None))]
+    if policy == "random":
+        return True, "the task has no scripted expert, so nothing shows that it can be solved."
+    solved = sum(bool(o.success) for o in ended)
+    reasons = sorted({o.error or o.failure_reason or "" for o in ended if not o.success})
+    why = f"; failures: {', '.join(reasons)}" if reasons else ""
+    seconds = np.mean([o.sim_s for o in ended])
+    return solved >= SOLVES, f"the scripted expert solves {solved} of {len(ended)}, in {seconds:.1f} s on average{why}."

@@ -1,0 +1,66 @@
+"""A task that notes, whenever the world asks it, whether it treats every row by itself."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from foretell.tasks.task import State, Task
+
+__all__ = ["SOLVED", "Watched", "watch"]
+
+SOLVED = "solved()"
+"""Stands beside the stages' names; no stage is called so."""
+
+
+@dataclass
+class Watched:
+    """A task that notes, whenever the world asks it, whether it treats every row by itself."""
+
+    original: Task
+    task: Task
+    state: State | None = None
+    states: int = 0
+    wrong: str = ""
+
+
+def watch(original: Task) -> Watched:
+    task = copy.copy(original)
+    watched = Watched(original, task)
+
+    def judge(state: Any) -> dict[str, np.ndarray]:
+        return {**original.reached(state), SOLVED: original.solved(state)}
+
+    def reached(state: State) -> dict[str, np.ndarray]:
+        watched.state = state
+        whole = judge(state)
+        watched.states += 1
+        n = len(state.ee_pos(next(iter(original.robots))))
+        if any(np.shape(values) != (n,) for values in whole.values()):
+            return whole  # `stages` says so
+        for row in range(n):
+            alone = judge(_Row(state, row))
+            for name, values in whole.items():
+                if np.shape(alone[name]) != (1,) or alone[name][0] != values[row]:
+                    watched.wrong = watched.wrong or (
+                        f"{name!r} of one slot alone is {alone[name]!r}, but {values[row]!r} among {len(values)} slots."
+                    )
+        return {name: values for name, values in whole.items() if name != SOLVED}
+
+    task.reached = reached  # type: ignore[method-assign]
+    return watched
+
+
+class _Row:
+    """One slot of a State, as a State of one slot."""
+
+    def __init__(self, state: State, row: int):
+        self._state, self._row = state, row
+
+    def __getattr__(self, name: str) -> Callable[..., np.ndarray]:
+        read = getattr(self._state, name)
+        return lambda *args: read(*args)[self._row : self._row + 1]

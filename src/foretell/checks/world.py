@@ -1,0 +1,152 @@
+"""Checks of a world: does a row depend on anything but its scenario, and does physics hold?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from foretell.checks.bits import agreement, same
+from foretell.checks.report import Report
+from foretell.checks.setting import task_of, world_of
+from foretell.scenario import Scenario
+from foretell.seeding import generator
+from foretell.tasks.task import Task
+from foretell.world import World, whole_ticks
+
+__all__ = ["check_world"]
+
+ACTIONS = 40
+"""Random actions of each episode that is compared."""
+PIECES = 5
+
+
+def check_world(world: Any, task: str | Task | type[Task] = "lift") -> Report:
+    """Check a world, by name or world file, on a task."""
+    report = Report(f"world {world}")
+    made: list[Any] = []
+
+    def loads() -> tuple[bool, str]:
+        made.append(task_of(task))
+        made.append(world_of(made[0], world, slots=3))
+        return True, f"{made[1].name!r} was made: ticks of {1e3 * made[1].tick:g} ms, {len(made[1].streams)} streams."
+
+    if not report.look("loads", loads):
+        return report
+    asked, first = made
+    scenarios = [asked.scenario(seed) for seed in range(3)]
+    actions = _random_actions(first, scenarios, ACTIONS)
+    runs: list[np.ndarray] = []
+
+    def trajectory(slots: Sequence[int] = (0, 1, 2), count: int = 3, threads: int = 1, pieces: int = 1) -> np.ndarray:
+        return _drive(world_of(asked, world, slots=count, threads=threads), slots, scenarios, actions, pieces)
+
+    def repeats() -> tuple[bool, str]:
+        runs.append(_drive(first, (0, 1, 2), scenarios, actions))
+        again = _drive(first, (0, 1, 2), scenarios, actions)
+        return same(runs[0], again), f"3 episodes of {ACTIONS} random actions, run twice: {agreement(runs[0], again)}."
+
+    def slots() -> tuple[bool, str]:
+        one = world_of(asked, world, slots=1)
+        alone = np.concatenate([_drive(one, [0], [s], actions[i : i + 1]) for i, s in enumerate(scenarios)])
+        apart = trajectory((1, 3, 6), count=7)
+        worse = alone if not same(runs[0], alone) else apart
+        return same(runs[0], worse), f"in worlds of 1, 3 and 7 slots: {agreement(runs[0], worse)}."
+
+    def threads() -> tuple[bool, str]:
+        more = trajectory(threads=2)
+        return same(runs[0], more), f"with 1 and 2 threads: {agreement(runs[0], more)}."
+
+    def seam() -> tuple[bool, str]:
+        if not first.interruptible:
+            return True, "this world cannot stop between two actions, and says so."
+        split = trajectory(pieces=PIECES)
+        period = _period(first)
+        return same(runs[0], split), (
+            f"advancing {period} ticks at once and in {PIECES} pieces under one command: {agreement(runs[0], split)}."
+        )
+
+    report.look("hash", lambda: _hash(asked, first, world))
+    if report.look("repeats", repeats):
+        report.look("slots", slots)
+        report.look("threads", threads)
+        report.look("seam", seam)
+    report.look("observe", lambda: _observe(first))
+    report.look("physics", lambda: _sturdy(world_of(asked, world, slots=8)))
+    return report
+
+
+def _hash(task: Task, made: World, world: Any) -> tuple[bool, str]:
+    again = world_of(task, world, slots=1).hash
+    if again != made.hash:
+        return False, f"the hash was {made.hash}, and {again} when the world was made again."
+    file = getattr(made, "file", None)
+    if file is None:
+        return True, f"{made.hash} both times; this world has no file whose θ could be changed."
+    deaf = []
+    theta = file.theta.model_dump()
+    for name, value in theta.items():
+        other = file.theta.model_copy(update={name: value + 1 if isinstance(value, int) else value * 1.01 + 1e-6})
+        if file.model_copy(update={"theta": other}).hash == made.hash:
+            deaf.append(name)
+    if deaf:
+        return False, f"the hash does not change with {', '.join(deaf)}."
+    return True, f"{made.hash} both times, and another for each of {len(theta)} parameters changed."
+
+
+def _observe(world: World) -> tuple[bool, str]:
+    every, streams = np.arange(world.slots, dtype=np.int32), _numbers(world)
+    once, again = (_flat(world, every, streams) for _ in range(2))
+    theta = getattr(getattr(world, "file", None), "theta", None)
+    noise = {n: getattr(theta, n, 0.0) for n in ("joint_noise", "pose_noise", "turn_noise")}
+    if any(noise.values()):
+        return True, f"not compared: sensors are noisy ({', '.join(f'{n} {v:g}' for n, v in noise.items() if v)})."
+    return same(once, again), f"{len(streams)} streams looked at twice: {agreement(once, again)}."
+
+
+def _sturdy(world: World) -> tuple[bool, str]:
+    scenarios = [world.task.scenario(100 + slot) for slot in range(world.slots)]
+    count = round(5.0 * world.task.action_rate)
+    every = list(range(world.slots))
+    seen = _drive(world, every, scenarios, _random_actions(world, scenarios, count))
+    faults = world.faults(np.array(every, dtype=np.int32))
+    why = f": {next(iter(faults.values()))}" if faults else ""
+    wild = int((~np.isfinite(seen)).any(axis=(1, 2)).sum())
+    detail = f"{len(faults)} of {world.slots} episodes of {count} random actions failed{why}; "
+    return not faults and not wild, detail + f"{wild} showed a value that is not finite."
+
+
+def _random_actions(world: World, scenarios: list[Scenario], count: int) -> np.ndarray:
+    """(n, count, dim), keyed by scenario."""
+    low, high = world.action.low, world.action.high
+    return np.stack([generator(s.base, 0, "check").uniform(low, high, (count, len(low))) for s in scenarios])
+
+
+def _period(world: World) -> int:
+    return int(whole_ticks(1, 1.0 / world.tick, world.task.action_rate))
+
+
+def _drive(
+    world: World, slots: Sequence[int], scenarios: list[Scenario], actions: np.ndarray, pieces: int = 1
+) -> np.ndarray:
+    """(n, actions, numbers) all that is observed after each action, except pictures."""
+    ids, streams = np.array(slots, dtype=np.int32), _numbers(world)
+    world.reset(ids, scenarios, [0] * len(ids))
+    period = _period(world)
+    seen = []
+    for step in range(actions.shape[1]):
+        world.command(ids, actions[:, step], np.full(len(ids), period))
+        for part in np.array_split(np.arange(period), pieces):
+            world.advance(ids, np.full(len(ids), len(part)))
+        seen.append(_flat(world, ids, streams))
+    return np.stack(seen, axis=1)
+
+
+def _numbers(world: World) -> dict[str, Any]:
+    return {name: stream for name, stream in world.streams.items() if not name.endswith("/rgb")}
+
+
+def _flat(world: World, ids: np.ndarray, streams: dict[str, Any]) -> np.ndarray:
+    seen = world.observe(ids, streams)
+    return np.concatenate([np.asarray(seen[name]).reshape(len(ids), -1) for name in streams], axis=1)

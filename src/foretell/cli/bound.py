@@ -1,0 +1,52 @@
+"""Bound real performance from few real trials and many simulated ones."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+__all__ = ["main"]
+
+
+def main(
+    real: Path,
+    sim: Path | None = None,
+    extra: Path | None = None,
+    method: str = "auto",
+    alpha: float = 0.05,
+    policy: str | None = None,
+    task: str | None = None,
+    clock: str | None = None,
+    arm: str | None = None,
+    metric: str | None = None,
+    design: Literal["iid", "grid", "chosen"] | None = None,
+    randomised: bool = False,
+    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+) -> None:
+    """Bound a policy's mean real performance. Files have columns scenario and score; docs/answers.md says more.
+
+    Args:
+        real: Real trials: CSV, Parquet or a run folder.
+        sim: Simulations of the same scenarios; further scenarios in it count as extra.
+        extra: More simulated scenarios.
+        method: blocked, star, clopper_pearson, ...; `all` for every one; `auto` picks by the data's size and kind.
+        alpha: One minus the confidence level.
+        policy: Which policy, where there are several.
+        task: Which task.
+        clock: Which clock.
+        arm: Which perturbation arm.
+        metric: Which column; default score or success, in run folders success.
+        design: How scenarios came about; a run folder knows, a file is taken as iid.
+        randomised: The cells of a grid were drawn or ordered at random.
+        json_: Print JSON.
+    """
+    from foretell.answers.bound import bound
+
+    found = bound(
+        real, sim, extra, method=method, alpha=alpha, policy=policy, task=task, clock=clock, arm=arm,
+        metric=metric, design=design, randomised=randomised,
+    )  # fmt: skip
+    print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())

@@ -1,0 +1,50 @@
+"""Tell whether one policy is better than another."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+__all__ = ["main"]
+
+
+def main(
+    sources: Annotated[tuple[Path, ...], tyro.conf.Positional],
+    policy: tuple[str, ...] = (),
+    sim: Path | None = None,
+    task: str | None = None,
+    clock: str | None = None,
+    arm: str | None = None,
+    metric: str | None = None,
+    test: Literal["auto", "barnard", "fisher", "mcnemar", "betting"] = "auto",
+    unpaired: bool = False,
+    effect: float = 0.2,
+    alpha: float = 0.05,
+    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+) -> None:
+    """Compare policies: `compare a.csv b.csv`, or a run folder with several policies.
+
+    Args:
+        sources: Files (columns scenario and score, several policies with a column policy) or run folders.
+        policy: Which policies; default all.
+        sim: Simulations of the same policies, as control: a run folder or a file with a column policy.
+        task: Which task.
+        clock: Which clock.
+        arm: Which perturbation arm.
+        metric: Which column; default score or success, in run folders success.
+        test: Default: McNemar or Barnard for success, betting for partial credit.
+        unpaired: Do not match trials on common scenarios.
+        effect: A difference worth knowing about; trials are too few if both +effect and -effect are still possible.
+        alpha: One minus the confidence level.
+        json_: Print JSON.
+    """
+    from foretell.answers.compare import compare
+
+    found = compare(
+        *sources, sim=sim, policies=policy, task=task, clock=clock, arm=arm, metric=metric, test=test,
+        unpaired=unpaired, effect=effect, alpha=alpha,
+    )  # fmt: skip
+    print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())

@@ -1,0 +1,50 @@
+"""Tell how well simulation ranks policies as reality does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import tyro
+
+__all__ = ["main"]
+
+
+def main(
+    table: Annotated[Path | None, tyro.conf.Positional] = None,
+    real: Path | None = None,
+    sim: Path | None = None,
+    proxy: str | None = None,
+    lower_is_better: bool = False,
+    over: Literal["trials", "policies"] | None = None,
+    alpha: float = 0.05,
+    task: str | None = None,
+    clock: str | None = None,
+    arm: str | None = None,
+    metric: str | None = None,
+    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+) -> None:
+    """Predictivity of a simulator over policies, from a table of rates or from real and simulated trials.
+
+    Args:
+        table: CSV or Parquet with columns policy, real, sim; optional n_real, n_sim, task.
+        real: Instead of a table: real trials, a run folder or a file with columns policy, scenario, score.
+        sim: Their simulations. Each policy is rated on the scenarios that both have.
+        proxy: A column (in run folders: a metric) that stands for sim.
+        lower_is_better: The proxy is an error: less is better.
+        over: What intervals resample; default trials where their numbers are known, else policies.
+        alpha: One minus the confidence level.
+        task: Which task; default all, and their mean.
+        clock: Which clock.
+        arm: Which perturbation arm.
+        metric: Which column of trials; default score or success, in run folders success.
+        json_: Print JSON.
+    """
+    from foretell.answers.predictivity import predictivity
+
+    found = predictivity(
+        table, real=real, sim=sim, proxy=proxy, lower_is_better=lower_is_better, over=over, alpha=alpha,
+        task=task, clock=clock, arm=arm, metric=metric,
+    )  # fmt: skip
+    print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())

@@ -1,0 +1,144 @@
+"""Rows become scenarios, scenarios become pairs, and the answer says what it is worth."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+from statsmodels.stats.proportion import proportion_confint
+
+from foretell import stats
+from foretell.answers.bound import bound
+from foretell.stats import METHODS
+
+rng = np.random.default_rng(5)
+N, EXTRA = 20, 100
+LATENT = rng.random(N + EXTRA)
+REAL = (LATENT[:N] < 0.7).astype(int)
+SIM = (0.6 * LATENT + 0.4 * rng.random(N + EXTRA) < 0.65).astype(int)
+NAMES = [f"s{i}" for i in range(N + EXTRA)]
+
+
+@pytest.fixture
+def real(csv):
+    return csv("real.csv", scenario=NAMES[:N], score=REAL)
+
+
+@pytest.fixture
+def sim(csv):
+    return csv("sim.csv", scenario=NAMES, score=SIM)
+
+
+def test_pairs_by_scenario_and_counts_the_rest_as_extra(csv, real, sim):
+    wanted = stats.bound(REAL, SIM[:N], SIM[N:])
+    one = bound(real, sim).to_dict()
+    assert (
+        one["method"] == "blocked" and one["guarantee"] == "finite-sample" and (one["n"], one["n_extra"]) == (20, 100)
+    )
+    assert (one["low"], one["high"], one["estimate"]) == (wanted.low, wanted.high, wanted.estimate)
+    assert one["diagnostics"]["correlation"] == pytest.approx(np.corrcoef(REAL, SIM[:N])[0, 1])
+    order = [*range(N - 1, -1, -1), *range(N, N + EXTRA)]  # pairs may stand in any order in sim
+    mixed = csv("mixed.csv", scenario=[NAMES[i] for i in order], score=SIM[order])
+    assert bound(real, mixed).to_dict()["low"] == wanted.low
+    halves = csv("h1.csv", scenario=NAMES[:60], score=SIM[:60]), csv("h2.csv", scenario=NAMES[60:], score=SIM[60:])
+    assert bound(real, *halves).to_dict()["high"] == wanted.high
+
+
+def test_values_against_other_programs(real):
+    k = int(REAL.sum())
+    found = {row["method"]: row for row in bound(real, method="all", alpha=0.1).to_dict()}
+    assert list(found) == ["wilson", "clopper_pearson", "hoeffding", "betting", "star"]
+    exact = beta.ppf(0.05, k, N - k + 1), beta.ppf(0.95, k + 1, N - k)
+    assert (found["clopper_pearson"]["low"], found["clopper_pearson"]["high"]) == pytest.approx(exact)
+    wilson = proportion_confint(k, N, 0.1, "wilson")
+    assert (found["wilson"]["low"], found["wilson"]["high"]) == pytest.approx(wilson)
+    reach = math.sqrt(math.log(2 / 0.1) / (2 * N))
+    assert found["hoeffding"]["low"] == pytest.approx(k / N - reach)
+    assert bound(real).to_dict()["method"] == "clopper_pearson"
+
+
+def test_all_is_a_list_of_every_method(real, sim):
+    rows = bound(real, sim, method="all").to_dict()
+    assert [row["method"] for row in rows] == list(METHODS)
+    keys = {"estimate", "low", "high", "alpha", "method", "guarantee", "assumes", "n", "n_extra", "diagnostics"}
+    assert all(keys <= row.keys() and row["diagnostics"] for row in rows)
+    assert rows[5]["low"] == bound(real, sim, method=rows[5]["method"]).to_dict()["low"]
+    assert bound(real).to_dict()["diagnostics"] == {}
+    text = bound(real, sim, method="all").text()
+    assert "blocked*" in text and "Choose the method before looking" in text
+
+
+def test_partial_credit_leaves_out_what_needs_successes(csv):
+    found = bound(csv("real.csv", scenario=NAMES[:N], score=np.round(LATENT[:N], 3)), method="all")
+    assert set(found.not_applicable) == {"wilson", "clopper_pearson"} and "wilson does not apply" in found.text()
+    assert found.default == "star"
+
+
+def test_trials_and_children_are_averaged_within_scenarios(csv, refused):
+    real = csv("real.csv", scenario=["a", "a", "b", "b", "c", "c"], trial=[0, 1] * 3, score=[1, 0, 1, 1, 0, 0])
+    one = bound(real, method="star").to_dict()
+    assert one["n"] == 3 and one["low"] == stats.star([0.5, 1, 0]).low
+    kids = [f"{u}{k}" for u in "abcdef" for k in range(2)]
+    sim = csv("sim.csv", scenario=kids, parent=[k[0] for k in kids], score=[1, 1, 0, 1, 0, 0, 1, 1, 1, 0, 0, 0])
+    found = bound(real, sim, method="blocked").to_dict()
+    assert found["n_extra"] == 3 and found["low"] == stats.blocked([0.5, 1, 0], [1, 0.5, 0], [1, 0.5, 0]).low
+    uneven = csv("uneven.csv", scenario=kids[:-1], parent=[k[0] for k in kids[:-1]], score=[1] * 11)
+    assert "uneven.csv, line 12: scenario 'f' averages 1 rows, others 2" in refused(bound, real, uneven)
+
+
+def test_what_does_not_pair(csv, real, sim, refused):
+    short = csv("short.csv", scenario=NAMES[1:], score=SIM[1:])
+    assert "real.csv, line 2: scenario 's0' has no simulated partner in short.csv" in refused(bound, real, short)
+    again = csv("again.csv", scenario=["new", "s3"], score=[0, 1])
+    assert "again.csv, line 3: scenario 's3' is in sim.csv, line 5 too" in refused(bound, real, sim, again)
+    assert "give sim too" in refused(bound, real, None, sim)
+    assert "extra simulated" in bound(real, csv("just.csv", scenario=NAMES[:N], score=SIM[:N])).text()
+    told = refused(bound, real, csv("just.csv", scenario=NAMES[:N], score=SIM[:N]), method="blocked")
+    assert told.startswith("blocked needs sim (paired) and extra scores")
+
+
+def test_extra_must_come_from_the_same_simulator(csv, real, refused):
+    sim = csv("sim.csv", scenario=NAMES[:50], score=SIM[:50], world=["mujoco"] * 50)
+    extra = csv("extra.csv", scenario=NAMES[50:], score=SIM[50:], world=["robosuite"] * 70)
+    assert "world is 'robosuite' in extra.csv and 'mujoco' in sim.csv" in refused(bound, real, sim, extra)
+    mixed = csv("mixed.csv", scenario=NAMES, score=SIM, world=["a", "b"] * 60)
+    assert "several worlds (a, b)" in refused(bound, real, mixed)
+
+
+def test_an_ambiguous_choice_lists_the_options(csv, refused):
+    table = {"scenario": NAMES[:N] * 2, "score": [*REAL, *SIM[:N]], "policy": ["bc"] * N + ["dp"] * N}
+    both = csv("both.csv", **table)
+    assert "which policy? Say so with --policy" in refused(bound, both) and "bc, dp" in refused(bound, both)
+    assert bound(both, policy="bc").to_dict()["estimate"] == pytest.approx(REAL.mean())
+    assert "did you mean 'bc'?" in refused(bound, both, policy="bcc")
+    one = csv("one.csv", scenario=NAMES[:N], score=REAL, policy=["dp"] * N)
+    assert bound(one, both).to_dict()["sim"]["policy"] == "dp"  # the one name both share
+    other = csv("other.csv", scenario=NAMES[:N], score=REAL, policy=["act"] * N)
+    assert "which policy" in refused(bound, other, both)
+    assert "policy: 'act' in other.csv, 'dp' in one.csv" in bound(other, one).notes
+    assert "no table has a column 'task'" in refused(bound, one, task="lift")
+
+
+def test_design_decides_the_label(real, sim, refused):
+    assert bound(real, sim, design="iid").to_dict()["guarantee"] == "finite-sample"
+    for design in ("chosen", "grid"):
+        found = bound(real, sim, design=design)
+        assert found.to_dict()["guarantee"] == "asymptotic" and "no finite-sample guarantee" in found.text().lower()
+    assert bound(real, sim, design="grid", randomised=True).to_dict()["guarantee"] == "finite-sample"
+    assert "design 'x' is not known" in refused(bound, real, design="x")
+
+
+def test_wrong_options(real, refused):
+    assert "did you mean 'blocked'?" in refused(bound, real, method="block")
+    for alpha in (0.0, 1.0, math.nan):
+        assert "alpha must lie strictly between 0 and 1" in refused(bound, real, alpha=alpha)
+    assert "no column 'speed'" in refused(bound, real, metric="speed")
+
+
+def test_words(csv, real, sim):
+    text = bound(real, sim).text().splitlines()
+    assert text[0].startswith("Mean score: between 0.") and "95% confidence (blocked, finite-sample)" in text[0]
+    assert text[1].startswith("Simulation helps here: correlation 0.")
+    nasty = ["[bold]x[/bold] \x1b[31m☃"] * N
+    words = bound(csv("nasty.csv", scenario=NAMES[:N], success=REAL, policy=nasty)).text()
+    assert "[bold]x[/bold] \\x1b[31m☃" in words and "\x1b" not in words and "%" in words

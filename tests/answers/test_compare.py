@@ -1,0 +1,115 @@
+"""Verdicts on pairs, Holm across many, letters that agree with the verdicts."""
+
+import numpy as np
+import pytest
+from scipy.stats import barnard_exact, binomtest
+from statsmodels.stats.multitest import multipletests
+
+from foretell import stats
+from foretell.answers.compare import compare
+from foretell.stats.compare import compare_all
+
+rng = np.random.default_rng(3)
+N = 40
+NAMES = [f"s{i}" for i in range(N)]
+GOOD, FAIR, POOR = ((rng.random(N) < rate).astype(int) for rate in (0.95, 0.85, 0.2))
+
+
+def table(scores, names=NAMES, **more):
+    return {"scenario": list(names), "score": list(scores), **more}
+
+
+def test_two_files_on_the_same_scenarios(csv):
+    files = csv("good.csv", **table(GOOD)), csv("poor.csv", **table(POOR[::-1], NAMES[::-1]))
+    found = compare(*files).to_dict()
+    only_a, only_b = int(((GOOD == 1) & (POOR == 0)).sum()), int(((GOOD == 0) & (POOR == 1)).sum())
+    assert (found["a"], found["b"], found["verdict"], found["test"]) == ("good", "poor", "better", "mcnemar")
+    assert found["p_value"] == pytest.approx(binomtest(only_a, only_a + only_b).pvalue)
+    assert found["difference"]["estimate"] == pytest.approx(GOOD.mean() - POOR.mean())
+    assert compare(*files[::-1]).to_dict()["verdict"] == "worse"
+    assert compare(*files).text().startswith("good is better than poor: 0.")
+
+
+def test_files_without_common_scenarios_are_independent_trials():
+    found = compare(table(GOOD), table(POOR, [f"t{i}" for i in range(N)])).to_dict()
+    a, b = int(GOOD.sum()), int(POOR.sum())
+    assert (found["test"], found["paired"]) == ("barnard", False)
+    assert found["p_value"] == pytest.approx(barnard_exact([[a, b], [N - a, N - b]]).pvalue)
+
+
+def test_pairs_where_both_have_the_scenario():
+    found = compare(table(GOOD[:30], NAMES[:30]), table(POOR[10:], NAMES[10:]))
+    one = found.to_dict()
+    assert one["paired"] and one["n_a"] == one["n_b"] == 20 and one["mean_a"] == pytest.approx(GOOD[10:30].mean())
+    assert any(note.startswith("20 scenarios that only one of") for note in found.notes)
+    assert compare(table(GOOD[:30], NAMES[:30]), table(POOR[10:], NAMES[10:]), unpaired=True).to_dict()["n_b"] == 30
+
+
+def test_verdicts_when_nothing_is_shown():
+    few = compare(table([1, 0, 1, 0], NAMES[:4]), table([0, 1, 1, 0], NAMES[:4]))
+    assert few.to_dict()["verdict"] == "too few trials" and few.text().startswith("Too few trials to tell")
+    same = compare(table(GOOD), table(GOOD)).to_dict()
+    assert same["verdict"] == "no difference shown" and {same["a"], same["b"]} == {"table 1", "table 2"}
+
+
+def test_many_policies_agree_with_the_statistics():
+    scores = {"good": GOOD, "fair": FAIR, "poor": POOR}
+    rows = [(n, s, v) for n, values in scores.items() for s, v in zip(NAMES, values, strict=True)]
+    policy, scenario, score = zip(*rows, strict=True)
+    found = compare({"policy": policy, "scenario": scenario, "score": score}).to_dict()
+    wanted = compare_all(scores, paired=True)
+    assert [p["policy"] for p in found["policies"]] == list(wanted.names)
+    assert [p["letters"] for p in found["policies"]] == list(wanted.letters) == ["a", "a", "b"]
+    assert {(c["a"], c["b"]): c["verdict"] for c in found["comparisons"]} == wanted.verdicts
+    raw = [c["p_value"] for c in found["comparisons"]]
+    assert [c["p_adjusted"] for c in found["comparisons"]] == pytest.approx(multipletests(raw, method="holm")[1])
+    picked = compare({"policy": policy, "scenario": scenario, "score": score}, policies=["fair", "poor"])
+    assert (picked.to_dict()["a"], picked.to_dict()["b"]) == ("fair", "poor")
+    assert "letters" in compare({"policy": policy, "scenario": scenario, "score": score}).text()
+
+
+def test_partial_credit_is_bet_on():
+    a, b = rng.random(N) * 0.4 + 0.6, rng.random(N) * 0.4
+    found = compare(table(a), table(b)).to_dict()
+    assert found["test"] == "betting" and found["anytime"] and found["verdict"] == "better"
+    assert found["difference"]["low"] == stats.paired_betting(a, b, aim=0.05).interval.low
+
+
+def test_simulation_as_control(refused):
+    real = {k: [*v, *w] for (k, v), w in zip(table(FAIR).items(), table(POOR).values(), strict=True)}
+    real["policy"] = ["fair"] * N + ["poor"] * N
+    extra = [f"x{i}" for i in range(200)]
+    sims = {name: (rng.random(240) < rate).astype(int) for name, rate in (("fair", 0.8), ("poor", 0.3))}
+    sim = {
+        "policy": ["fair"] * 240 + ["poor"] * 240,
+        "scenario": [*NAMES, *extra] * 2,
+        "score": [*sims["fair"], *sims["poor"]],
+    }
+    found = compare(real, sim=sim).to_dict()
+    f, p = sims["fair"], sims["poor"]
+    wanted = stats.paired_betting(FAIR, POOR, f[:N], p[:N], f[N:], p[N:])
+    assert found["p_value"] == wanted.p_value and found["difference"]["low"] == wanted.interval.low
+    assert found["difference"]["n_extra"] == 200
+    bare = {k: [*v[:N], *v[240 : 240 + N]] for k, v in sim.items()}
+    assert "without a real partner; there are none" in refused(compare, real, sim=bare)
+    lost = {k: v[1:] for k, v in sim.items()}
+    assert "scenario 's0' was not simulated with both" in refused(compare, real, sim=lost)
+
+
+def test_large_files_stay_quick():
+    names = [f"n{i}" for i in range(4000)]
+    found = compare(table([1, 0] * 2000, names), table([1, 1, 1, 0] * 500, [f"m{i}" for i in range(2000)]))
+    assert found.to_dict()["test"] == "fisher" and found.to_dict()["verdict"] == "worse"
+
+
+def test_what_is_refused(csv, refused):
+    assert "nothing to compare" in refused(compare)
+    assert "only one policy to compare (a)" in refused(compare, csv("a.csv", **table(GOOD)))
+    assert "at least 2 are needed" in refused(compare, table([1], ["a"]), table([1], ["b"]))
+    named = table(GOOD, policy=["bc"] * N)
+    assert "policy 'bd' is nowhere; did you mean 'bc'?" in refused(compare, named, policies=["bd"])
+    assert "needs binary scores" in refused(compare, table(GOOD / 2), table(POOR), test="mcnemar")
+    for wrong in ({"alpha": 0.0}, {"alpha": float("nan")}, {"effect": 0.0}):
+        assert "must lie between" in refused(compare, table(GOOD), table(POOR), **wrong)
+    tasks = table(GOOD, task=["lift", "can"] * (N // 2))
+    assert "which task?" in refused(compare, tasks, table(POOR, task=["lift", "can"] * (N // 2)))

@@ -1,0 +1,131 @@
+"""Metrics per task and their mean, from rates or from trials on common scenarios."""
+
+import numpy as np
+import pytest
+from scipy import stats as scipy_stats
+
+from foretell.answers.predictivity import predictivity
+from foretell.stats import METRICS, all_metrics
+
+REAL = [0.9, 0.7, 0.5, 0.35, 0.1]
+SIM = [0.85, 0.75, 0.4, 0.6, 0.05]
+OTHER = [0.2, 0.3, 0.5, 0.6, 0.9]
+POLICIES = list("abcde")
+
+
+@pytest.fixture
+def rates(csv):
+    return csv("rates.csv", policy=POLICIES, real=REAL, sim=SIM, n_real=[20] * 5, n_sim=[200] * 5)
+
+
+def test_values_against_scipy(rates):
+    found = predictivity(rates).to_dict()
+    assert list(found) == list(METRICS)
+    assert found["pearson"]["value"] == pytest.approx(scipy_stats.pearsonr(REAL, SIM).statistic)
+    assert found["spearman"]["value"] == pytest.approx(scipy_stats.spearmanr(REAL, SIM).statistic)
+    assert found["kendall"]["value"] == pytest.approx(scipy_stats.kendalltau(REAL, SIM).statistic)
+    assert found["mmrv"]["value"] == pytest.approx(2 * 0.15 / 5)  # c and d swapped, 0.15 apart
+    assert found["rank_reversals"]["value"] == 1 and found["pairwise_accuracy"]["value"] == pytest.approx(0.9)
+    assert found["success_gap"]["value"] == pytest.approx(np.abs(np.subtract(REAL, SIM)).mean())
+    for row in found.values():
+        assert row["low"] <= row["value"] <= row["high"]
+    without = found["pearson"]["leave_one_out"]
+    assert without["c"] == pytest.approx(np.corrcoef(np.delete(REAL, 2), np.delete(SIM, 2))[0, 1])
+
+
+def test_trial_counts_decide_what_is_resampled(csv, rates):
+    assert "over trials" in predictivity(rates).to_dict()["mmrv"]["method"]
+    assert "over policies" in predictivity(rates, over="policies").to_dict()["mmrv"]["method"]
+    bare = csv("bare.csv", policy=POLICIES, real=REAL, sim=SIM)
+    assert "over policies" in predictivity(bare).to_dict()["mmrv"]["method"]
+    half = csv("half.csv", policy=POLICIES, real=REAL, sim=SIM, n_real=[20] * 5)
+    assert "sim counts as exactly known: its number of trials is not given" in predictivity(half).notes
+
+
+def test_tasks_and_their_mean(csv):
+    columns = {"policy": POLICIES * 2, "real": REAL * 2, "sim": SIM + OTHER, "task": ["lift"] * 5 + ["can"] * 5}
+    found = predictivity(csv("t.csv", **columns, n_real=[20] * 10, n_sim=[50] * 10)).to_dict()
+    assert list(found) == ["lift", "can", "mean"]
+    for metric in METRICS:
+        both = [found[task][metric]["value"] for task in ("lift", "can")]
+        assert found["mean"][metric]["value"] == pytest.approx(np.mean(both))
+        assert found["mean"][metric]["low"] <= np.mean(both) <= found["mean"][metric]["high"]
+    wide = {t: found[t]["pearson"]["high"] - found[t]["pearson"]["low"] for t in ("lift", "can", "mean")}
+    assert wide["mean"] < max(wide["lift"], wide["can"])
+    bare = predictivity(csv("bare.csv", **columns)).to_dict()["mean"]["pearson"]
+    assert bare["low"] is None and "n_real" in bare["reason"]
+    one = predictivity(csv("t.csv", **columns), task="can").to_dict()
+    assert one["pearson"]["value"] == pytest.approx(np.corrcoef(REAL, OTHER)[0, 1])
+
+
+def test_too_few_policies_have_values_without_ends(csv):
+    found = predictivity(csv("few.csv", policy=POLICIES[:3], real=REAL[:3], sim=SIM[:3]))
+    row = found.to_dict()["pearson"]
+    assert row["value"] > 0.9 and row["low"] is None and row["high"] is None and "too few" in row["reason"]
+    assert "no interval: 3 policies are too few" in found.text()
+    flat = predictivity(csv("flat.csv", policy=POLICIES, real=[0.5] * 5, sim=SIM)).to_dict()
+    assert flat["pearson"]["value"] is None and "does not vary" in flat["pearson"]["reason"]
+
+
+def test_any_proxy(csv, refused):
+    errors = [0.1, 0.2, 0.3, 0.5, 0.4]
+    table = csv("p.csv", policy=POLICIES, real=REAL, sim=OTHER, val_error=errors)
+    found = predictivity(table, proxy="val error", lower_is_better=True).to_dict()
+    assert found["pearson"]["value"] == pytest.approx(-np.corrcoef(REAL, errors)[0, 1])
+    assert found["rank_reversals"]["value"] == 1
+    assert "did you mean 'val_error'?" in refused(predictivity, table, proxy="val_eror")
+
+
+def trials(rng, rates, scenarios, policies=POLICIES):
+    rows = [(p, f"s{i}", int(rng.random() < r)) for p, r in zip(policies, rates, strict=True) for i in scenarios]
+    return dict(zip(("policy", "scenario", "success"), map(list, zip(*rows, strict=True)), strict=True))
+
+
+def test_trials_are_rated_on_common_scenarios():
+    rng = np.random.default_rng(0)
+    real, sim = trials(rng, REAL, range(30)), trials(rng, SIM, range(10, 90))
+    found = predictivity(real=real, sim=sim)
+    board = found.scoreboards[""]
+    rows = [(p, s, v) for p, s, v in zip(*real.values(), strict=True) if int(s[1:]) >= 10]
+    assert board.real[1] == pytest.approx(np.mean([v for p, _, v in rows if p == "b"])) and board.n_real[1] == 20
+    wanted = all_metrics(board.real, board.sim, real_outcomes=board.real_outcomes, sim_outcomes=board.sim_outcomes)
+    assert found.to_dict()["mmrv"]["high"] == wanted["mmrv"].high
+    gap = found.to_dict()["success_gap"]["policies"]["d"]
+    a, b = board.real_outcomes[3], board.sim_outcomes[3]
+    assert gap["kruskal_wallis_p"] == pytest.approx(scipy_stats.kruskal(a, b).pvalue)
+
+
+def test_trials_without_a_partner(refused):
+    rng = np.random.default_rng(0)
+    real, sim = trials(rng, REAL, range(9)), trials(rng, SIM, range(9), ["a", "b", "x", "y", "z"])
+    found = predictivity(real=real, sim=sim)
+    assert found.scoreboards[""].policies == ("a", "b")
+    assert "policies without a partner are left out: c, d, e, x, y, z" in found.notes
+    apart = trials(rng, SIM, range(20, 30))
+    assert "0 policies have scenarios in common" in refused(predictivity, real=real, sim=apart)
+    nameless = {"scenario": ["a"], "score": [1]}
+    assert "no column 'policy'" in refused(predictivity, real=nameless, sim=sim)
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("policy,real\na,1\nb,0\n", "t.csv has no column 'sim'; columns policy, real and sim are needed"),
+        ("policy,real,sim\na,1,1\n", "t.csv has 1 policy; at least 2 are needed"),
+        ("policy,real,sim\na,1,1\na,0,1\n", "t.csv, line 3: policy 'a' is there already, line 2"),
+        ("policy,real,sim\na,1,1\nb,nan,1\n", "t.csv, line 3, 'real': expected a number; given: 'nan'"),
+        ("policy,real,sim\na,1,1\nb,1\n", "t.csv, line 3, 'sim': expected a number; given: nothing"),
+        ("policy,real,sim\na,1,1\n,1,1\n", "t.csv, line 3, 'policy': expected a name"),
+        ("policy,real,sim,n_real\na,85,1,9\nb,1,1,9\n", "line 2, 'real': expected a rate from 0 to 1"),
+        ("policy,real,sim,n_real\na,1,1,9.5\nb,1,1,9\n", "line 2, 'n_real': expected a whole number"),
+        ("policy,real,sim,task\na,1,1,mean\nb,0,0,mean\n", "a task is named 'mean'"),
+        ("policy,real,sim,task\na,1,1,x\nb,0,0,x\na,1,1,y\n", "t.csv has 1 policy of task 'y'"),
+    ],
+)
+def test_what_is_refused(sheet, refused, content, told):
+    assert told in refused(predictivity, sheet("t.csv", content))
+
+
+def test_one_question_at_a_time(rates, refused):
+    for given in ({}, {"real": rates}, {"table": rates, "real": rates, "sim": rates}):
+        assert "not both" in refused(predictivity, **given)

@@ -1,0 +1,104 @@
+"""Every example, and the code on the pages about adding things, runs as a user would run it, in a folder of its own."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+import foretell
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
+SAYS = {
+    "01_first_study": [r"lift  expert +100%  20", r"40 episodes in runs/first, 40 of them run now", r"longest: shaky"],
+    "02_your_policy": [r"patient +100%  30", r"hasty +0%  30", r"by name in workers: the same rows"],
+    "03_your_task": [r"stack  expert +100%  20", r"expert reached grasp 20, lift 20, above 20, stack 20 of 20"],
+    "04_gymnasium": [r"foretell/Square-v0", r"the can stands at \[ *0\.155", r"\d+ of 16 solved within 6 s"],
+    "05_standin": [
+        r"simulated: \d+ of 40 solved; .* \(clopper_pearson, finite-sample\)",
+        r"standin: \d+ of 20 solved; with 95% confidence .* between \d+% and \d+%",
+        r"of 20 scenarios run in both worlds, \d+ came out alike",
+    ],
+    "06_watch": [r"expert on lift, success: \d\d+ frames in runs/watch/videos/lift-expert-\w+\.mp4", r"wrist\.png"],
+}
+
+
+def play(folder, *arguments):
+    here = Path(foretell.__file__).parents[1]  # the foretell under test, installed or not
+    command = [sys.executable, *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), str(folder)])}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.gl if n == "06_watch" else ()) for n in SAYS])
+def test_example(name, tmp_path):
+    said = play(tmp_path, EXAMPLES / f"{name}.py")
+    for wanted in SAYS[name]:
+        assert re.search(wanted, said), f"{wanted!r} is not in:\n{said}"
+
+
+def test_every_example_is_tried():
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == set(SAYS)
+
+
+def test_the_study_file(tmp_path):
+    """All of it planned; two tasks of it would say no more."""
+    said = play(tmp_path, "-m", "foretell", "run", EXAMPLES / "study.yaml", "--dry-run")
+    assert said.startswith("240 episodes, at most ")
+
+
+@pytest.mark.slow
+def test_the_own_task_and_policy_keep_their_contracts():
+    for what, name in (("task", "03_your_task.py:Stack"), ("policy", "02_your_policy.py:Pick")):
+        report = foretell.check(what, str(EXAMPLES / name))
+        assert report.ok, report.to_dict()
+
+
+def blocks(page, language):
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / page).read_text(), re.S)
+
+
+def test_the_page_on_robots_is_true(tmp_path):
+    robot, task = blocks("add_a_robot.md", "python")
+    (tmp_path / "elbow.py").write_text(robot)
+    (tmp_path / "lift_elbow.py").write_text(task)
+    said = play(tmp_path, "-m", "foretell", "check", "task", "lift_elbow.py:LiftElbow")
+    assert "all 10 passed" in said
+    for line in blocks("add_a_robot.md", "text")[0].splitlines():
+        assert line.strip() in said
+
+
+def test_packages_are_found_by_their_entry_points(tmp_path):
+    """As `pip install` leaves them: modules, and a folder that says what they offer."""
+    (tmp_path / "elbow.py").write_text(blocks("add_a_robot.md", "python")[0])
+    (tmp_path / "lift_elbow.py").write_text(blocks("add_a_robot.md", "python")[1].replace("elbow.py:Elbow", "elbow"))
+    (tmp_path / "follow.py").write_text(blocks("policies.md", "python")[0])
+    (tmp_path / "foretell_stack.py").write_text((EXAMPLES / "03_your_task.py").read_text())
+    for page in ("add_a_robot.md", "add_a_task.md", "policies.md"):
+        project = tomllib.loads(blocks(page, "toml")[0])["project"]
+        folder = tmp_path / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+        folder.mkdir()
+        (folder / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
+        groups = project["entry-points"].items()
+        lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in names.items()) for group, names in groups]
+        (folder / "entry_points.txt").write_text("\n".join(lines))
+    assert "elbow  Five axes and a two-finger hand." in play(tmp_path, "-m", "foretell", "list", "robots")
+    assert "stack       Put the red cube on the green one." in play(tmp_path, "-m", "foretell", "list", "tasks")
+    study = {"tasks": ["lift-elbow"], "policies": ["expert", "follow"], "scenarios": {"count": 2}}
+    (tmp_path / "study.yaml").write_text(yaml.safe_dump(study))
+    said = play(tmp_path, "-m", "foretell", "run", "study.yaml")
+    assert re.search(r"lift-elbow  expert +100%", said) and re.search(r"lift-elbow  follow +0%", said)
+
+
+def test_the_citation_names_this_version():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert cited["cff-version"] == "1.2.0" and str(cited["version"]) == foretell.__version__
+    assert cited["license"] == "Apache-2.0" and len(cited["references"]) == 5
