@@ -33,7 +33,8 @@ def test_the_wheel_installs_and_runs_the_demo(tmp_path: Path) -> None:
     away.mkdir()
     where = sh(python, "-c", "import foretell; print(foretell.__file__)", cwd=away)
     assert "site-packages" in where
-    said = sh(tmp_path / "venv" / "bin" / "foretell", "demo", "--scenarios", "2", "--trials", "2", "--more", "2", cwd=away)
+    foretell = tmp_path / "venv" / "bin" / "foretell"
+    said = sh(foretell, "demo", "--scenarios", "2", "--trials", "2", "--more", "2", cwd=away)
     assert "lift" in said and "square" in said and "Its success rate there is between" in " ".join(said.split())
-    again = sh(tmp_path / "venv" / "bin" / "foretell", "show", "runs/demo", "--json", cwd=away)
+    again = sh(foretell, "show", "runs/demo", "--json", cwd=away)
     assert again.count('"expert"') == 3

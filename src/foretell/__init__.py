@@ -34,7 +34,7 @@ _WHERE = {
     "Task": "foretell.tasks.task",
     "UsageError": "foretell.errors",
     "catalogue": "foretell.catalogue",
-    "check": "foretell.check",
+    "check": "foretell.checks",
     "demo": "foretell.demo",
     "doctor": "foretell.doctor",
     "import_": "foretell.trials",
@@ -47,7 +47,7 @@ __all__ = [*_WHERE, "__version__"]
 
 if TYPE_CHECKING:
     from foretell.catalogue import catalogue as catalogue
-    from foretell.check import check as check
+    from foretell.checks import check as check
     from foretell.demo import demo as demo
     from foretell.doctor import doctor as doctor
     from foretell.episode import Episode as Episode

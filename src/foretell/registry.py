@@ -51,7 +51,7 @@ def resolve(group: str, name: str) -> Any:
         return load(name, field=group)
     for entry in entry_points(group=f"foretell.{group}"):
         if entry.name == name and name not in BUILTIN[group]:
-            return entry.load()
+            return load(entry.value, field=group)
     try:
         return load(BUILTIN[group][name], field=group)
     except KeyError:

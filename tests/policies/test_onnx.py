@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from foretell.check import check_policy
+from foretell.checks import check_policy
 from foretell.errors import PolicyError, UsageError
 from foretell.policies.make import bind, make_policy
 from foretell.policies.onnx import Onnx, annotate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -72,3 +73,27 @@ def test_standing_still_keeps_the_hand_still_while_the_elbow_relaxes() -> None:
         q = kinematics.inverse(slots, q, pos, quat)
     reached, _ = kinematics.forward(slots, q)
     assert np.abs(reached - pos).max() < 1e-4
+
+
+def test_a_gantry_of_slides_reaches_too() -> None:
+    class Gantry:
+        """Three slides and nothing else."""
+
+        joints = ("x", "y", "z")
+        home = (0.0, 0.0, 0.0)
+        joint_range = np.array([[-1.0, 1.0]] * 3)
+
+        def spec(self, visuals: bool = True) -> mujoco.MjSpec:
+            spec = mujoco.MjSpec()
+            body = spec.worldbody
+            for name, axis in zip(self.joints, np.eye(3), strict=True):
+                body = body.add_body(name=f"link-{name}")
+                body.add_geom(size=[0.01, 0, 0])
+                body.add_joint(name=name, type=mujoco.mjtJoint.mjJNT_SLIDE, axis=axis)
+            body.add_site(name="ee")
+            return spec
+
+    kinematics = Kinematics(Gantry(), 1)
+    slot, goal = np.zeros(1, dtype=np.int32), np.array([[0.2, -0.1, 0.3]])
+    found = kinematics.inverse(slot, np.zeros((1, 3)), goal, np.array([[1.0, 0.0, 0.0, 0.0]]))
+    assert found == pytest.approx(goal, abs=1e-3)

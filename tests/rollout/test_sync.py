@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def test_history_is_kept_at_the_action_rate() -> None:
     episodes(short(0.5), policy, [TASK.scenario(0)], slots=1)
     frames = [seen["panda/joint_pos"][0] for seen in policy.seen]
     assert frames[0].shape == (3, 7) and (frames[0] == frames[0][0]).all(), "the first sample fills the history"
-    for before, after in zip(frames, frames[1:], strict=False):
+    for before, after in itertools.pairwise(frames):
         assert (after[:-1] == before[1:]).all()
 
 

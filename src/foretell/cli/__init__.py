@@ -83,5 +83,5 @@ def _help(known: dict[str, Path]) -> str:
     ]
     for verb, file in known.items():
         about = (ast.get_docstring(ast.parse(file.read_text())) or "").partition("\n")[0]
-        lines.append(f"  {verb:<10} {about}")
+        lines.append(f"  {verb:<13} {about}")
     return "\n".join([*lines, "", "Start with: foretell demo"])

@@ -27,7 +27,7 @@ def main(
         world: The world a policy or a task is checked in.
         json_: Print what was found as JSON.
     """
-    from foretell.check import check_policy, check_task, check_world
+    from foretell.checks import check_policy, check_task, check_world
 
     checks = {
         "policy": lambda: check_policy(name, task=task, world=world),

@@ -35,6 +35,7 @@ class Kinematics:
         self._batch = Batch(model, nsim=slots, nthread=1)
         self._address = np.array([model.joint(name).qposadr[0] for name in robot.joints])
         self._joint = np.array([model.joint(name).id for name in robot.joints])
+        self._slides = model.jnt_type[self._joint] == mujoco.mjtJoint.mjJNT_SLIDE
         self._site = model.site("ee").id
         # the site's frame is its body's, so the body's quaternion serves for both
         self._body = int(model.site_bodyid[self._site])
@@ -70,6 +71,8 @@ class Kinematics:
             axis = self._axis[rows, self._joint]
             jacobian[:, :, :3] = cross(axis, at[:, None, :] - self._anchor[rows, self._joint])
             jacobian[:, :, 3:] = axis
+            if self._slides.any():  # a slide moves along its axis and turns nothing
+                jacobian[:, self._slides, :3], jacobian[:, self._slides, 3:] = axis[:, self._slides], 0.0
             rest = self.POSTURE * (self._home - q) if iteration == 0 else np.zeros_like(q)
             wanted = error - np.matmul(rest[:, None, :], jacobian)[:, 0]
             square = np.matmul(jacobian.transpose(0, 2, 1), jacobian)
