@@ -40,6 +40,7 @@ _WHERE = {
     "import_": "foretell.trials",
     "read": "foretell.study.store",
     "replay": "foretell.replay",
+    "reproduce": "foretell.reproduction",
     "run": "foretell.study.run",
     "show": "foretell.summary",
 }
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from foretell.policy import Policy as Policy
     from foretell.policy import PolicySpec as PolicySpec
     from foretell.replay import replay as replay
+    from foretell.reproduction import reproduce as reproduce
     from foretell.scenario import Placement as Placement
     from foretell.scenario import Scenario as Scenario
     from foretell.spec import Stream as Stream

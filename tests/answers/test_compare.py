@@ -68,6 +68,16 @@ def test_many_policies_agree_with_the_statistics():
     assert "letters" in compare({"policy": policy, "scenario": scenario, "score": score}).text()
 
 
+def test_a_verdict_is_adjusted_for_the_number_of_pairs():
+    a, b = [1] * 12, [0] * 6 + [1] * 6  # alone: p = 2 / 2**6
+    pair = compare(table(a, NAMES[:12]), table(b, NAMES[:12])).to_dict()
+    assert pair["p_value"] == pytest.approx(1 / 32) and pair["verdict"] == "better"
+    found = compare(*(table(x, NAMES[:12]) for x in (a, b, [1] * 3 + [0] * 3 + [1] * 6))).to_dict()
+    one = next(c for c in found["comparisons"] if c["p_value"] == pytest.approx(1 / 32))
+    assert one["p_adjusted"] == pytest.approx(3 / 32) and one["verdict"] != "better"
+    assert {p["letters"] for p in found["policies"]} == {"a"}
+
+
 def test_partial_credit_is_bet_on():
     a, b = rng.random(N) * 0.4 + 0.6, rng.random(N) * 0.4
     found = compare(table(a), table(b)).to_dict()

@@ -100,6 +100,8 @@ def test_a_run_of_chosen_scenarios_loses_the_label(runs, told, tmp_path):
         assert found["guarantee"] == "asymptotic" and found["design"] == "chosen" and "chosen" in found["reason"]
     found = told("bound", "--real", real, "--sim", sim, "--policy", "shaky", "--design", "iid")
     assert found["guarantee"] == "finite-sample" and any("because you say so" in note for note in found["notes"])
+    told_again = told("bound", "--real", runs[0], "--policy", "shaky", "--design", "iid")  # the run says so too
+    assert not any("because you say so" in note for note in told_again["notes"])
     assert any("these scenarios only" in note for note in told("compare", real)["notes"])
 
 
@@ -148,6 +150,16 @@ def test_versions_of_a_policy_or_world_are_never_pooled(runs):
     other = table.set_column(table.schema.get_field_index("world_hash"), "world_hash", [["f" * 16] * len(table)])
     with pytest.raises(foretell.UsageError, match="several worlds"):
         bound(pa.concat_tables([table, other]), policy="shaky")
+
+
+def test_imported_trials_without_a_scenario_stand_for_themselves(told, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("lab.csv").write_text("policy,task,success\n" + "a,fold,yes\na,fold,no\n" * 5 + "b,fold,no\n" * 8)
+    foretell.import_("lab.csv")
+    found = told("bound", "--real", "runs/lab", "--policy", "a")
+    assert (found["n"], found["estimate"], found["guarantee"]) == (10, 0.5, "asymptotic")
+    assert any(note.startswith("10 trials of runs/lab have no scenario") for note in found["notes"])
+    assert told("compare", "runs/lab")["test"] == "barnard"
 
 
 def test_rows_written_to_parquet_are_as_good_as_the_run(runs, told, tmp_path):

@@ -29,6 +29,8 @@ class Measured:
     """Scenario -> its first row."""
     left_out: dict[str, int]
     """Why episodes do not count (world, machine, not judged) -> how many."""
+    alone: int
+    """Trials without a scenario, each of which stands for itself."""
     broken: frozenset[str]
     """Scenarios left out because one of their episodes does not count."""
 
@@ -63,6 +65,8 @@ class Measured:
         if self.left_out:
             why = ", ".join(f"{count} {reason}" for reason, count in self.left_out.items())
             told.append(f"{sum(self.left_out.values())} episodes of {self.table.name} do not count ({why})")
+        if self.alone:
+            told.append(f"{self.alone} trials of {self.table.name} have no scenario: each counts as one of its own")
         return told
 
 
@@ -83,20 +87,23 @@ def measure(table: Table, *, whole: bool = False, unit_range: bool = True) -> Me
     seen: dict[tuple[str, str], int] = {}
     rows: list[tuple[str, str | None, float]] = []
     left_out: Counter[str] = Counter()
+    alone = 0
     broken: set[str] = set()
     faults: list[str] = []
     first: dict[str, int] = {}
     for i, value in enumerate(table.columns["value"]):
         own, up, trial = _name(scenarios[i]), _name(parents[i]), _name(trials[i])
+        if own is None and table.episodes:  # a trial whose situation was not written down
+            own = f"episode {table.marks[i]}"
+            alone += 1
         unit = up or own or ""
-        if own is None and not (table.episodes and successes[i] is None):
+        if own is None:
             faults.append(f"{table.place(i)}: the scenario is blank, so the row cannot be placed")
             continue
         if table.episodes and successes[i] is None:
             left_out[str(blames[i] or "not judged")] += 1
             broken.add(unit)
             continue
-        assert own is not None
         before = seen.setdefault((own, trial or ""), i)
         if before != i:
             which = f"trial {plain(trial)!r} of scenario" if trial is not None else "scenario"
@@ -119,7 +126,7 @@ def measure(table: Table, *, whole: bool = False, unit_range: bool = True) -> Me
     if not rows:
         raise UsageError(f"{table.name} has no row that counts")
     own_names, ups, scores = zip(*rows, strict=True)
-    return Measured(table, by_scenario(own_names, scores, parent=ups), first, dict(left_out), frozenset(broken))
+    return Measured(table, by_scenario(own_names, scores, parent=ups), first, dict(left_out), alone, frozenset(broken))
 
 
 def _reader(table: Table) -> Any:

@@ -44,12 +44,13 @@ def _folder(paper: str) -> Any:
 
 def tables(paper: str) -> list[str]:
     """Names of a paper's tables, such as `4` or `10a`."""
-    names = [entry.name for entry in _folder(paper).iterdir()]
+    names: list[str] = [entry.name for entry in _folder(paper).iterdir()]
     return sorted(n.removeprefix("table_").removesuffix(".csv") for n in names if n.startswith("table_"))
 
 
 def _lines(paper: str, file: str) -> list[str]:
-    return _folder(paper).joinpath(file).read_text(encoding="utf-8").splitlines()
+    whole: str = _folder(paper).joinpath(file).read_text(encoding="utf-8")
+    return whole.splitlines()
 
 
 def title(paper: str, name: str) -> str:

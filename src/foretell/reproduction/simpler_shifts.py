@@ -35,7 +35,7 @@ def vision(book: Ledger) -> None:
         for task, (a, b) in rates.items():
             why = TIED if name.startswith("GreenScreen, curated drawer, original") and task == "open" else ""
             book.check("Table IX", f"mmrv of {task} drawer, {name}", row[f"{task} mmrv"], mmrv, a, b, why=why)
-        summary = ablation[tuple(SETTING[row[c]] for c in ("background", "drawer", "robot"))]
+        summary = ablation[SETTING[row["background"]], SETTING[row["drawer"]], SETTING[row["robot"]]]
         both = [row["open mmrv"], row["close mmrv"]]
         note = "mean of the two printed in Table IX"
         rates_say = float(

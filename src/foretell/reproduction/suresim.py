@@ -1,8 +1,9 @@
 """SureSim: Table 1 and the widths of Section 5 with data of the same moments, and Figures 12 to 14 with the
 artificial data of Appendix D.2. Its own data is not published, so agreement here is up to another data set.
 
-Seed and settings were fixed before the first run. The algorithms are the corrected ones of `foretell.stats`;
-`suresim, printed` is Algorithm 2 with its printed weights and range (the printed Algorithm 3 does not cover).
+Seed, data and methods were fixed before the first run (docs/reproduce.md has what changed later). The
+algorithms are the corrected ones of `foretell.stats`; `suresim, printed` is Algorithm 2 with its printed weights
+and range (the printed Algorithm 3 does not cover).
 """
 
 from __future__ import annotations

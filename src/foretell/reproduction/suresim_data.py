@@ -7,6 +7,7 @@ is taken; it adds nothing beyond the moments.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -32,8 +33,8 @@ def sim_deviation(correlation: float, real_variance: float, rectifier_variance: 
 
     It solves a quadratic; of two roots the larger is taken (nearer to the real one), of none the nearest point.
     """
-    middle = correlation * real_variance**0.5
-    return middle + max(middle**2 - real_variance + rectifier_variance, 0.0) ** 0.5
+    middle = correlation * math.sqrt(real_variance)
+    return middle + math.sqrt(max(middle**2 - real_variance + rectifier_variance, 0.0))
 
 
 def like(name: str, moments: Mapping[str, float], n: int, extra: int) -> Regime:
