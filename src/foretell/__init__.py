@@ -33,11 +33,15 @@ _WHERE = {
     "Study": "foretell.study.config",
     "Task": "foretell.tasks.task",
     "UsageError": "foretell.errors",
+    "bound": "foretell.answers.bound",
+    "budget": "foretell.answers.budget",
     "catalogue": "foretell.catalogue",
     "check": "foretell.checks",
+    "compare": "foretell.answers.compare",
     "demo": "foretell.demo",
     "doctor": "foretell.doctor",
     "import_": "foretell.trials",
+    "predictivity": "foretell.answers.predictivity",
     "read": "foretell.study.store",
     "replay": "foretell.replay",
     "reproduce": "foretell.reproduction",
@@ -47,6 +51,10 @@ _WHERE = {
 __all__ = [*_WHERE, "__version__"]
 
 if TYPE_CHECKING:
+    from foretell.answers.bound import bound as bound
+    from foretell.answers.budget import budget as budget
+    from foretell.answers.compare import compare as compare
+    from foretell.answers.predictivity import predictivity as predictivity
     from foretell.catalogue import catalogue as catalogue
     from foretell.checks import check as check
     from foretell.demo import demo as demo
