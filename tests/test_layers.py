@@ -12,7 +12,7 @@ import foretell
 ROOT = Path(foretell.__file__).parent
 LAYERS = [
     ("stats", "errors", "seeding", "rotation"),
-    ("scenario", "episode", "policy", "clock", "spec", "world", "registry"),
+    ("scenario", "episode", "policy", "clock", "latency", "spec", "world", "registry"),
     ("tasks", "robots", "objects", "papers"),
     ("sim", "bridges"),
     ("rollout", "policies"),

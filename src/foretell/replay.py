@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from foretell.clock import parse
+from foretell.clock import CLOCKS, parse
 from foretell.errors import ForetellError, UsageError, suggest
 from foretell.rollout import Job
 from foretell.study.config import Study, TaskEntry, load_study
@@ -76,8 +76,9 @@ def replay(
     who = f"episode {row['episode']}"
     if row["judge"] == "person":
         raise UsageError(f"{who} was a real trial judged by a person: only simulated episodes can be run again")
-    if (kind := json.loads(row["clock"])["kind"]) != "sync":
-        raise UsageError(f"{who} ran under the clock {kind!r}: only `sync` episodes can be run again so far")
+    if (kind := json.loads(row["clock"])["kind"]) not in CLOCKS:
+        raise UsageError(f"{who} ran under the clock {kind!r}, which does not run again; {suggest(kind, CLOCKS)}")
+    clock = parse(json.loads(row["clock"]))
     study, task = _study(run, row)
     scenario = next((s for s in read_scenarios(run) if s.id == row["scenario"]), None)
     if scenario is None:
@@ -88,6 +89,7 @@ def replay(
         task=task.use,
         controller=task.controller,
         world=study.world,
+        clock=clock,
         policies={row["policy"]: policy},
         slots=1,
         threads=1,
@@ -102,7 +104,7 @@ def replay(
         opened = session.opened
     finally:
         session.close()
-    planned = Planned(Group(task, parse("sync")), row["policy"], scenario, row["arm"], row["trial"], False)
+    planned = Planned(Group(task, clock), row["policy"], scenario, row["arm"], row["trial"], False)
     now = plain(row_of(study, row["episode"], planned, opened, outcome).to_dict())
     compared = [c for c in now if c != "video" and not c.startswith("wall_")]
     differences = {c: (row[c], now[c]) for c in compared if not _same(row[c], now[c])}

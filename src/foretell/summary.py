@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from foretell.clock import label
 from foretell.errors import UsageError
 from foretell.scenario import digest
 from foretell.stats import wilson
@@ -53,7 +53,7 @@ def show(run: str | Path, alpha: float = 0.05) -> list[dict[str, Any]]:
                 "policy": policy
                 if len(hashes[task, policy]) == 1
                 else f"{policy}#{digest([policy_hash, options])[:6]}",
-                "clock": json.loads(clock)["kind"],
+                "clock": label(clock),
                 "arm": arm,
                 "n": len(judged),
                 "successes": sum(judged),

@@ -2,5 +2,6 @@
 
 from foretell.rollout.job import Job, Outcome
 from foretell.rollout.sync import run_sync
+from foretell.rollout.virtual import run_virtual
 
-__all__ = ["Job", "Outcome", "run_sync"]
+__all__ = ["Job", "Outcome", "run_sync", "run_virtual"]

@@ -1,29 +1,20 @@
 """The `sync` clock: observe, act, command, advance one action period. The world waits for the policy.
 
-Slots are refilled as episodes end, so none idles while jobs are left. All slots meet at action boundaries, each at
-its own age; policies may be mixed.
+All slots meet at action boundaries, each at its own age.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
-from foretell.policy import PolicySpec
-from foretell.rollout.ask import ask
+from foretell.rollout.driver import Driver
 from foretell.rollout.job import Job, Outcome
-from foretell.rollout.sight import Sight
-from foretell.rollout.video import Video
-from foretell.seeding import seed
 from foretell.world import World, whole_ticks
 
 __all__ = ["run_sync"]
-
-BEAT_S = 0.5
-"""Wall seconds between two signs of life while a policy is called for one slot after another."""
 
 
 def run_sync(
@@ -39,232 +30,20 @@ def run_sync(
     yield from _Sync(world, policies, watch).run(source)
 
 
-class _Sync:
-    def __init__(self, world: World, policies: Mapping[str, Any], watch: Callable[[str, list[Job]], None]):
-        self.world, self.policies, self.watch = world, policies, watch
-        self.specs: dict[str, PolicySpec] = {name: p.spec for name, p in policies.items()}
-        self.sights = {name: Sight(world, dict(spec.reads)) for name, spec in self.specs.items()}
-        slots, dim = world.slots, world.action.size
-        longest = max((spec.chunk for spec in self.specs.values()), default=1)
-        self.jobs: list[Job | None] = [None] * slots
-        self.outcomes: list[Outcome] = [Outcome() for _ in range(slots)]
-        self.videos: dict[int, Video] = {}
-        self.plan = np.zeros((slots, longest, dim))
-        self.ends = np.zeros((slots, longest), dtype=bool)
-        self.left = np.zeros(slots, dtype=np.int64)  # actions of the plan still to run
-        self.step = np.zeros(slots, dtype=np.int64)
-        self.age = np.zeros(slots, dtype=np.int64)  # ticks
-        self.solved = np.zeros(slots, dtype=bool)
-        self.clipped = np.zeros(slots, dtype=np.int64)
-        self.apart = np.zeros(slots, dtype=bool)  # the policy is called for this slot alone
-        self.limit = whole_ticks(1, 1.0 / world.tick, 1.0 / world.task.time_limit)
-
-    def run(self, source: Callable[[], Job | None]) -> Iterator[tuple[Job, Outcome]]:
-        try:
-            while True:
-                yield from self._refill(source)
-                active = np.array([i for i, job in enumerate(self.jobs) if job is not None], dtype=np.int32)
-                if not len(active):
-                    return
-                yield from self._round(active)
-        finally:
-            for video in self.videos.values():
-                video.abandon()
-
+class _Sync(Driver):
     def _round(self, active: np.ndarray) -> Iterator[tuple[Job, Outcome]]:
         """One action in every active slot."""
-        failed, unsure = self._act(active[self.left[active] == 0])
-        for slot, message in failed.items():
-            yield self._finish(slot, "error", "policy", message)
-        if unsure:
-            yield from self._again(unsure)
-        if failed or unsure:
-            active = np.array([i for i in active.tolist() if i not in failed and i not in unsure], dtype=np.int32)
-            if not len(active):
-                return
+        empty = active[self.left[active] == 0]
+        yield from self._think(empty, self.plan, self.ends)
+        self.left[empty] = [self._spec(s).executes if s not in self.gone else 0 for s in empty.tolist()]
+        active = active[~np.isin(active, list(self.gone))]
+        if not len(active):
+            return
         rates = np.array([self._spec(slot).action_rate for slot in active.tolist()])
         until = whole_ticks(self.step[active] + 1, 1.0 / self.world.tick, rates)
-        period = until - self.age[active]
         at = np.array([self._spec(slot).executes for slot in active.tolist()]) - self.left[active]
-        self.world.command(active, self.plan[active, at], period)
-        done = self.ends[active, at]
-        self._advance(active, until)
+        self.world.command(active, self.plan[active, at], until - self.age[active])
+        self._advance(active, until, np.ones(len(active), dtype=bool))
         self.step[active] += 1
         self.left[active] -= 1
-        faults = self.world.faults(active)
-        now = self.world.progress(active)
-        now = np.zeros(len(active), dtype=bool) if now is None else now
-        self.solved[active] |= now
-        for slot in self.videos.keys() & set(active.tolist()):
-            self.videos[slot].shoot(self.world)
-        early = self.world.task.success_rule == "any"
-        over = (now & early) | done | (self.age[active] >= self.limit)
-        for row in np.flatnonzero(over | np.isin(active, list(faults))).tolist():
-            slot = int(active[row])
-            if slot in faults:
-                yield self._finish(slot, "error", "world", faults[slot])
-            elif now[row] and early:
-                yield self._finish(slot, "success")
-            else:
-                yield self._finish(slot, "terminated" if done[row] else "time_limit")
-
-    def _act(self, slots: np.ndarray) -> tuple[dict[int, str], list[int]]:
-        """Ask policies for the slots that have run out of actions. Returns slot -> error, and unsure slots."""
-        failed: dict[int, str] = {}
-        unsure: list[int] = []
-        for name in dict.fromkeys(self._job(slot).policy for slot in slots.tolist()):
-            mine = np.array([s for s in slots.tolist() if self._job(s).policy == name], dtype=np.int32)
-            spec = self.specs[name]
-            seen = self.sights[name].view(mine)
-            beat = self._beat([self._job(slot) for slot in mine.tolist()])
-            began = time.perf_counter()
-            answer = ask(self.policies[name], spec, mine, seen, self.apart[mine], beat)
-            share = (time.perf_counter() - began) / len(mine)
-            self.watch("world", [])
-            self.plan[mine, : spec.chunk] = answer.actions
-            self.ends[mine, : spec.chunk] = answer.terminate
-            self.left[mine] = spec.executes
-            self.clipped[mine] += answer.clipped
-            for slot in mine.tolist():
-                self.outcomes[slot].wall_policy_s += share
-            failed |= {int(mine[row]): text for row, text in answer.errors.items() if row not in answer.unsure}
-            unsure += [int(mine[row]) for row in answer.unsure]
-        return failed, unsure
-
-    def _beat(self, jobs: list[Job]) -> Callable[[], None]:
-        """Tells the watch that the policy is called for these jobs: at once, and again at later calls, but seldom."""
-        told = 0.0
-
-        def beat() -> None:
-            nonlocal told
-            if time.monotonic() - told > BEAT_S:
-                told = time.monotonic()
-                self.watch("policy", jobs)
-
-        return beat
-
-    def _advance(self, active: np.ndarray, until: np.ndarray) -> None:
-        """Let time pass until each slot's next action, stopping where a stream wants a sample."""
-        names = {self._job(slot).policy for slot in active.tolist()}
-        by_policy = {
-            n: np.flatnonzero([self._job(s).policy == n for s in active.tolist()]) if len(names) > 1 else slice(None)
-            for n in names
-        }
-        while True:
-            left = until - self.age[active]
-            going = left > 0
-            if not going.any():
-                return
-            step = left.copy()
-            for name, rows in by_policy.items():
-                step[rows] = np.minimum(left[rows], self.sights[name].wait(active[rows], self.age[active[rows]]))
-            moving = active if going.all() else active[going]
-            self.world.advance(moving, step if going.all() else step[going])
-            self.age[active] += np.where(going, step, 0)
-            for name, rows in by_policy.items():
-                arrived = self.age[active[rows]] >= until[rows]
-                for at_action in (False, True):
-                    ids = active[rows][going[rows] & (arrived == at_action)]
-                    if len(ids):
-                        self.sights[name].sample(ids, self.age[ids], at_action)
-
-    def _refill(self, source: Callable[[], Job | None]) -> Iterator[tuple[Job, Outcome]]:
-        """Give every free slot a job."""
-        free = [i for i, job in enumerate(self.jobs) if job is None]
-        fresh: list[int] = []
-        for slot in free:
-            job = source()
-            if job is None:
-                break
-            self.jobs[slot] = job
-            self.outcomes[slot] = Outcome(wall_started=time.time(), wall_s=-time.perf_counter())
-            fresh.append(slot)
-        self.apart[fresh] = False
-        if fresh:
-            yield from self._start(fresh)
-
-    def _again(self, unsure: list[int]) -> Iterator[tuple[Job, Outcome]]:
-        """Start these episodes anew, with calls of their own: a call that failed may have left any of them in a state
-        that it would not be in without its neighbours, and a row must not depend on what ran beside it."""
-        for slot in unsure:
-            if slot in self.videos:
-                self.videos.pop(slot).abandon()
-            self.outcomes[slot] = Outcome(wall_started=time.time(), wall_s=-time.perf_counter())
-        self.apart[unsure] = True
-        yield from self._start(unsure)
-
-    def _start(self, fresh: list[int]) -> Iterator[tuple[Job, Outcome]]:
-        """Set the table for the jobs in these slots; yields those that the policy fails to begin."""
-        slots = np.array(fresh, dtype=np.int32)
-        jobs = [self._job(slot) for slot in fresh]
-        for field in (self.left, self.step, self.age, self.clipped):
-            field[slots] = 0
-        self.solved[slots] = False
-        self.world.reset(slots, [j.scenario for j in jobs], [j.trial for j in jobs])
-        for name in dict.fromkeys(j.policy for j in jobs):
-            mine = [j for j in jobs if j.policy == name]
-            ids = np.array([s for s in fresh if self._job(s).policy == name], dtype=np.int32)
-            self.watch("policy", mine)
-            failed = self._reset(name, ids, mine)
-            self.watch("world", [])
-            for slot, error in failed.items():
-                yield self._finish(slot, "error", "policy", error)
-            started = np.array([s for s in ids.tolist() if s not in failed], dtype=np.int32)
-            if len(started):
-                self.sights[name].start(started)
-        for slot in fresh:
-            job = self.jobs[slot]
-            if job is not None and job.video is not None:
-                self.videos[slot] = Video(job.video, slot, self._spec(slot).action_rate)
-                self.videos[slot].shoot(self.world)
-
-    def _reset(self, name: str, slots: np.ndarray, jobs: list[Job]) -> dict[int, str]:
-        """Tell a policy of new episodes: all at once, or one by one where that fails. Returns slot -> error."""
-        reset = getattr(self.policies[name], "reset", None)
-        if reset is None:
-            return {}
-        try:
-            seeds = [seed(j.scenario.base, j.trial, "policy") for j in jobs]
-            reset(slots, [j.scenario.instruction for j in jobs], seeds)
-        except Exception as error:
-            if len(jobs) == 1:
-                return {int(slots[0]): f"reset raised {type(error).__name__}: {error}"}
-            found: dict[int, str] = {}
-            for row, job in enumerate(jobs):
-                found |= self._reset(name, slots[row : row + 1], [job])
-            return found
-        return {}
-
-    def _finish(self, slot: int, end: str, blame: str | None = None, error: str | None = None) -> tuple[Job, Outcome]:
-        job, outcome = self._job(slot), self.outcomes[slot]
-        outcome.wall_s += time.perf_counter()
-        outcome.end, outcome.blame, outcome.error = end, blame, error
-        outcome.steps, outcome.sim_s = int(self.step[slot]), float(self.age[slot] * self.world.tick)
-        if self.clipped[slot]:
-            outcome.metrics["out_of_range_actions"] = float(self.clipped[slot])
-        if blame != "world":
-            verdict = self.world.verdict(np.array([slot], dtype=np.int32))[0]
-            outcome.stages, outcome.score = verdict.stages, verdict.score
-            outcome.metrics |= verdict.metrics
-            if verdict.success is not None:
-                outcome.success_any = bool(self.solved[slot])
-                outcome.success_end = verdict.success and blame is None
-                early = self.world.task.success_rule == "any"
-                outcome.success = (outcome.success_any if early else outcome.success_end) and blame is None
-                if outcome.success:
-                    outcome.score = 1.0
-                else:
-                    missed = [s.name for s in self.world.task.stages if s.name not in verdict.stages]
-                    outcome.failure_reason = "policy error" if blame else f"no {missed[0]}" if missed else "undone"
-        if slot in self.videos:
-            self.videos.pop(slot).close()
-        self.jobs[slot] = None
-        return job, outcome
-
-    def _job(self, slot: int) -> Job:
-        job = self.jobs[slot]
-        assert job is not None
-        return job
-
-    def _spec(self, slot: int) -> PolicySpec:
-        return self.specs[self._job(slot).policy]
+        yield from self._judge(active, self.ends[active, at])

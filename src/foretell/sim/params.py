@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -159,11 +159,12 @@ def explain(error: ValidationError, where: str, model: type[BaseModel]) -> str:
 
 
 def _fields(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
-    """Names of the fields at a path into nested models, as far as they can be known."""
+    """Names of the fields at a path into nested models, lists and mappings of models."""
+    kind: Any = model
     for step in path:
-        info = model.model_fields.get(str(step))
-        kind = getattr(info, "annotation", None)
-        if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
-            return []
-        model = kind
-    return list(model.model_fields)
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            info = kind.model_fields.get(str(step))
+            kind = info.annotation if info is not None else None
+        else:  # an item of a list or mapping: its type is the last argument
+            kind = get_args(kind)[-1] if get_args(kind) else None
+    return list(kind.model_fields) if isinstance(kind, type) and issubclass(kind, BaseModel) else []

@@ -65,6 +65,7 @@ def estimate(
             task=group.task.use,
             controller=group.task.controller,
             world=study.world,
+            clock=group.clock,
             policies=dict(study.policies),
             slots=width,
             threads=1,

@@ -215,6 +215,7 @@ def _arguments(study: Study, group: Group) -> dict[str, Any]:
         "task": group.task.use,
         "controller": group.task.controller,
         "world": study.world,
+        "clock": group.clock.to_dict(),
         "video": study.record.video > 0,
     }
 

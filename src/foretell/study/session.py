@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from foretell.clock import Virtual, parse
 from foretell.errors import ForetellError
 from foretell.policies.make import Bound, bind, make_policy
-from foretell.rollout import Job, Outcome, run_sync
+from foretell.rollout import Job, Outcome, run_sync, run_virtual
 from foretell.rollout.video import require_encoder
 from foretell.study.config import PolicyEntry
 from foretell.study.plan import make_task
@@ -54,8 +55,10 @@ class Session:
         policies: dict[str, Any],
         slots: int,
         threads: int,
+        clock: Any = "sync",
         video: bool = False,
     ):
+        self.clock = parse(clock)
         if video:
             require_encoder()
         made = make_task(task)
@@ -88,6 +91,8 @@ class Session:
         self, source: Callable[[], Job | None], watch: Callable[[str, list[Job]], None] = lambda doing, jobs: None
     ) -> Iterator[tuple[Job, Outcome]]:
         """Run jobs until there are no more."""
+        if isinstance(self.clock, Virtual):
+            return run_virtual(self.world, self.policies, source, watch, self.clock)
         return run_sync(self.world, self.policies, source, watch)
 
     def close(self) -> None:

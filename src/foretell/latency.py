@@ -1,0 +1,101 @@
+"""Latency as data: how long an inference takes, drawn from the scenario's seed, so that rows reproduce.
+
+In a study: a number of seconds, `{uniform: [0.02, 0.05]}`, `{normal: [0.03, 0.005]}` (mean, standard deviation; never
+below 0), `{lognormal: [0.03, 0.3]}` (median, sigma), `{trace: [0.031, 0.029]}` or `{trace: FILE}`, a number a line.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from foretell.errors import UsageError, suggest
+
+__all__ = ["Latency", "parse_latency"]
+
+PARAMETERS = {"constant": 1, "uniform": 2, "normal": 2, "lognormal": 2}
+
+
+@dataclass(frozen=True)
+class Latency:
+    """A distribution or a trace, in wall seconds of the policy's computer."""
+
+    kind: str = "constant"
+    values: tuple[float, ...] = (0.0,)
+
+    def draw(self, rng: np.random.Generator, n: int) -> npt.NDArray[np.float64]:
+        """(n,) latencies of successive inferences. A trace is replayed in order, from a place drawn at random."""
+        v = self.values
+        if self.kind == "constant":
+            return np.full(n, v[0])
+        if self.kind == "uniform":
+            return rng.uniform(v[0], v[1], n)
+        if self.kind == "normal":
+            return np.maximum(rng.normal(v[0], v[1], n), 0.0)
+        if self.kind == "lognormal":
+            return v[0] * np.exp(rng.normal(0.0, v[1], n))
+        return np.asarray(v)[(int(rng.integers(len(v))) + np.arange(n)) % len(v)]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"kind": self.kind, "values": list(self.values)}
+
+    @property
+    def label(self) -> str:
+        """A short name for tables."""
+        if self.kind == "constant":
+            return f"{self.values[0] * 1000:g} ms"
+        if self.kind == "trace":
+            return f"trace of {len(self.values)}, median {float(np.median(self.values)) * 1000:.3g} ms"
+        return f"{self.kind} {', '.join(f'{v:g}' for v in self.values)}"
+
+
+def parse_latency(value: Any) -> Latency:
+    """A latency as a study gives it; see the module's docstring."""
+    if isinstance(value, Latency):
+        return value
+    if isinstance(value, bool) or value is None:
+        raise UsageError(f"latency: {value!r} is not a number of seconds")
+    if isinstance(value, (int, float)):
+        return _checked("constant", [value])
+    if not isinstance(value, dict):
+        raise UsageError(f"latency: {value!r} should be seconds, or one of uniform, normal, lognormal, trace")
+    if set(value) == {"kind", "values"}:
+        return _checked(str(value["kind"]), value["values"])
+    if len(value) != 1:
+        raise UsageError(f"latency: {value!r} should name one distribution")
+    ((kind, numbers),) = value.items()
+    if kind == "trace" and isinstance(numbers, str):
+        numbers = _read(Path(numbers))
+    return _checked(str(kind), numbers if isinstance(numbers, (list, tuple)) else [numbers])
+
+
+def _read(path: Path) -> list[float]:
+    try:
+        return [float(line) for line in path.read_text().split()]
+    except OSError as error:
+        raise UsageError(f"latency: trace: {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"latency: trace: {path}: {error}; it should have one number of seconds a line") from None
+
+
+def _checked(kind: str, numbers: Any) -> Latency:
+    known = [*PARAMETERS, "trace"]
+    if kind not in known:
+        raise UsageError(f"latency: {kind!r} is not a distribution; {suggest(kind, known)}")
+    try:
+        values = tuple(float(v) for v in numbers)
+    except (TypeError, ValueError):
+        raise UsageError(f"latency: {kind}: {numbers!r} should be numbers") from None
+    wanted = PARAMETERS.get(kind)
+    if (wanted is not None and len(values) != wanted) or not values:
+        raise UsageError(f"latency: {kind} takes {wanted or 'at least 1'} numbers, given {len(values)}")
+    if not all(math.isfinite(v) and v >= 0 for v in values):
+        raise UsageError(f"latency: {kind}: {list(values)} must be 0 or more, and finite")
+    if kind == "uniform" and values[0] > values[1]:
+        raise UsageError(f"latency: uniform: {values[0]} is above {values[1]}")
+    return Latency(kind, values)

@@ -1,0 +1,255 @@
+"""What all drivers have in common: slots kept full, policies asked, time passed, tasks judged, outcomes written.
+
+A clock's driver adds `_round`: what happens in the active slots, from one moment to the next.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from foretell.policy import PolicySpec
+from foretell.rollout.ask import ask
+from foretell.rollout.job import Job, Outcome
+from foretell.rollout.sight import Sight
+from foretell.rollout.video import Video
+from foretell.seeding import seed
+from foretell.world import World, whole_ticks
+
+__all__ = ["Driver"]
+
+BEAT_S = 0.5
+"""Wall seconds between two signs of life while a policy is called for one slot after another."""
+
+
+class Driver:
+    """Runs jobs in the slots of a world. Slots are refilled as episodes end; policies may be mixed."""
+
+    def __init__(self, world: World, policies: Mapping[str, Any], watch: Callable[[str, list[Job]], None]):
+        self.world, self.policies, self.watch = world, policies, watch
+        self.specs: dict[str, PolicySpec] = {name: p.spec for name, p in policies.items()}
+        self.sights = {name: Sight(world, dict(spec.reads)) for name, spec in self.specs.items()}
+        slots, dim = world.slots, world.action.size
+        longest = max((spec.chunk for spec in self.specs.values()), default=1)
+        self.jobs: list[Job | None] = [None] * slots
+        self.outcomes: list[Outcome] = [Outcome() for _ in range(slots)]
+        self.videos: dict[int, Video] = {}
+        self.plan = np.zeros((slots, longest, dim))
+        self.ends = np.zeros((slots, longest), dtype=bool)
+        self.left = np.zeros(slots, dtype=np.int64)  # actions of the plan still to run
+        self.step = np.zeros(slots, dtype=np.int64)
+        self.age = np.zeros(slots, dtype=np.int64)  # ticks
+        self.solved = np.zeros(slots, dtype=bool)
+        self.clipped = np.zeros(slots, dtype=np.int64)
+        self.apart = np.zeros(slots, dtype=bool)  # the policy is called for this slot alone
+        self.gone: set[int] = set()  # slots whose episode ended or started anew when policies were asked
+        self.limit = whole_ticks(1, 1.0 / world.tick, 1.0 / world.task.time_limit)
+
+    def run(self, source: Callable[[], Job | None]) -> Iterator[tuple[Job, Outcome]]:
+        try:
+            while True:
+                yield from self._refill(source)
+                active = np.array([i for i, job in enumerate(self.jobs) if job is not None], dtype=np.int32)
+                if not len(active):
+                    return
+                yield from self._round(active)
+        finally:
+            for video in self.videos.values():
+                video.abandon()
+
+    def _round(self, active: np.ndarray) -> Iterator[tuple[Job, Outcome]]:
+        """Let something happen in every active slot; yields the episodes that end."""
+        raise NotImplementedError
+
+    def _judge(self, slots: np.ndarray, done: np.ndarray) -> Iterator[tuple[Job, Outcome]]:
+        """Look whether the task is solved, and end what is over; `done` (n,): the policy declared itself done."""
+        faults = self.world.faults(slots)
+        now = self.world.progress(slots)
+        now = np.zeros(len(slots), dtype=bool) if now is None else now
+        self.solved[slots] |= now
+        for slot in self.videos.keys() & set(slots.tolist()):
+            self.videos[slot].shoot(self.world)
+        early = self.world.task.success_rule == "any"
+        over = (now & early) | done | (self.age[slots] >= self.limit)
+        for row in np.flatnonzero(over | np.isin(slots, list(faults))).tolist():
+            slot = int(slots[row])
+            if slot in faults:
+                yield self._finish(slot, "error", "world", faults[slot])
+            elif now[row] and early:
+                yield self._finish(slot, "success")
+            else:
+                yield self._finish(slot, "terminated" if done[row] else "time_limit")
+
+    def _think(self, slots: np.ndarray, plan: np.ndarray, ends: np.ndarray) -> Iterator[tuple[Job, Outcome]]:
+        """Ask policies for these slots and write the answers into `plan` and `ends`; yields episodes that end with it.
+        Those whose call failed together with others' start anew."""
+        failed, unsure = self._act(slots, plan, ends)
+        for slot, message in failed.items():
+            yield self._finish(slot, "error", "policy", message)
+        if unsure:
+            yield from self._again(unsure)
+        self.gone = {*failed, *unsure}
+
+    def _act(self, slots: np.ndarray, plan: np.ndarray, ends: np.ndarray) -> tuple[dict[int, str], list[int]]:
+        """Ask policies. Returns slot -> error, and the slots that shared a call that failed."""
+        failed: dict[int, str] = {}
+        unsure: list[int] = []
+        for name in dict.fromkeys(self._job(slot).policy for slot in slots.tolist()):
+            mine = np.array([s for s in slots.tolist() if self._job(s).policy == name], dtype=np.int32)
+            spec = self.specs[name]
+            seen = self.sights[name].view(mine)
+            beat = self._beat([self._job(slot) for slot in mine.tolist()])
+            began = time.perf_counter()
+            answer = ask(self.policies[name], spec, mine, seen, self.apart[mine], beat)
+            share = (time.perf_counter() - began) / len(mine)
+            self.watch("world", [])
+            plan[mine, : spec.chunk] = answer.actions
+            ends[mine, : spec.chunk] = answer.terminate
+            self.clipped[mine] += answer.clipped
+            for slot in mine.tolist():
+                self.outcomes[slot].wall_policy_s += share
+            failed |= {int(mine[row]): text for row, text in answer.errors.items() if row not in answer.unsure}
+            unsure += [int(mine[row]) for row in answer.unsure]
+        return failed, unsure
+
+    def _beat(self, jobs: list[Job]) -> Callable[[], None]:
+        """Tells the watch that the policy is called for these jobs: at once, and again at later calls, but seldom."""
+        told = 0.0
+
+        def beat() -> None:
+            nonlocal told
+            if time.monotonic() - told > BEAT_S:
+                told = time.monotonic()
+                self.watch("policy", jobs)
+
+        return beat
+
+    def _advance(self, active: np.ndarray, until: np.ndarray, at_action: np.ndarray) -> None:
+        """Let time pass until each slot's tick `until`, stopping where a stream wants a sample. Where `at_action` (n,),
+        that tick is one at which streams without a rate of their own are sampled."""
+        names = {self._job(slot).policy for slot in active.tolist()}
+        by_policy = {
+            n: np.flatnonzero([self._job(s).policy == n for s in active.tolist()]) if len(names) > 1 else slice(None)
+            for n in names
+        }
+        while True:
+            left = until - self.age[active]
+            going = left > 0
+            if not going.any():
+                return
+            step = left.copy()
+            for name, rows in by_policy.items():
+                step[rows] = np.minimum(left[rows], self.sights[name].wait(active[rows], self.age[active[rows]]))
+            moving = active if going.all() else active[going]
+            self.world.advance(moving, step if going.all() else step[going])
+            self.age[active] += np.where(going, step, 0)
+            for name, rows in by_policy.items():
+                acting = (self.age[active[rows]] >= until[rows]) & at_action[rows]
+                for now in (False, True):
+                    ids = active[rows][going[rows] & (acting == now)]
+                    if len(ids):
+                        self.sights[name].sample(ids, self.age[ids], now)
+
+    def _refill(self, source: Callable[[], Job | None]) -> Iterator[tuple[Job, Outcome]]:
+        """Give every free slot a job."""
+        free = [i for i, job in enumerate(self.jobs) if job is None]
+        fresh: list[int] = []
+        for slot in free:
+            job = source()
+            if job is None:
+                break
+            self.jobs[slot] = job
+            self.outcomes[slot] = Outcome(wall_started=time.time(), wall_s=-time.perf_counter())
+            fresh.append(slot)
+        self.apart[fresh] = False
+        if fresh:
+            yield from self._start(fresh)
+
+    def _again(self, unsure: list[int]) -> Iterator[tuple[Job, Outcome]]:
+        """Start these episodes anew, with calls of their own: a call that failed may have left any of them in a state
+        that it would not be in without its neighbours, and a row must not depend on what ran beside it."""
+        for slot in unsure:
+            if slot in self.videos:
+                self.videos.pop(slot).abandon()
+            self.outcomes[slot] = Outcome(wall_started=time.time(), wall_s=-time.perf_counter())
+        self.apart[unsure] = True
+        yield from self._start(unsure)
+
+    def _start(self, fresh: list[int]) -> Iterator[tuple[Job, Outcome]]:
+        """Set the table for the jobs in these slots; yields those that the policy fails to begin."""
+        slots = np.array(fresh, dtype=np.int32)
+        jobs = [self._job(slot) for slot in fresh]
+        for field in (self.left, self.step, self.age, self.clipped):
+            field[slots] = 0
+        self.solved[slots] = False
+        self.world.reset(slots, [j.scenario for j in jobs], [j.trial for j in jobs])
+        for name in dict.fromkeys(j.policy for j in jobs):
+            mine = [j for j in jobs if j.policy == name]
+            ids = np.array([s for s in fresh if self._job(s).policy == name], dtype=np.int32)
+            self.watch("policy", mine)
+            failed = self._reset(name, ids, mine)
+            self.watch("world", [])
+            for slot, error in failed.items():
+                yield self._finish(slot, "error", "policy", error)
+            started = np.array([s for s in ids.tolist() if s not in failed], dtype=np.int32)
+            if len(started):
+                self.sights[name].start(started)
+        for slot in fresh:
+            job = self.jobs[slot]
+            if job is not None and job.video is not None:
+                self.videos[slot] = Video(job.video, slot, self._spec(slot).action_rate)
+                self.videos[slot].shoot(self.world)
+
+    def _reset(self, name: str, slots: np.ndarray, jobs: list[Job]) -> dict[int, str]:
+        """Tell a policy of new episodes: all at once, or one by one where that fails. Returns slot -> error."""
+        reset = getattr(self.policies[name], "reset", None)
+        if reset is None:
+            return {}
+        try:
+            seeds = [seed(j.scenario.base, j.trial, "policy") for j in jobs]
+            reset(slots, [j.scenario.instruction for j in jobs], seeds)
+        except Exception as error:
+            if len(jobs) == 1:
+                return {int(slots[0]): f"reset raised {type(error).__name__}: {error}"}
+            found: dict[int, str] = {}
+            for row, job in enumerate(jobs):
+                found |= self._reset(name, slots[row : row + 1], [job])
+            return found
+        return {}
+
+    def _finish(self, slot: int, end: str, blame: str | None = None, error: str | None = None) -> tuple[Job, Outcome]:
+        job, outcome = self._job(slot), self.outcomes[slot]
+        outcome.wall_s += time.perf_counter()
+        outcome.end, outcome.blame, outcome.error = end, blame, error
+        outcome.steps, outcome.sim_s = int(self.step[slot]), float(self.age[slot] * self.world.tick)
+        if self.clipped[slot]:
+            outcome.metrics["out_of_range_actions"] = float(self.clipped[slot])
+        if blame != "world":
+            verdict = self.world.verdict(np.array([slot], dtype=np.int32))[0]
+            outcome.stages, outcome.score = verdict.stages, verdict.score
+            outcome.metrics |= verdict.metrics
+            if verdict.success is not None:
+                outcome.success_any = bool(self.solved[slot])
+                outcome.success_end = verdict.success and blame is None
+                early = self.world.task.success_rule == "any"
+                outcome.success = (outcome.success_any if early else outcome.success_end) and blame is None
+                if outcome.success:
+                    outcome.score = 1.0
+                else:
+                    missed = [s.name for s in self.world.task.stages if s.name not in verdict.stages]
+                    outcome.failure_reason = "policy error" if blame else f"no {missed[0]}" if missed else "undone"
+        if slot in self.videos:
+            self.videos.pop(slot).close()
+        self.jobs[slot] = None
+        return job, outcome
+
+    def _job(self, slot: int) -> Job:
+        job = self.jobs[slot]
+        assert job is not None
+        return job
+
+    def _spec(self, slot: int) -> PolicySpec:
+        return self.specs[self._job(slot).policy]
