@@ -41,6 +41,7 @@ _WHERE = {
     "demo": "foretell.demo",
     "doctor": "foretell.doctor",
     "import_": "foretell.trials",
+    "latency": "foretell.measure",
     "predictivity": "foretell.answers.predictivity",
     "read": "foretell.study.store",
     "replay": "foretell.replay",
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from foretell.episode import Episode as Episode
     from foretell.errors import ForetellError as ForetellError
     from foretell.errors import UsageError as UsageError
+    from foretell.measure import latency as latency
     from foretell.policy import Chunk as Chunk
     from foretell.policy import Policy as Policy
     from foretell.policy import PolicySpec as PolicySpec

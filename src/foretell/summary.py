@@ -43,7 +43,7 @@ def show(run: str | Path, alpha: float = 0.05) -> list[dict[str, Any]]:
         hashes["world", world].add(world_hash)
         hashes[task, policy].add(digest([policy_hash, options]))
     found = []
-    for (world, world_hash, task, policy, policy_hash, options, clock, arm), rows in sorted(groups.items()):
+    for (world, world_hash, task, policy, policy_hash, options, clock, arm), rows in sorted(groups.items(), key=_order):
         judged = [row["success"] for row in rows if row["success"] is not None]
         interval = wilson(sum(judged), len(judged), alpha) if judged else None
         found.append(
@@ -65,6 +65,12 @@ def show(run: str | Path, alpha: float = 0.05) -> list[dict[str, Any]]:
             }
         )
     return found
+
+
+def _order(group: tuple[tuple[str, ...], Any]) -> tuple[Any, ...]:
+    """By name, the plain clocks before those with options."""
+    *names, clock, arm = group[0]
+    return (*names, label(clock).partition(" ")[0], clock, arm)
 
 
 def _errors(rows: list[dict[str, Any]]) -> dict[str, int]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import episodes, reproducible
+from rollouts import episodes, reproducible
 
 from foretell.errors import UsageError
 from foretell.policies.expert import Expert

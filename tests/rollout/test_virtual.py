@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import reproducible
+from rollouts import reproducible
 
 from foretell.clock import Virtual, parse
 from foretell.errors import UsageError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import episodes, reproducible
+from rollouts import episodes, reproducible
 
 from foretell.errors import UsageError
 from foretell.policies.expert import Expert, NoisyExpert

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import episodes
+from rollouts import episodes
 
 from foretell.policies.expert import Expert
 from foretell.study.plan import make_task

@@ -135,12 +135,12 @@ class Study(_Model):
     @field_validator("clocks")
     @classmethod
     def _clocks(cls, value: list[Any]) -> list[Any]:
-        for item in value:
-            try:
-                clock.parse(item)
-            except UsageError as error:
-                raise ValueError(str(error)) from None
-        return _distinct(value)
+        try:
+            parsed = [clock.parse(item) for item in value]
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+        # with every option written out and traces read in, so that a run folder needs no other file
+        return _distinct([c.kind if c == clock.Sync() else c.to_dict() for c in parsed])
 
     @field_validator("tasks")
     @classmethod
@@ -194,6 +194,7 @@ def load_study(source: Study | dict[str, Any] | str | Path) -> Study:
         where, folder = str(path), path.resolve().parent
         if isinstance(contents, dict):
             contents.setdefault("name", path.stem)
+            _anchor_traces(contents.get("clocks"), folder)
     else:
         contents = dict(source)
     if not isinstance(contents, dict):
@@ -203,6 +204,15 @@ def load_study(source: Study | dict[str, Any] | str | Path) -> Study:
     except ValidationError as error:
         raise UsageError(explain(error, where, Study)) from None
     return _anchor(study, folder) if folder else study
+
+
+def _anchor_traces(clocks: Any, folder: Path) -> None:
+    """Latency traces that a study file names, made absolute: they are read when the study is."""
+    for item in clocks if isinstance(clocks, list) else [clocks]:
+        for options in item.values() if isinstance(item, dict) else ():
+            latency = options.get("latency") if isinstance(options, dict) else None
+            if isinstance(latency, dict) and isinstance(latency.get("trace"), str):
+                latency["trace"] = str(folder / latency["trace"])
 
 
 def _anchor(study: Study, folder: Path) -> Study:

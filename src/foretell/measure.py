@@ -1,0 +1,85 @@
+"""Measuring how long a policy thinks: a trace of its calls on this machine, to be replayed by the `virtual` clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from foretell.errors import UsageError
+from foretell.rollout import Job
+from foretell.study.config import PolicyEntry
+from foretell.study.session import Session
+
+__all__ = ["Trace", "latency"]
+
+WARM_UP = 10
+"""Calls that are not counted: the first ones load, compile and fill caches."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Wall seconds of successive inferences, one robot at a time."""
+
+    seconds: tuple[float, ...]
+    execute: int
+    """Actions run per inference."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The trace with its summary, JSON-able."""
+        low, middle, high, most = np.quantile(self.seconds, [0.05, 0.5, 0.95, 1.0]).tolist()
+        return {
+            "calls": len(self.seconds),
+            "p5": low,
+            "median": middle,
+            "p95": high,
+            "max": most,
+            "median_per_action": middle / self.execute,
+            "trace": list(self.seconds),
+        }
+
+
+def latency(
+    policy: str | PolicyEntry | Any,
+    task: str = "lift",
+    *,
+    world: str | dict[str, Any] = "mujoco",
+    calls: int = 100,
+    options: Mapping[str, Any] | None = None,
+) -> Trace:
+    """Time `calls` inferences of a policy in the course of real episodes, without the first ten. Leave the machine
+    alone meanwhile. A policy with a fixed batch is timed with it: give a robot's policy a batch of 1."""
+    if calls < 1:
+        raise UsageError(f"latency: calls is {calls}, it must be at least 1")
+    entry = PolicyEntry(use=policy, **dict(options or {})) if isinstance(policy, str) else policy
+    session = Session(task=task, controller=None, world=world, policies={"policy": entry}, slots=1, threads=1)
+    bound = session.policies["policy"]
+    act, taken = bound.act, []
+
+    def timed(slots: np.ndarray, observations: Mapping[str, Any]) -> Any:
+        began = time.perf_counter()
+        answer = act(slots, observations)
+        taken.append(time.perf_counter() - began)
+        return answer
+
+    class Enough(Exception):  # noqa: N818 - not an error
+        pass
+
+    def watch(doing: str, jobs: list[Job]) -> None:
+        if len(taken) >= calls + WARM_UP:
+            raise Enough
+
+    bound.act = timed  # type: ignore[method-assign]
+    seeds = iter(range(1_000_000))
+    try:
+        for _, outcome in session.run(lambda: Job("policy", session.world.task.scenario(next(seeds))), watch):
+            if outcome.blame == "policy":
+                raise UsageError(f"latency: the policy failed: {outcome.error}")
+    except Enough:
+        pass
+    finally:
+        session.close()
+    return Trace(tuple(taken[WARM_UP : WARM_UP + calls]), bound.spec.executes)
