@@ -5,13 +5,15 @@ Needs OpenGL (`foretell doctor` says whether it works here) and PyAV (`pip insta
 
 from pathlib import Path
 
-import av
 import numpy as np
 
 import foretell
+from foretell.rollout.video import require_encoder
 from foretell.sim import MujocoWorld
 from foretell.sim.render import Camera
 from foretell.tasks.can import Can
+
+av = require_encoder()  # says what to install if PyAV is missing
 
 study = {
     "name": "watch",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
 
-__all__ = ["ForetellError", "PolicyError", "UsageError", "WorldError", "suggest"]
+__all__ = ["ForetellError", "PolicyError", "UsageError", "WorldError", "raised", "suggest"]
 
 
 class ForetellError(Exception):
@@ -22,6 +24,13 @@ class PolicyError(ForetellError):
 
 class WorldError(ForetellError):
     """The world could not carry the episode through (diverged physics). Excluded from n, and shown."""
+
+
+def raised(error: BaseException) -> str:
+    """An exception of somebody else's code in a few words: what, why, and in which line of which file."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{where}"
 
 
 def suggest(given: str, known: Iterable[str]) -> str:

@@ -54,4 +54,5 @@ def main(
         print(f"note: {note}")
     earlier = f", {done.skipped} were there already" if done.skipped else ""
     left = f", {done.left} left by --limit" if done.left else ""
-    print(f"{done.ran} episodes run{earlier}{left}; everything is in {done.path}")
+    episodes = "1 episode" if done.ran == 1 else f"{done.ran} episodes"
+    print(f"{episodes} run{earlier}{left}; everything is in {done.path}")

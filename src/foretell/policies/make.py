@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from foretell.errors import ForetellError, UsageError, suggest
+from foretell.errors import ForetellError, UsageError, raised, suggest
 from foretell.policy import PolicySpec, fingerprint, source_hash
 from foretell.registry import names, resolve
 from foretell.spec import compare
@@ -42,7 +42,7 @@ def make_policy(use: str, options: Mapping[str, Any] | None = None) -> Any:
     except ForetellError:
         raise
     except Exception as error:
-        raise UsageError(f"policies: {use} could not be made: {type(error).__name__}: {error}") from error
+        raise UsageError(f"policies: {use} could not be made: {raised(error)}") from error
 
 
 class Bound:
@@ -73,7 +73,7 @@ def bind(policy: Any, world: World, who: str, execute: int | None = None, option
     except ForetellError:
         raise
     except Exception as error:
-        raise UsageError(f"{who}: bind raised {type(error).__name__}: {error}") from error
+        raise UsageError(f"{who}: bind raised {raised(error)}") from error
     if not isinstance(spec, PolicySpec):
         raise UsageError(f"{who}: `spec` is {type(spec).__name__}, it should be a foretell.PolicySpec")
     if execute is not None:
@@ -83,7 +83,8 @@ def bind(policy: Any, world: World, who: str, execute: int | None = None, option
     known = world.streams
     for name, stream in spec.reads.items():
         if name not in known:
-            raise UsageError(f"{who}: it reads {name!r}, which is not in this world; {suggest(name, known)}")
+            has = ", ".join(sorted(known))
+            raise UsageError(f"{who}: it reads {name!r}, which task {world.task.name!r} does not have; it has {has}")
         camera = name.endswith("/rgb")
         if stream.shape is not None and not camera and tuple(stream.shape) != known[name].shape:
             raise UsageError(f"{who}: stream {name!r}: shape is {stream.shape}, the world has {known[name].shape}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from foretell.errors import PolicyError
+from foretell.errors import PolicyError, raised
 from foretell.policy import PolicySpec, as_chunk
 
 __all__ = ["Answer", "ask"]
@@ -79,7 +79,7 @@ def _call(policy: Any, spec: PolicySpec, slots: np.ndarray, seen: dict[str, Any]
     try:
         returned = policy.act(slots[padded], given)
     except Exception as error:
-        raise PolicyError(f"act raised {type(error).__name__}: {error}") from error
+        raise PolicyError(f"act raised {raised(error)}") from error
     try:
         return as_chunk(returned, size, spec)
     except PolicyError:

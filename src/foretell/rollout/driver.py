@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from foretell.errors import raised
 from foretell.policy import PolicySpec
 from foretell.rollout.ask import ask
 from foretell.rollout.job import Job, Outcome
@@ -213,7 +214,7 @@ class Driver:
             reset(slots, [j.scenario.instruction for j in jobs], seeds)
         except Exception as error:
             if len(jobs) == 1:
-                return {int(slots[0]): f"reset raised {type(error).__name__}: {error}"}
+                return {int(slots[0]): f"reset raised {raised(error)}"}
             found: dict[int, str] = {}
             for row, job in enumerate(jobs):
                 found |= self._reset(name, slots[row : row + 1], [job])

@@ -153,9 +153,15 @@ def explain(error: ValidationError, where: str, model: type[BaseModel]) -> str:
             known = _fields(model, problem["loc"][:-1])
             lines.append(f"{where}: {path} is not a field; {suggest(str(problem['loc'][-1]), known)}")
         else:
-            given = problem.get("input")
-            lines.append(f"{where}: {path}: {problem['msg']} (given: {given!r})")
+            whole = problem["type"] == "missing" and len(problem["loc"]) == 1  # what was given is the whole file
+            given = "" if whole else f" (given: {_short(problem.get('input'))})"
+            lines.append(f"{where}: {path}: {problem['msg'].removeprefix('Value error, ')}{given}")
     return "\n".join(lines)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 120 else text[:117] + "..."
 
 
 def _fields(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:

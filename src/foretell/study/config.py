@@ -81,7 +81,7 @@ class Record(_Model):
 class Study(_Model):
     """A declared set: world x tasks x policies x scenarios x arms x clocks x trials."""
 
-    name: str
+    name: str = "study"
     """Names the run folder too; that of the study file where it does not say."""
     world: str | dict[str, Any] = "mujoco"
     tasks: list[TaskEntry] = Field(min_length=1)

@@ -19,6 +19,8 @@ __all__ = ["Estimate", "estimate"]
 ROW_BYTES = 400
 """A sealed row; measured: 600 rows in 210 kB with their parameters repeated."""
 VIDEO_BYTES = 250_000
+FRAME_S = 0.05
+"""A frame of a video, drawn with shadows and written; there is one per action."""
 TRIAL_S = 1.5
 """Wall seconds given to each task's trial."""
 
@@ -72,8 +74,9 @@ def estimate(
         )
         actions = _actions_per_second(session, [Job(e.policy, e.scenario, e.trial) for e in mine], width)
         limit = session.world.task.time_limit * session.world.task.action_rate
+        filming = sum(e.video for e in mine) * limit * FRAME_S
         used = per_task.get(group.task.use, 0.0)
-        per_task[group.task.use] = used + len(mine) * limit / (actions * min(crew, cores))
+        per_task[group.task.use] = used + (len(mine) * limit / actions + filming) / min(crew, cores)
         session.close()
     videos = sum(e.video for e in episodes)
     return Estimate(len(episodes), sum(per_task.values()), len(episodes) * ROW_BYTES + videos * VIDEO_BYTES, per_task)

@@ -155,8 +155,12 @@ def _fill(
                 f"episode {row.episode}, {row.metrics['out_of_range_actions']:.0f} actions"
             )
         progress(state)
-    notes = [f"{what}: {len(where)} episodes, first {where[0]}" for what, where in troubles.items()]
+    notes = [f"{what}: {_count(len(where))}, first {where[0]}" for what, where in troubles.items()]
     return Run(store.path, len(episodes), state.ran, skipped, left, (*store.problems, *notes))
+
+
+def _count(episodes: int) -> str:
+    return "1 episode" if episodes == 1 else f"{episodes} episodes"
 
 
 def _key(episode: Planned, opened: Opened) -> str:

@@ -276,7 +276,7 @@ def read_scenarios(run: Path | str) -> list[Scenario]:
 def _check_run(run: Path | str) -> Path:
     run = Path(run)
     if not run.is_dir():
-        raise UsageError(f"{run} is not a run folder: there is no such folder")
+        raise UsageError(f"{run} is not a run folder: {'it is a file' if run.exists() else 'there is no such folder'}")
     if not any((run / name).exists() for name in ("study.yaml", "journal", "episodes")):
         raise UsageError(f"{run} is not a run folder: it has no study.yaml, journal/ or episodes/")
     return run
