@@ -92,7 +92,9 @@ def test_what_does_not_pair(csv, real, sim, refused):
     again = csv("again.csv", scenario=["new", "s3"], score=[0, 1])
     assert "again.csv, line 3: scenario 's3' is in sim.csv, line 5 too" in refused(bound, real, sim, again)
     assert "give sim too" in refused(bound, real, None, sim)
-    assert "extra simulated" in bound(real, csv("just.csv", scenario=NAMES[:N], score=SIM[:N])).text()
+    text = bound(real, csv("just.csv", scenario=NAMES[:N], score=SIM[:N])).text()
+    assert "add simulated scenarios beyond the real ones: --extra RUN" in text
+    assert "real trials alone: no extra simulated scenarios, and blocked needs at least 20" in text
     told = refused(bound, real, csv("just.csv", scenario=NAMES[:N], score=SIM[:N]), method="blocked")
     assert told.startswith("blocked needs sim (paired) and extra scores")
 
@@ -123,9 +125,36 @@ def test_design_decides_the_label(real, sim, refused):
     assert bound(real, sim, design="iid").to_dict()["guarantee"] == "finite-sample"
     for design in ("chosen", "grid"):
         found = bound(real, sim, design=design)
-        assert found.to_dict()["guarantee"] == "asymptotic" and "no finite-sample guarantee" in found.text().lower()
+        assert found.to_dict()["guarantee"] == "asymptotic" and found.to_dict()["reason"]
+        relies = next(line for line in found.text().splitlines() if line.startswith("This relies on"))
+        assert "(blocked, no guarantee: the scenarios " in found.text() and "drawn independently" not in relies
+        assert "drawn independently from one distribution, which is not so here" in found.text()
+        every = bound(real, sim, design=design, method="all").text()
+        assert "asymptotic" not in every and "\nNo guarantee: the scenarios " in every
+    assert "were chosen, not drawn" in bound(real, design="chosen").text()
     assert bound(real, sim, design="grid", randomised=True).to_dict()["guarantee"] == "finite-sample"
     assert "design 'x' is not known" in refused(bound, real, design="x")
+
+
+def test_a_bound_wider_than_real_trials_alone_says_so(csv, real, sim):
+    useless = csv("useless.csv", scenario=NAMES, score=[0, 1] * 60)
+    low, high = (beta.ppf(q, REAL.sum() + s, N - REAL.sum() + 1 - s) for q, s in ((0.025, 0), (0.975, 1)))
+    found = bound(real, useless)
+    assert found.default == "blocked" and found.intervals[0].width > high - low
+    said = f"Valid, but wider than real trials alone would give ({low:.3f} to {high:.3f}, clopper_pearson)"
+    assert f"{said}; a method must be chosen before looking." in found.text()
+    assert "Valid, but" not in bound(real, useless, design="chosen").text()
+    one = bound(real, sim)
+    assert ("wider than real" in one.text()) == (one.intervals[0].width > high - low)
+
+
+def test_scores_that_never_vary_are_named(csv, real):
+    flat = csv("flat.csv", scenario=NAMES, score=[1] * len(NAMES))
+    assert "simulation gave the same score in all 20 pairs" in bound(real, flat).text()
+    ones = csv("ones.csv", scenario=NAMES[:N], score=[1] * N)
+    assert "simulation and reality gave the same score in all 20 pairs" in bound(ones, flat).text()
+    sim = csv("sim.csv", scenario=NAMES, score=SIM)
+    assert "(reality gave the same score in all 20 pairs" in bound(ones, sim).text()
 
 
 def test_wrong_options(real, refused):

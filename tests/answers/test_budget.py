@@ -43,6 +43,17 @@ def test_a_useless_simulator_buys_nothing():
     assert "simulation buys nothing at this correlation" in found.notes
 
 
+def test_without_a_correlation_real_trials_alone_are_planned():
+    found = budget(width=0.2, rate=0.5)
+    assert found.real_only == found.with_simulation == stats.trials_for_width(0.2, 0.5)
+    assert len(found.notes) == 1 and "--correlation, or a pilot" in found.notes[0] and found.asked["correlation"] == 0.0
+    assert found.text().startswith(
+        f"A 95% bound 0.2 wide at a mean score of 0.5 takes about {found.real_only} real trials alone.\n"
+    )
+    told = budget(power=0.8, difference=0.2, rate=0.5)
+    assert told.real_only == told.with_simulation and "simulated" not in told.text().splitlines()[0]
+
+
 def test_a_pilot_gives_rate_and_correlation():
     found = budget(table(REAL), table(SIM), width=0.15).to_dict()
     rho = np.corrcoef(REAL, SIM)[0, 1]
@@ -82,10 +93,12 @@ def test_text():
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({}, "ask for a width, or for power and a difference"),
+        ({}, "say what to plan for: a width of the bound, for example --width 0.2"),
         ({"width": 0.1, "power": 0.8, "difference": 0.1}, "not both"),
-        ({"power": 0.8}, "ask for a width"),
-        ({"width": 0.1}, "give the correlation of real and sim, or a pilot"),
+        ({"power": 0.8}, "power needs difference too, for example --power 0.8 --difference 0.2"),
+        ({"difference": 0.2}, "difference needs power too"),
+        ({"width": 20.0}, "width must lie in (0, 1), got 20"),
+        ({"width": 20.0, "real": "none.csv"}, "width must lie in (0, 1), got 20"),
         ({"width": 2.0, "correlation": 0.5}, "width must lie in (0, 1)"),
         ({"width": math.nan, "correlation": 0.5}, "width must lie in (0, 1)"),
         ({"width": 0.1, "correlation": 1.5}, "correlation must lie in [-1, 1]"),

@@ -78,6 +78,19 @@ def test_a_verdict_is_adjusted_for_the_number_of_pairs():
     assert {p["letters"] for p in found["policies"]} == {"a"}
 
 
+def test_an_interval_at_odds_with_the_verdict_is_explained():
+    a, b = [1] * 6 + [0] * 2, [1] * 2 + [0] * 6
+    found = compare(table(a, NAMES[:8]), table(b, NAMES[:8]))
+    told = "the interval is approximate (newcombe_paired); the verdict follows the exact test"
+    one = found.to_dict()
+    assert one["verdict"] == "no difference shown" and one["difference"]["low"] > 0.0 and one["notes"] == [told]
+    assert found.text().endswith(f"note: {told}")
+    assert compare(table(GOOD), table(POOR)).notes == ()
+    c, d = [1] * 12, [0] * 6 + [1] * 6  # p = 1/32 alone, 3/32 among three
+    many = compare(*(table(x, NAMES[:12]) for x in (c, d, [1] * 3 + [0] * 3 + [1] * 6)))
+    assert any("adjusted for the number of pairs" in note for note in many.notes)
+
+
 def test_partial_credit_is_bet_on():
     a, b = rng.random(N) * 0.4 + 0.6, rng.random(N) * 0.4
     found = compare(table(a), table(b)).to_dict()

@@ -220,7 +220,10 @@ def test_files_and_refusals(refused, told, tmp_path, monkeypatch):
     assert "real.csv, line 2: scenario 's0' has no" in refused("bound", "--real", "real.csv", "--sim", "sim.csv")
     assert "rates.csv, line 3, 'real'" in refused("predictivity", "rates.csv")
     assert "cannot read none.csv" in refused("compare", "real.csv", "none.csv", "--json")
-    assert "give the correlation" in refused("budget", "--width", "0.2")
+    assert "for example --width 0.2" in refused("budget")
+    assert "width must lie in (0, 1), got 20" in refused("budget", "--width", "20")
+    alone = told("budget", "--width", "0.2", "--rate", "0.5")
+    assert alone["real_only"] == stats.trials_for_width(0.2, 0.5) and "real trials alone" in alone["notes"][0]
     assert "did you mean 'wilson'?" in refused("bound", "--real", "real.csv", "--method", "wilsn")
     assert told("compare", "sim.csv", "real.csv")["verdict"] == "no difference shown"
     assert told("budget", "--width", "0.2", "--correlation", "0.5")["real_only"] == stats.trials_for_width(0.2, 0.5)

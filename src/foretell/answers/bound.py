@@ -13,10 +13,17 @@ from foretell.answers.words import amount, level, plain, sentence, table
 from foretell.errors import UsageError, suggest
 from foretell.stats import METHODS, Interval
 from foretell.stats.bounds import REAL_ONLY, default_method
+from foretell.stats.interval import IID
 
 __all__ = ["Bound", "Design", "bound", "design_of"]
 
 Design = Literal["iid", "grid", "chosen"]
+
+UNDRAWN = {
+    "chosen": "were chosen, not drawn",
+    "grid": "form a grid whose cells were neither drawn nor ordered at random",
+}
+"""Design that may leave no guarantee -> what is wrong with its scenarios."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +44,8 @@ class Bound:
     design: str
     """How scenarios came about: iid, grid or chosen."""
     notes: tuple[str, ...]
+    alone: Interval | None = None
+    """What real trials alone would give, where `blocked` was used and is wider."""
 
     def to_dict(self) -> dict[str, Any] | list[dict[str, Any]]:
         """JSON-able form: one object, or with method `all` a list of them."""
@@ -52,13 +61,34 @@ class Bound:
         parts = [self._table() if self.every else self._sentence()]
         found = self.intervals[0].diagnostics
         if found:
-            parts.append(sentence(str(found["sentence"])))
+            more = ": --extra RUN, or run more of them in the sim run" if found["width_sim"] is None else ""
+            parts.append(sentence(str(found["sentence"]) + more))
+        if self.alone is not None:
+            ends = " to ".join(amount(v, self.real["metric"]) for v in (self.alone.low, self.alone.high))
+            said = "" if self._undrawn(self.alone) else "valid, but "
+            said += f"wider than real trials alone would give ({ends}, {self.alone.method})"
+            parts.append(sentence(f"{said}; a method must be chosen before looking"))
         one = next((i for i in self.intervals if i.method == self.default), self.intervals[0])
-        parts.append(sentence("this relies on: " + "; ".join(one.assumes)))
-        if one.reason:
+        fails = [a for a in one.assumes if a == IID and self._undrawn(one)]
+        parts.append(sentence("this relies on: " + "; ".join(a for a in one.assumes if a not in fails)))
+        if fails:
+            parts.append(sentence(f"it would also need {fails[0]}, which is not so here"))
+        if self.every and self._undrawn(one):
+            parts.append(sentence(self._worth(one)))
+        elif one.reason and not self._undrawn(one):
             parts.append(sentence(f"no finite-sample guarantee: {one.reason}"))
         notes = [*(() if self.every else one.notes), *self.notes]
         return "\n".join(parts + [f"note: {plain(note)}" for note in notes])
+
+    def _undrawn(self, interval: Interval) -> bool:
+        """Whether no guarantee is left, because of how scenarios came about."""
+        return self.design in UNDRAWN and interval.reason is not None
+
+    def _worth(self, interval: Interval) -> str:
+        """Guarantee in words; the JSON field has only two values."""
+        if self._undrawn(interval):
+            return f"no guarantee: the scenarios {UNDRAWN[self.design]}"
+        return interval.guarantee
 
     def _subject(self) -> str:
         names = [f"{c} {plain(str(self.real[c]))}" for c in ("policy", "task", "world") if c in self.real]
@@ -76,8 +106,8 @@ class Bound:
         one, metric = self.intervals[0], self.real["metric"]
         return sentence(
             f"{self._subject()}: between {amount(one.low, metric)} and {amount(one.high, metric)} with "
-            f"{level(one.alpha)} confidence ({one.method}, {one.guarantee}); estimate {amount(one.estimate, metric)}, "
-            f"{self._from(one)}"
+            f"{level(one.alpha)} confidence ({one.method}, {self._worth(one)}); estimate "
+            f"{amount(one.estimate, metric)}, {self._from(one)}"
         )
 
     def _table(self) -> str:
@@ -86,7 +116,7 @@ class Bound:
             [
                 i.method + ("*" if i.method == self.default else ""),
                 *(amount(v, metric) for v in (i.low, i.high, i.width, i.estimate)),
-                i.guarantee,
+                "none" if self._undrawn(i) else i.guarantee,
             ]
             for i in sorted(self.intervals, key=lambda i: i.width)
         ]
@@ -144,12 +174,17 @@ def bound(
     options: dict[str, Any] = {"alpha": alpha, "design": kept, "randomised": randomised}
     try:
         found, left = _intervals(method, y, f, e, options)
+        alone = None
+        if method != "all" and found[0].method == "blocked":
+            alone = stats.bound(y, method=default_method(y, None, None), **options)
     except ValueError as error:
         raise UsageError(str(error)) from None
     about, about_extra = (None if part is None else part.about() for part in (simulated, more))
     default = default_method(y, f, e)
+    wider = alone is not None and found[0].width > alone.width
     return Bound(
-        found, method == "all", default, left, tried.about(), about, about_extra, kept, (*notes, *said)
+        found, method == "all", default, left, tried.about(), about, about_extra, kept, (*notes, *said),
+        alone if wider else None,
     )  # fmt: skip
 
 

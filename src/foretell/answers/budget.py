@@ -55,6 +55,8 @@ class Budget:
             if self.question == "width"
             else f"telling {a['rate'] + a['difference']:.3g} from {a['rate']:.3g} with a chance of {a['power']:.0%}"
         )
+        if a["correlation"] == 0.0 and self.pilot is None:
+            return sentence(f"{goal} takes about {_trials(self.real_only)} real trials alone")
         extra = "endless" if a["n_extra"] is None else str(a["n_extra"])
         return sentence(
             f"{goal} takes about {_trials(self.real_only)} real trials alone, or {_trials(self.with_simulation)} with "
@@ -111,10 +113,10 @@ def budget(
     """Plan real trials for a `width` of the bound, or for `power` to see a `difference` between two policies.
 
     A pilot (`real` and `sim`, as for `bound`; for power with two `policies`) gives the rate, the correlation and the
-    rest; what is given outright goes before it. `n_extra`: simulated scenarios to come; default endless.
+    rest; what is given outright goes before it. Without either, real trials alone are planned. `n_extra`: simulated
+    scenarios to come; default endless.
     """
-    if (width is None) == (power is None and difference is None) or (power is None) != (difference is None):
-        raise UsageError("ask for a width, or for power and a difference, not both")
+    _check(width, power, difference, n_extra)
     pilot: Pilot | None = None
     notes: list[str] = []
     if real is not None or sim is not None:
@@ -127,10 +129,12 @@ def budget(
             notes.append("the pilot has one policy: its correlation stands for that of the difference of two")
     elif policies:
         raise UsageError("policies belong to a pilot: give real and sim too")
-    if correlation is None and pilot is None:
-        raise UsageError("give the correlation of real and sim, or a pilot (real and sim) to take it from")
-    if n_extra is not None and n_extra < 0:
-        raise UsageError(f"n_extra must be 0 or more, got {n_extra}")
+    unknown = correlation is None and pilot is None
+    if unknown:
+        notes.append(
+            "no correlation of real and sim is known, so this counts on real trials alone; "
+            "--correlation, or a pilot (--real and --sim), tells what simulation would save"
+        )
     taken = {
         "rate": rate if rate is not None else pilot.rate if pilot else 0.5,
         "correlation": correlation if correlation is not None else pilot.correlation if pilot else 0.0,
@@ -149,7 +153,7 @@ def budget(
                 for rho, size in ((0.0, 0.0), (taken["correlation"], endless), (low, endless))
             ]
             worth = _worth(counts[1], taken, spread, alpha) if counts[1] and counts[1] != counts[0] else None
-            if worth is None:
+            if worth is None and not unknown:
                 notes.append("simulation buys nothing at this correlation")
             asked = {"width": width, "variance": spread, **common}
             return Budget("width", asked, counts[0], counts[1], counts[2], worth, pilot, tuple(notes))
@@ -171,6 +175,26 @@ def budget(
         return Budget("power", asked, counts[0], counts[1], counts[2], None, pilot, tuple(notes))
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+def _check(width: float | None, power: float | None, difference: float | None, n_extra: int | None) -> None:
+    """What was asked for makes sense; before any file is read."""
+    if width is not None and not 0.0 < width < 1.0:
+        raise UsageError(f"width must lie in (0, 1), got {width:g}")
+    if power is not None and not 0.0 < power < 1.0:
+        raise UsageError(f"power must lie in (0, 1), got {power:g}")
+    if width is None and power is None and difference is None:
+        raise UsageError(
+            "say what to plan for: a width of the bound, for example --width 0.2 --rate 0.5 --correlation 0.6, "
+            "or power to see a difference, for example --power 0.8 --difference 0.2"
+        )
+    if width is not None and (power is not None or difference is not None):
+        raise UsageError("ask for a width, or for power and a difference, not both")
+    if width is None and (power is None or difference is None):
+        given, lacks = ("difference", "power") if power is None else ("power", "difference")
+        raise UsageError(f"{given} needs {lacks} too, for example --power 0.8 --difference 0.2")
+    if n_extra is not None and n_extra < 0:
+        raise UsageError(f"n_extra must be 0 or more, got {n_extra}")
 
 
 def _worth(n: int, taken: dict[str, float], variance: float | None, alpha: float) -> dict[str, Any]:

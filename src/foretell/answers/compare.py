@@ -124,6 +124,10 @@ def compare(
         replace(pair, p_adjusted=float(p), verdict=stats.verdict(float(p), pair.difference, alpha, effect))
         for pair, p in zip(found, adjusted, strict=True)
     ]
+    for pair in found:
+        odds = _disagree(pair, alpha)
+        if odds:
+            notes.append(f"{plain(pair.a)} and {plain(pair.b)}: {odds}" if len(found) > 1 else odds)
     design, _ = design_of(chosen, None)
     if design != "iid":
         why = f"scenarios are {design}, not drawn at random: verdicts speak of these scenarios only"
@@ -136,6 +140,18 @@ def compare(
         notes += one.notes()
     notes += [note for pair in found for note in pair.notes]
     return Compared(_ranked(order, entrants, found), found, alpha, tuple(dict.fromkeys(notes)))
+
+
+def _disagree(pair: Versus, alpha: float) -> str | None:
+    """Why the interval holds 0 although the policies are told apart, or leaves it out although they are not."""
+    holds, one = 0.0 in pair.difference, pair.difference
+    if holds == (pair.verdict not in ("better", "worse")):
+        return None
+    if holds == (pair.p_value > alpha):
+        return "the interval is that of this pair alone; the verdict is adjusted for the number of pairs"
+    if pair.test in ("mcnemar", "barnard", "fisher"):
+        return f"the interval is approximate ({one.method}); the verdict follows the exact test"
+    return f"the interval ({one.method}) and the test are computed apart; the verdict follows the test"
 
 
 def _ranked(order: list[str], entrants: dict[str, Measured], pairs: list[Versus]) -> list[dict[str, Any]]:

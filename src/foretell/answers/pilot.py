@@ -66,7 +66,8 @@ def read_pilot(
         raise UsageError(f"{opened[0].name} has {y.size} scenario that counts; a pilot needs at least 2")
     rho = _correlation(y, f)
     if rho is None:
-        notes.append("real or sim never varies in the pilot: its correlation is taken as 0")
+        flat = " and ".join(name for name, x in (("real", y), ("sim", f)) if np.ptp(x) < 1e-12)
+        notes.append(f"{flat} never varies in the pilot: its correlation is taken as 0")
     low, high = _ends(rho or 0.0, y.size)
     return Pilot(int(y.size), rate, spread, rho or 0.0, low, high, alike), list(dict.fromkeys(notes))
 

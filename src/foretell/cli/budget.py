@@ -38,7 +38,8 @@ def main(
         difference: The difference to be seen, added to the rate.
         real: A pilot's real trials: CSV, Parquet or a run folder. It gives rate and correlation.
         sim: Their simulations.
-        correlation: Of real and sim over scenarios (for power: of the differences); goes before the pilot's.
+        correlation: Of real and sim over scenarios (for power: of the differences); goes before the pilot's. Without
+            either, real trials alone are planned.
         rate: Mean score to expect; goes before the pilot's, default 0.5.
         agreement: Correlation of two policies' real scores over scenarios; default the pilot's, or 0.
         variance: Of the real score; default the pilot's, or that of a success.

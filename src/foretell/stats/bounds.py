@@ -100,9 +100,10 @@ def bound(
     if method == "auto":
         method = default_method(real, sim, extra, within)
         if method != "blocked":
-            given = 0 if extra is None else np.size(extra)
-            need = "no paired simulation" if sim is None else f"only {given} extra simulated scenarios"
-            notes = (f"{method} on real trials alone: {need}, blocked needs at least as many as real trials",)
+            given, trials = 0 if extra is None else np.size(extra), np.size(real)
+            few = f"{f'only {given}' if given else 'no'} extra simulated scenarios"
+            need = f"{few}, and blocked needs at least {trials}, one for each real trial"
+            notes = (f"{method} on real trials alone: {'no paired simulation was given' if sim is None else need}",)
     if method in REAL_ONLY:
         interval = REAL_ONLY[method](real, alpha, within=within)
     elif method in WITH_SIMULATION:

@@ -17,6 +17,9 @@ from foretell.stats.scores import UNIT, Floats, Range, check_alpha, is_binary, s
 WORTH = 0.97
 """Simulation is said to help when the bound shrinks below this share of the real-only one."""
 
+FLAT = 1e-24
+"""Rounding leaves a constant score in [0, 1] with a variance near 1e-33."""
+
 
 @dataclass(frozen=True)
 class Diagnosis:
@@ -78,8 +81,7 @@ def diagnose(
     vy, vf = float(np.var(y, ddof=1)), float(np.var(f, ddof=1))
     rectifier = float(np.var(y - f, ddof=1))
     cov = float(np.cov(y, f, ddof=1)[0, 1])
-    # Rounding leaves a constant score with a variance near 1e-33; both scores live in [0, 1].
-    varies = min(vy, vf) > 1e-24
+    varies = min(vy, vf) > FLAT
     rho = float(np.clip(cov / np.sqrt(vy * vf), -1.0, 1.0)) if varies else None
     residual = vy - cov * cov / vf if varies else vy
     width_real = real_only_width(y, alpha)
@@ -87,12 +89,14 @@ def diagnose(
         low, high = both_ends(y, *controls(f, e), alpha)
         width_sim = high - low
     helps = width_sim is not None and width_sim < WORTH * width_real
+    flat = " and ".join(name for name, v in (("simulation", vf), ("reality", vy)) if v <= FLAT)
     facts = (
-        f"correlation {'undefined' if rho is None else f'{rho:.2f}'} on {y.size} pairs, "
-        f"rectifier variance {rectifier:.3g} against {vy:.3g} for real trials"
-    )
+        f"{flat} gave the same score in all {y.size} pairs"
+        if rho is None
+        else f"correlation {rho:.2f} on {y.size} pairs"
+    ) + f", rectifier variance {rectifier:.3g} against {vy:.3g} for real trials"
     if width_sim is None:
-        sentence = f"simulation cannot help yet: {facts}, and there are no extra simulated scenarios"
+        sentence = f"simulation cannot help yet ({facts}): add simulated scenarios beyond the real ones"
     elif helps:
         worth = round(y.size * (width_real / max(width_sim, 1e-9)) ** 2)
         sentence = (
