@@ -80,9 +80,16 @@ def test_an_old_or_absent_package_is_an_exit_code(monkeypatch, capsys):
     assert "physics" not in said  # what cannot work is not tried
 
 
-def test_folders_that_cannot_be_written(monkeypatch):
+def test_folders_that_cannot_be_written(monkeypatch, capsys):
     monkeypatch.chdir("/proc")
-    assert [line.status for line in doctor._folders()] == ["missing", "missing"]
+    lines = doctor._folders()
+    assert [line.status for line in lines] == ["not writable", "not writable"]
+    monkeypatch.setattr("foretell.doctor", lambda: doctor.Diagnosis(tuple(lines)))
+    with pytest.raises(SystemExit) as left:
+        main(["doctor"])
+    said = capsys.readouterr().out
+    assert left.value.code == 1 and said.startswith("not writable  this folder  cannot write in /proc: ")
+    assert said.splitlines()[-1].startswith("foretell works, but not in this folder: cannot write in /proc: ")
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ LAYERS = [
         "catalogue",
         "summary",
         "answers",
+        "cards",
         "demo",
         "doctor",
         "machine",

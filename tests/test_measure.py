@@ -49,6 +49,14 @@ def test_failures_are_the_policys() -> None:
         foretell.latency("expert", calls=0)
 
 
+@pytest.mark.parametrize("out", ["/proc/t.txt", "nope/t.txt", "."])
+def test_a_trace_that_cannot_be_written_is_told_before_timing(tmp_path, monkeypatch, capsys, out) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as left:
+        main(["latency", "expert", "--calls", "100000000", "--out", out])
+    assert left.value.code == 2 and f"out: cannot write {out}: " in capsys.readouterr().err
+
+
 def test_a_study_replays_a_trace_file_and_keeps_it(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     main(["latency", "random", "--calls", "12", "--out", "trace.txt"])

@@ -54,8 +54,12 @@ def test_the_beginning_of_a_key_will_do(run, capsys):
     key = read(run)["episode"].to_pylist()[0]
     main(["replay", str(run), key[:12]])
     assert capsys.readouterr().out.startswith(f"identical: episode {key} (success)")
-    with pytest.raises(UsageError, match=rf"no episode '{key[:12]}zz'; near ones:\n  {key} \(lift, expert, trial 0\)"):
+    scenario = read(run)["scenario"].to_pylist()[0]
+    about = rf"{key} \(lift, expert, success, scenario {scenario[:8]}, trial 0\)"
+    with pytest.raises(UsageError, match=rf"no episode '{key[:12]}zz'; near ones:\n  {about}"):
         foretell.replay(run, key[:12] + "zz")
+    with pytest.raises(UsageError, match=r"keys are in the column 'episode' of foretell\.read\("):
+        foretell.replay(run, "zz")
     with pytest.raises(UsageError, match="no episode ''; it has 6:"):
         foretell.replay(run, "")
 
@@ -137,6 +141,30 @@ def test_filming_changes_nothing(run, tmp_path):
     with pytest.raises(UsageError, match=r"should end in \.mp4"):
         foretell.replay(run, key, video=tmp_path / "b.gif")
     assert [p.name for p in tmp_path.iterdir()] == ["a.mp4"]
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("film", ["/proc/a.mp4", "/proc/nope/a.mp4", "file/a.mp4", "folder.mp4"])
+def test_a_film_that_cannot_be_written_is_told_by_its_path(run, tmp_path, monkeypatch, capsys, film):
+    pytest.importorskip("av")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_text("")
+    (tmp_path / "folder.mp4").mkdir()
+    with pytest.raises(SystemExit) as left:
+        main(["replay", str(run), read(run)["episode"].to_pylist()[0], "--video", film])
+    assert left.value.code == 2 and f"video: cannot write {film}: " in capsys.readouterr().err
+
+
+@pytest.mark.gl
+def test_a_film_that_fails_on_the_way_is_told_by_its_path(run, tmp_path, monkeypatch):
+    av = pytest.importorskip("av")
+
+    def full(self, world):
+        raise av.error.FFmpegError(28, "No space left on device")
+
+    monkeypatch.setattr("foretell.rollout.video.Video.shoot", full)
+    with pytest.raises(UsageError, match=r"cannot write .*a\.mp4: No space left"):
+        foretell.replay(run, read(run)["episode"].to_pylist()[0], video=tmp_path / "a.mp4")
 
 
 @pytest.mark.parametrize("lacks", ["av", "gl"])

@@ -67,4 +67,9 @@ def test_impossible_placements_are_refused(wrong: dict) -> None:
 
 def test_card_tells_a_person_what_to_do() -> None:
     card = TASK.scenario(3).card()
-    assert "can (can)" in card and " cm" in card and "°" in card and TASK.instruction in card
+    assert "can (can)" in card and "°" in card and TASK.instruction in card
+    placed = Placement(asset="can", pos=(-0.0061, 0.0209, 0.1))
+    lines = Scenario(task="can", seed=0, placements={"can": placed}).card().splitlines()
+    assert lines == ["can", "  can (can): x -0.006 m, y +0.021 m, turned +0°"], (
+        "metres, as a sheet of trials takes them"
+    )

@@ -1,5 +1,6 @@
 """A lab's spreadsheet becomes rows like any other, or is refused as a whole with every bad cell named."""
 
+import json
 import math
 
 import numpy as np
@@ -7,13 +8,15 @@ import pytest
 import yaml
 
 import foretell
+from foretell.cards import cards, write_sheet
 from foretell.cli import main
 from foretell.errors import UsageError
 from foretell.scenario import Placement
 from foretell.study.config import load_study
+from foretell.study.plan import make_task
 from foretell.study.store import read_scenarios
 from foretell.tasks.lift import Lift
-from foretell.trials.situation import nominal
+from foretell.trials.situation import REACH, nominal
 
 GOOD = """Policy,Task,cube.x,cube.y,Cube.YAW,success,Failure Reason,duration,grip force,operator,date
 bc,lift,0.01,0.02,30,yes,,8.5,3.5,ann,2026-03-01
@@ -134,7 +137,6 @@ bc,lift,1,,0.1,0.1,0,,,surplus
         (3, "success", "'maybe'"),
         (4, "success", "nothing"),
         (5, "score", "'1.5'"),
-        (5, "cube.x", "'12.5'"),
         (6, "cube.y", "nothing"),
         (7, "cube.y", "'nan'"),
         (7, "trial", "'1.5'"),
@@ -145,7 +147,67 @@ bc,lift,1,,0.1,0.1,0,,,surplus
     ]:
         at = [text for text in said.splitlines() if f"lab.csv, line {line}, column {column!r}" in text]
         assert len(at) == 1 and at[0].endswith(f"given: {given}"), (line, column, said)
-    assert "12 problems" in said
+    assert "12 problems" in said and "line 5, column 'cube.x': cube at 12.50 m is out of" in said
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "column", "value"),
+    [("1", "2", "cube.y", "2.00"), ("1", "0.5", "cube.x", "1.00"), ("0.1", "-1", "cube.y", "-1.00")],
+)
+def test_centimetres_are_out_of_reach(sheet, tmp_path, x, y, column, value):
+    said = problems(sheet(f"policy,task,success,cube.x,cube.y\nbc,lift,1,{x},{y}\n"))
+    told = f"cube at {value} m is out of the robot's reach; metres are expected (were these centimetres?)"
+    assert f"lab.csv, line 2, column {column!r}: {told}" in said and said.startswith("one problem")
+    assert not (tmp_path / "runs").exists()
+
+
+def test_heights_in_centimetres_are_refused(sheet):
+    assert "column 'cube.z'" in problems(sheet("policy,task,success,cube.x,cube.y,cube.z\nbc,lift,1,0,0,2\n"))
+
+
+def test_reach_is_from_the_mount_and_covers_every_task():
+    for name in ("lift", "can", "square"):
+        task = make_task(name)
+        for seed in range(20):
+            for placement in task.scenario(seed).placements.values():
+                nearest = min(math.dist(mount.pos[:2], placement.pos[:2]) for mount in task.robots.values())
+                assert nearest < REACH - 0.1
+
+
+def test_measured_placements_of_planned_scenarios_must_be_in_reach_too(sheet, planned):
+    text = f"policy,task,scenario,success,cube.x,cube.y\nbc,lift,{read_scenarios(planned)[0].id},1,2,1\n"
+    assert "cube at 2.00 m is out of the robot's reach" in problems(sheet(text), like=planned)
+
+
+def test_cards_are_filled_in_and_imported(sheet, planned, tmp_path, capsys):
+    scenarios = read_scenarios(planned)
+    found = cards(planned)
+    assert found == [{"id": s.id, "task": "lift", "card": s.card()} for s in scenarios] == cards(planned, "lift")
+    main(["cards", str(planned), "--json"])
+    assert json.loads(capsys.readouterr().out) == found
+    main(["cards", str(planned), "--task", "lift", "--csv", "cards.csv"])
+    said = capsys.readouterr().out
+    assert f"{scenarios[0].id}  {scenarios[0].card()}" in said and f"import cards.csv --like {planned}" in said
+    blank = (tmp_path / "cards.csv").read_text()
+    assert blank.splitlines()[:2] == ["policy,task,scenario,success,failure_reason", f",lift,{scenarios[0].id},,"]
+    assert "3 problems" in problems("cards.csv", like=planned)  # not filled in yet
+    filled = sheet(blank.replace("\n,lift", "\nbc,lift").replace(",,\n", ",no,slipped\n"), "filled.csv")
+    done = foretell.import_(filled, like=planned)
+    assert done.added == 3 and read_scenarios(done.path) == scenarios
+    assert '"design": "iid"' in (done.path / "provenance.json").read_text()
+
+
+def test_cards_that_cannot_be_had(planned, tmp_path):
+    with pytest.raises(UsageError, match="has none of 'lft'; did you mean 'lift'"):
+        cards(planned, "lft")
+    with pytest.raises(UsageError, match="not a run folder"):
+        cards(tmp_path / "nope")
+    (tmp_path / "there.csv").write_text("a day's work")
+    with pytest.raises(UsageError, match=r"there\.csv is there already"):
+        write_sheet(tmp_path / "there.csv", cards(planned))
+    assert (tmp_path / "there.csv").read_text() == "a day's work"
+    with pytest.raises(UsageError, match=r"cannot write /proc/nope/a\.csv"):
+        write_sheet("/proc/nope/a.csv", cards(planned))
 
 
 def test_no_more_than_twenty_are_listed(sheet):

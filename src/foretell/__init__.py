@@ -35,6 +35,7 @@ _WHERE = {
     "UsageError": "foretell.errors",
     "bound": "foretell.answers.bound",
     "budget": "foretell.answers.budget",
+    "cards": "foretell.cards",
     "catalogue": "foretell.catalogue",
     "check": "foretell.checks",
     "compare": "foretell.answers.compare",
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from foretell.answers.budget import budget as budget
     from foretell.answers.compare import compare as compare
     from foretell.answers.predictivity import predictivity as predictivity
+    from foretell.cards import cards as cards
     from foretell.catalogue import catalogue as catalogue
     from foretell.checks import check as check
     from foretell.demo import demo as demo

@@ -11,14 +11,13 @@ import platform
 import re
 import shutil
 import sys
-import tempfile
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from foretell.machine import DRAW, IMPORT, try_apart, usable_cores
+from foretell.machine import DRAW, IMPORT, try_apart, unwritable, usable_cores
 
 __all__ = ["Diagnosis", "Line", "doctor"]
 
@@ -54,7 +53,7 @@ class Line:
 
     name: str
     status: str
-    """ok, missing or slow"""
+    """ok, missing, slow or not writable"""
     detail: str
     fix: str = ""
     """What to do about it; empty if nothing."""
@@ -70,11 +69,23 @@ class Diagnosis:
 
     @property
     def ok(self) -> bool:
-        """Whether everything required works."""
+        """Whether everything required works, and in this folder."""
+        return self._works and not any(line.status == "not writable" for line in self.lines)
+
+    @property
+    def verdict(self) -> str:
+        """The last word."""
+        if not self._works:
+            return "foretell does not work here: see the lines marked missing"
+        unwritable = next((line.detail for line in self.lines if line.status == "not writable"), "")
+        return f"foretell works, but not in this folder: {unwritable}" if unwritable else "foretell works here"
+
+    @property
+    def _works(self) -> bool:
         return not any(line.required and line.status == "missing" for line in self.lines)
 
     def to_dict(self) -> dict[str, Any]:
-        return {"ok": self.ok, "lines": [asdict(line) for line in self.lines]}
+        return {"ok": self.ok, "verdict": self.verdict, "lines": [asdict(line) for line in self.lines]}
 
 
 def doctor() -> Diagnosis:
@@ -198,12 +209,9 @@ def _folders() -> list[Line]:
     lines = []
     for name, folder in (("this folder", Path()), ("runs", Path("runs"))):
         place = folder if folder.exists() else folder.parent
-        try:
-            with tempfile.TemporaryFile(dir=place) as file:
-                file.write(b"foretell")
-        except OSError as error:
+        if trouble := unwritable(place / "foretell.tmp"):
             fix = "change its permissions, or run elsewhere with --out"
-            lines.append(Line(name, "missing", f"cannot write in {place.resolve()}: {error.strerror}", fix))
+            lines.append(Line(name, "not writable", f"cannot write in {place.resolve()}: {trouble}", fix))
         else:
             there = "can be written" if folder.exists() else "is not there yet, and can be made"
             lines.append(Line(name, "ok", f"{folder.resolve()} {there}"))

@@ -1,4 +1,5 @@
-"""Measuring this machine: cores, physics, and programs that may crash or hang, each in a process of its own."""
+"""This machine: its cores, physics, where files can be written, and programs that may crash or hang, each in a process
+of its own."""
 
 from __future__ import annotations
 
@@ -10,7 +11,18 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["DRAW", "IMPORT", "Answer", "physics_speed", "try_apart", "usable_cores"]
+from foretell.errors import UsageError
+
+__all__ = [
+    "DRAW",
+    "IMPORT",
+    "Answer",
+    "physics_speed",
+    "require_writable",
+    "try_apart",
+    "unwritable",
+    "usable_cores",
+]
 
 SLOTS, MEASURE_S = 32, 0.6
 PATIENCE = 30.0
@@ -25,6 +37,26 @@ def usable_cores() -> int:
         return max(1, min(allowed, int(quota) // int(period)))
     except (OSError, ValueError):  # no control groups, or no quota ("max")
         return allowed
+
+
+def unwritable(path: Path) -> str:
+    """Why no file can be written at `path`; empty if one can. Tried, as permissions do not tell everything."""
+    try:
+        if path.is_dir():
+            return "it is a folder"
+        if path.exists() and not os.access(path, os.W_OK):
+            return "it may not be changed"
+        with tempfile.TemporaryFile(dir=path.parent) as file:
+            file.write(b"foretell")
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def require_writable(path: Path, option: str) -> None:
+    """Raises UsageError if no file can be written at `path`: to be found out before the work, not after."""
+    if trouble := unwritable(path):
+        raise UsageError(f"{option}: cannot write {path}: {trouble}")
 
 
 def physics_speed(threads: int) -> float:

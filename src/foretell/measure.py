@@ -5,11 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from foretell.errors import UsageError
+from foretell.machine import require_writable
 from foretell.rollout import Job
 from foretell.study.config import PolicyEntry
 from foretell.study.session import Session
@@ -49,11 +51,16 @@ def latency(
     world: str | dict[str, Any] = "mujoco",
     calls: int = 100,
     options: Mapping[str, Any] | None = None,
+    out: str | Path | None = None,
 ) -> Trace:
     """Time `calls` inferences of a policy in the course of real episodes, without the first ten. Leave the machine
-    alone meanwhile. A policy with a fixed batch is timed with it: give a robot's policy a batch of 1."""
+    alone meanwhile. A policy with a fixed batch is timed with it: give a robot's policy a batch of 1.
+
+    `out`: write the trace there, a number of seconds a line, for the `virtual` clock to replay."""
     if calls < 1:
         raise UsageError(f"latency: calls is {calls}, it must be at least 1")
+    if out is not None:
+        require_writable(Path(out), "out")
     entry = PolicyEntry(use=policy, **dict(options or {})) if isinstance(policy, str) else policy
     session = Session(task=task, controller=None, world=world, policies={"policy": entry}, slots=1, threads=1)
     bound = session.policies["policy"]
@@ -82,4 +89,10 @@ def latency(
         pass
     finally:
         session.close()
-    return Trace(tuple(taken[WARM_UP : WARM_UP + calls]), bound.spec.executes)
+    trace = Trace(tuple(taken[WARM_UP : WARM_UP + calls]), bound.spec.executes)
+    if out is not None:
+        try:
+            Path(out).write_text("\n".join(f"{s:.9f}" for s in trace.seconds) + "\n")
+        except OSError as error:
+            raise UsageError(f"out: cannot write {out}: {error.strerror}") from None
+    return trace

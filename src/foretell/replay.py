@@ -5,13 +5,14 @@ from __future__ import annotations
 import copy
 import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from foretell.clock import CLOCKS, parse
 from foretell.errors import ForetellError, UsageError, suggest
+from foretell.machine import require_writable
 from foretell.rollout import Job
 from foretell.study.config import Study, TaskEntry, load_study
 from foretell.study.journal import plain
@@ -67,7 +68,8 @@ def replay(
     camera: str | None = None,
     policies: Mapping[str, Any] | None = None,
 ) -> Replay:
-    """Run an episode of a run folder again in this process. `episode` is its key, or enough of its beginning.
+    """Run an episode of a run folder again in this process. `episode` is its key, or enough of its beginning;
+    keys are in the column `episode` of `foretell.read(run)`.
 
     `video` writes an mp4, seen by `camera`. `policies` gives the policy where it was a Python object.
     """
@@ -100,7 +102,7 @@ def replay(
         if film is not None:
             _aim(session, film, camera)
         jobs = iter([Job(row["policy"], scenario, row["trial"], row["episode"], film)])
-        ((_, outcome),) = list(session.run(lambda: next(jobs, None)))
+        ((_, outcome),) = _filmed(film, session.run(lambda: next(jobs, None)))
         opened = session.opened
     finally:
         session.close()
@@ -116,18 +118,24 @@ def _find(run: Path, episode: str) -> dict[str, Any]:
     keys = table["episode"].to_pylist()
     found = [i for i, k in enumerate(keys) if k.startswith(episode)] if episode else []
     if len(found) != 1:
-        columns = [table[c].to_pylist() for c in ("episode", "task", "policy", "trial")]
+        columns = [table[c].to_pylist() for c in ("episode", "task", "policy", "success", "scenario", "trial")]
         if found:
             told = f"{run}: {len(found)} episodes begin with {episode!r}:"
         else:
             near = difflib.get_close_matches(episode, keys, n=NEAR, cutoff=0.5)
             found = [keys.index(k) for k in near] or list(range(len(keys)))
             told = f"{run} has no episode {episode!r}; " + ("near ones:" if near else f"it has {len(keys)}:")
-        lines = ["  {} ({}, {}, trial {})".format(*(c[i] for c in columns)) for i in found[:NEAR]]
+        lines = [_line(*(c[i] for c in columns)) for i in found[:NEAR]]
         more = [f"  and {len(found) - NEAR} more"] if len(found) > NEAR else []
-        raise UsageError("\n".join([told, *lines, *more]))
+        where = f"keys are in the column 'episode' of foretell.read({str(run)!r})"
+        raise UsageError("\n".join([told, *lines, *more, where]))
     row: dict[str, Any] = table.slice(found[0], 1).to_pylist()[0]
     return {**row, "stages": dict(row["stages"] or ()), "metrics": dict(row["metrics"] or ())}
+
+
+def _line(episode: str, task: str, policy: str, success: bool | None, scenario: str, trial: int) -> str:
+    outcome = {True: "success", False: "failed", None: "not judged"}[success]
+    return f"  {episode} ({task}, {policy}, {outcome}, scenario {scenario[:8]}, trial {trial})"
 
 
 def _study(run: Path, row: dict[str, Any]) -> tuple[Study, TaskEntry]:
@@ -179,6 +187,23 @@ def _aim(session: Session, film: Path, camera: str | None) -> None:
             raise UsageError(f"camera: {camera!r} is not in this world; {suggest(camera, world.scene.cameras)}")
         world.task = copy.copy(world.task)  # the driver films with the task's first camera
         world.task.cameras = {camera: world.task.cameras.get(camera), **world.task.cameras}  # type: ignore[dict-item]
+    try:
+        film.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"video: cannot write {film}: {error.strerror}") from None
+    require_writable(film, "video")
+
+
+def _filmed(film: Path | None, episodes: Iterator[Any]) -> list[Any]:
+    """Run them; a film that cannot be written is the user's to put elsewhere."""
+    if film is None:
+        return list(episodes)
+    from av.error import FFmpegError
+
+    try:
+        return list(episodes)
+    except (OSError, FFmpegError) as error:
+        raise UsageError(f"video: cannot write {film}: {error.strerror or error}") from None
 
 
 def _same(a: Any, b: Any) -> bool:

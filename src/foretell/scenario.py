@@ -127,12 +127,13 @@ class Scenario(BaseModel):
         return [Scenario.model_validate(child.model_dump()) for child in children]
 
     def card(self) -> str:
-        """What a person does to set this scenario up on a real table, in words."""
+        """What a person does to set this scenario up on a real table, in words: metres in the task frame and degrees,
+        as a sheet of real trials takes them."""
         lines = [f"{self.task}: {self.instruction}" if self.instruction else self.task]
         for name, p in sorted(self.placements.items()):
             size = "" if set(p.scale) == {1.0} else ", scaled " + " x ".join(f"{s:.1%}" for s in p.scale)
             lines.append(
-                f"  {name} ({p.asset}{size}): x {p.pos[0] * 100:+.1f} cm, y {p.pos[1] * 100:+.1f} cm, "
+                f"  {name} ({p.asset}{size}): x {p.pos[0]:+.3f} m, y {p.pos[1]:+.3f} m, "
                 f"turned {math.degrees(p.yaw):+.0f}°"
             )
         lines += [f"  {factor}: {value}" for factor, value in sorted(self.factors.items())]

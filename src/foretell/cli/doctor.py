@@ -11,7 +11,8 @@ __all__ = ["main"]
 
 
 def main(json_: Annotated[bool, tyro.conf.arg(name="json")] = False) -> None:
-    """Try everything foretell may want of this machine. Exit code 1 if something it cannot do without is broken.
+    """Try everything foretell may want of this machine. Exit code 1 if something it cannot do without is broken,
+    or nothing can be written in this folder.
 
     Args:
         json_: Print what was found as JSON.
@@ -23,10 +24,11 @@ def main(json_: Annotated[bool, tyro.conf.arg(name="json")] = False) -> None:
         print(json.dumps(found.to_dict(), indent=2))
     else:
         wide = max(len(line.name) for line in found.lines)
+        first = max(7, *(len(line.status) for line in found.lines))
         for line in found.lines:
-            print(f"{line.status:<7}  {line.name:<{wide}}  {line.detail}")
+            print(f"{line.status:<{first}}  {line.name:<{wide}}  {line.detail}")
             if line.fix and line.status != "ok":
-                print(f"{'':<7}  {'':<{wide}}  -> {line.fix}")
-        print("foretell works here" if found.ok else "foretell does not work here: see the lines marked missing")
+                print(f"{'':<{first}}  {'':<{wide}}  -> {line.fix}")
+        print(found.verdict)
     if not found.ok:
         raise SystemExit(1)

@@ -31,10 +31,7 @@ def main(
     """
     from foretell.measure import latency
 
-    trace = latency(policy, task, world=world, calls=calls)
-    if out is not None:
-        out.write_text("\n".join(f"{s:.9f}" for s in trace.seconds) + "\n")
-    found = trace.to_dict()
+    found = latency(policy, task, world=world, calls=calls, out=out).to_dict()
     if json_:
         print(json.dumps(found))
         return

@@ -47,11 +47,14 @@ class Sheet:
 
     def fault(self, line: Line | int, column: str, expected: str, given: str | None) -> None:
         """Note what is wrong with a cell; `refuse` tells."""
-        number = line if isinstance(line, int) else line.number
         got = "nothing" if given is None else f"{given[:60]!r}"
+        self.tell(line, column, f"expected {expected}; given: {got}")
+
+    def tell(self, line: Line | int, column: str, trouble: str) -> None:
+        """Note in words what is wrong with a cell."""
+        number = line if isinstance(line, int) else line.number
         name = self.columns.get(column, column)
-        told = f"{self.path}, line {number}, column {name!r}: expected {expected}; given: {got}"
-        self.faults.append((number, told))
+        self.faults.append((number, f"{self.path}, line {number}, column {name!r}: {trouble}"))
 
     def refuse(self) -> None:
         """Raises UsageError if anything was wrong."""

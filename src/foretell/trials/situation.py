@@ -16,7 +16,7 @@ from foretell.rotation import from_yaw, multiply
 from foretell.scenario import Placement, Scenario
 from foretell.study.plan import make_task
 from foretell.study.store import read_scenarios
-from foretell.tasks.task import Task
+from foretell.tasks.task import Mount, Task
 from foretell.trials.sheet import Line, Sheet, plain_name
 
 __all__ = ["POSE", "Situations", "nominal"]
@@ -24,8 +24,12 @@ __all__ = ["POSE", "Situations", "nominal"]
 POSE = re.compile(r"(?P<object>.+)\.(?P<axis>x|y|z|yaw)")
 SHORTEST = 4
 """Characters of a scenario's id that name it: a lab's own 1, 2, 3 must not be taken for beginnings of ids."""
-FAR = 2.0
-"""Metres from where the task puts an object: further is no table, but centimetres."""
+FAR = 1.0
+"""Metres from where the task puts an object, up and down, and sideways where the robot's place is not known: further
+is no table, but centimetres."""
+REACH = 0.95
+"""Metres from a robot's mount, in the plane: a Panda reaches 0.855 to its wrist, and its hand about 0.1 further. Beyond
+that no trial can be meant, so the numbers are centimetres."""
 
 
 class Situations:
@@ -129,14 +133,30 @@ class Situations:
                 self.sheet.fault(line, f"{thing}.{axis}", "metres, as x and y go together", None)
             old = placed[name]
             pos = list(old.pos)
+            task = self.task(line)
+            mounts = [] if task is None else list(task.robots.values())
             for i, axis in enumerate("xyz"):
-                low, high = old.pos[i] - FAR, old.pos[i] + FAR
-                value = self.sheet.number(line, f"{thing}.{axis}", f"metres, {low:.2f} to {high:.2f}", low, high)
+                if mounts and axis != "z":  # then reach is the bound
+                    value = self.sheet.number(line, f"{thing}.{axis}", "metres")
+                else:
+                    low, high = old.pos[i] - FAR, old.pos[i] + FAR
+                    value = self.sheet.number(line, f"{thing}.{axis}", f"metres, {low:.2f} to {high:.2f}", low, high)
                 pos[i] = pos[i] if value is None else value
+            if axes & {"x", "y"} and mounts:
+                self._reach(line, thing, pos, mounts)
             yaw = self.sheet.number(line, f"{thing}.yaw", "degrees")
             quat = old.quat if yaw is None else _turn(old.quat, math.radians(yaw) - old.yaw)
             placed[name] = old.model_copy(update={"pos": tuple(pos), "quat": quat})
         return placed
+
+    def _reach(self, line: Line, thing: str, pos: list[float], mounts: list[Mount]) -> None:
+        """Note a placement that no robot of the task reaches, at the coordinate that is furthest off."""
+        near = min(mounts, key=lambda mount: math.dist(mount.pos[:2], pos[:2]))
+        if math.dist(near.pos[:2], pos[:2]) > REACH:
+            i = max((0, 1), key=lambda i: abs(pos[i] - near.pos[i]))
+            advice = "metres are expected (were these centimetres?)"
+            told = f"{thing} at {pos[i]:.2f} m is out of the robot's reach; {advice}"
+            self.sheet.tell(line, f"{thing}.{'xy'[i]}", told)
 
 
 def nominal(task: Task) -> Scenario:
