@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from foretell.clock import label
 from foretell.errors import UsageError
@@ -12,7 +12,10 @@ from foretell.scenario import digest
 from foretell.stats import wilson
 from foretell.study.store import read
 
-__all__ = ["show", "table"]
+if TYPE_CHECKING:
+    from rich.table import Table
+
+__all__ = ["episode_table", "episodes", "show", "table"]
 
 
 def show(run: str | Path, alpha: float = 0.05) -> list[dict[str, Any]]:
@@ -67,6 +70,27 @@ def show(run: str | Path, alpha: float = 0.05) -> list[dict[str, Any]]:
     return found
 
 
+def episodes(run: str | Path, failed: bool = False) -> list[dict[str, Any]]:
+    """One entry per episode: its key, what it was, how it ended. `failed`: only those that did not succeed."""
+    columns = [
+        "episode",
+        "task",
+        "policy",
+        "clock",
+        "arm",
+        "scenario",
+        "trial",
+        "success",
+        "end",
+        "failure_reason",
+        "error",
+    ]
+    rows = read(run).select([*columns, "steps", "sim_s"]).to_pylist()
+    for row in rows:
+        row["clock"] = label(row["clock"])
+    return [row for row in rows if not (failed and row["success"])]
+
+
 def _order(group: tuple[tuple[str, ...], Any]) -> tuple[Any, ...]:
     """By name, the plain clocks before those with options."""
     *names, clock, arm = group[0]
@@ -81,16 +105,45 @@ def _errors(rows: list[dict[str, Any]]) -> dict[str, int]:
     return counted
 
 
-def table(rows: list[dict[str, Any]]) -> None:
-    """Print what `show` found."""
-    from rich.console import Console
+def episode_table(rows: list[dict[str, Any]]) -> None:
+    """Print what `episodes` found."""
+    page = _page("episode", "task", "policy", "clock", "scenario", "trial", "outcome", "why")
+    for row in rows:
+        outcome = "success" if row["success"] else row["end"] if row["success"] is None else "failure"
+        why = row["error"] or ("" if row["success"] else row["failure_reason"]) or ""
+        page.add_row(
+            *(row[c] for c in ("episode", "task", "policy", "clock")),
+            row["scenario"][:8],
+            str(row["trial"]),
+            outcome,
+            why,
+        )
+    _print(page if rows else None)
+
+
+def _page(*columns: str) -> Table:
     from rich.table import Table
 
+    return Table(*columns, box=None, header_style="bold", pad_edge=False)
+
+
+def _print(page: Table | None) -> None:
+    from rich.console import Console
+
+    if page is None:
+        print("no episodes")
+        return
+    # names are data, and whole: a narrow terminal wraps lines itself
+    Console(width=10_000, soft_wrap=True, markup=False, emoji=False, highlight=False).print(page)
+
+
+def table(rows: list[dict[str, Any]]) -> None:
+    """Print what `show` found."""
     if not rows:
         print("no episodes yet")
         return
     fixed = {c for c in ("world", "clock", "arm") if len({row[c] for row in rows}) == 1}
-    page = Table(box=None, header_style="bold", pad_edge=False)
+    page = _page()
     for column in ("world", "task", "policy", "clock", "arm"):
         if column not in fixed:
             page.add_column(column)
@@ -104,5 +157,4 @@ def table(rows: list[dict[str, Any]]) -> None:
         page.add_row(*cells, rate, str(row["n"]), bounds, errors)
     if fixed:
         print(", ".join(f"{column} {rows[0][column]}" for column in ("world", "clock", "arm") if column in fixed))
-    # names are data, and whole: a narrow terminal wraps lines itself
-    Console(width=10_000, soft_wrap=True, markup=False, emoji=False, highlight=False).print(page)
+    _print(page)

@@ -174,7 +174,8 @@ def test_out_of_range_actions_are_clipped_and_counted() -> None:
 @pytest.mark.parametrize(
     ("reads", "message"),
     [
-        ({"cube/poss": Stream((3,))}, "task 'lift' does not have; it has .*cube/pos"),
+        ({"cube/poss": Stream((3,))}, "task 'lift' does not have; did you mean 'cube/pos'"),
+        ({"can/pos": Stream((3,))}, "it has cube/pos, .*panda/ee_pos"),
         ({"cube/pos": Stream((4,))}, r"shape is \(4,\), the world has \(3,\)"),
         ({"front/rgb": Stream((84, 84))}, "height, width, 3"),
     ],

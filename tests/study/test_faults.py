@@ -87,7 +87,7 @@ def test_a_policy_that_errs_in_some_episodes_harms_no_others(lab: Lab, clean: pa
     errors, ranges = sorted(done.notes)
     assert "policy 'faulty' on brief, blame policy: 6 episodes, first episode " in errors
     assert ranges == (
-        "policy 'faulty' on brief: actions out of range were clipped: 1 episodes, "
+        "policy 'faulty' on brief: actions out of range were clipped: 1 episode, "
         f"first episode {row['range']['episode']}, {clipped:.0f} actions"
     )
     (shown,) = foretell.show(done.path)
@@ -167,7 +167,7 @@ def test_an_error_is_a_note_not_a_failure(lab: Lab) -> None:
     lab.study("noted", count=2)
     done = cli("run", "noted.yaml", "--workers", 1, cwd=lab.folder)
     lab.calm()
-    assert "note: policy 'faulty' on brief, blame policy: 1 episodes, first episode " in done.stdout
+    assert "note: policy 'faulty' on brief, blame policy: 1 episode, first episode " in done.stdout
     assert "act raised ZeroDivisionError: one in a thousand" in done.stdout
     assert "1 policy" in done.stdout, "the table shows it"
 

@@ -14,6 +14,8 @@ __all__ = ["main"]
 def main(
     run: Annotated[Path, tyro.conf.Positional],
     alpha: float = 0.05,
+    episodes: bool = False,
+    failed: bool = False,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """Success rates of a run, with Wilson intervals.
@@ -21,12 +23,16 @@ def main(
     Args:
         run: A run folder.
         alpha: One minus the confidence level.
+        episodes: List every episode with its key (for `foretell replay`) and how it ended.
+        failed: List the episodes that did not succeed.
         json_: Print a list of objects instead of a table.
     """
-    from foretell.summary import show, table
+    from foretell.summary import episode_table, show, table
+    from foretell.summary import episodes as list_episodes
 
-    rows = show(run, alpha=alpha)
+    each = episodes or failed
+    rows = list_episodes(run, failed=failed) if each else show(run, alpha=alpha)
     if json_:
         print(json.dumps(rows, indent=2))
     else:
-        table(rows)
+        (episode_table if each else table)(rows)

@@ -83,8 +83,11 @@ def bind(policy: Any, world: World, who: str, execute: int | None = None, option
     known = world.streams
     for name, stream in spec.reads.items():
         if name not in known:
-            has = ", ".join(sorted(known))
-            raise UsageError(f"{who}: it reads {name!r}, which task {world.task.name!r} does not have; it has {has}")
+            # a near name helps only where it is of the same robot or object: a can is no misspelt cube
+            owner = name.rpartition("/")[0]
+            same = [k for k in known if k.rpartition("/")[0] == owner]
+            hint = suggest(name, same) if same else "it has " + ", ".join(sorted(known))
+            raise UsageError(f"{who}: it reads {name!r}, which task {world.task.name!r} does not have; {hint}")
         camera = name.endswith("/rgb")
         if stream.shape is not None and not camera and tuple(stream.shape) != known[name].shape:
             raise UsageError(f"{who}: stream {name!r}: shape is {stream.shape}, the world has {known[name].shape}")
