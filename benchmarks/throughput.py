@@ -228,43 +228,57 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--slots", type=int, default=32, help="per worker in (b); CORES times that in (a) and (d)")
+    parser.add_argument(
+        "--no-bare", action="store_true", help="only (b), and (c) with --robosuite: no export to wait for"
+    )
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
 
     results: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as scratch:
         python = asked.robosuite / "bin" / "python" if asked.robosuite else None
-        if python:
+        bare = not asked.no_bare
+        if python and bare:
             print("exporting robosuite's models (minutes) ...", file=sys.stderr)
             robosuite(python, "--seconds", "0", "--export", scratch, "--export-actions", "200")
         wide = asked.slots * CORES
-        sides = {name: bare_foretell(name, wide) for name in TASKS}
-        theirs = {n: bare_robosuite(Path(scratch), t, wide) for n, t in TASKS.items()} if python else {}
+        sides = {name: bare_foretell(name, wide) for name in TASKS} if bare else {}
+        theirs = {n: bare_robosuite(Path(scratch), t, wide) for n, t in TASKS.items()} if python and bare else {}
         measured: dict[str, dict[str, list[float]]] = {name: {k: [] for k in "abcd"} for name in TASKS}
         contacts: dict[str, dict[str, list[float]]] = {name: {k: [] for k in "acd"} for name in TASKS}
+        without_resets: dict[str, list[float]] = {name: [] for name in TASKS}
         for turn in range(asked.rounds):
             print(f"round {turn + 1} of {asked.rounds} ...", file=sys.stderr)
             rivals = robosuite(python, "--seconds", str(asked.seconds)) if python else {}
             for name, task in TASKS.items():
-                measured[name]["a"].append(sides[name][0].rate(asked.seconds))
-                contacts[name]["a"].append(sides[name][0].contacts())
+                if bare:
+                    measured[name]["a"].append(sides[name][0].rate(asked.seconds))
+                    contacts[name]["a"].append(sides[name][0].contacts())
                 measured[name]["b"].append(foretell_side(name, asked.slots, asked.seconds))
                 if python:
                     rival = rivals["tasks"][task]
                     measured[name]["c"].append(rival["steps_per_s"])
                     contacts[name]["c"].append(rival["mean_ncon"])
+                    without_resets[name].append(rival["steps_per_s_without_resets"])
+                if python and bare:
                     measured[name]["d"].append(theirs[name][0].rate(asked.seconds))
                     contacts[name]["d"].append(theirs[name][0].contacts())
         for name in TASKS:
             middle = {k: np.median(v) for k, v in measured[name].items() if v}
-            results[name] = {
-                "steps_per_second": {k: round(v) for k, v in middle.items()},
+            results[name] = {"steps_per_second": {k: round(v) for k, v in middle.items()}}
+            if python:
+                results[name]["b_over_c"] = round(middle["b"] / middle["c"], 1)
+                results[name]["b_over_c_without_resets"] = round(
+                    middle["b"] / float(np.median(without_resets[name])), 1
+                )
+            if not bare:
+                continue
+            results[name] |= {
                 "b_over_a": round(middle["b"] / middle["a"], 3),
                 "foretell": sides[name][1] | {"contacts": round(float(np.mean(contacts[name]["a"])), 1)},
             }
             if python:
                 results[name] |= {
-                    "b_over_c": round(middle["b"] / middle["c"], 1),
                     "robosuite": theirs[name][1] | {"contacts": round(float(np.mean(contacts[name]["c"])), 1)},
                     "bare robosuite contacts": round(float(np.mean(contacts[name]["d"])), 1),
                 }
