@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import functools
+import signal
 import subprocess
 import sys
 
 import pytest
+
+# a shell that starts us in the background has us ignore Ctrl-C, and the programs under test would inherit that
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @functools.cache
