@@ -8,6 +8,9 @@ __all__ = ["box", "legs", "room", "table"]
 
 FLOOR = -0.8
 """Height of the floor, m."""
+SURFACE = {"contype": 4, "conaffinity": 3}
+"""The floor and a table top: touched by objects (contype 1, MuJoCo's default) and robots (1 or 2). A part of an object
+that no flat surface can reach has contype 0 and conaffinity 3: all but these touch it."""
 
 
 def room(spec: mujoco.MjSpec) -> None:
@@ -33,7 +36,7 @@ def room(spec: mujoco.MjSpec) -> None:
     floor = spec.add_material(name="floor", texrepeat=[6, 6], texuniform=False)
     floor.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "floor"
     spec.worldbody.add_geom(
-        name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, pos=[0, 0, FLOOR], size=[3, 3, 0.1], material="floor"
+        name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, pos=[0, 0, FLOOR], size=[3, 3, 0.1], material="floor", **SURFACE
     )
     spec.worldbody.add_light(
         name="key",
@@ -59,6 +62,7 @@ def box(
     half: tuple[float, float, float],
     rgba: tuple[float, float, float, float],
     friction: float = 1.0,
+    **touch: int,
 ) -> None:
     """A fixed box that things collide with."""
     body.add_geom(
@@ -69,13 +73,14 @@ def box(
         rgba=rgba,
         friction=[friction, 0.005, 0.0001],
         condim=3,
+        **touch,
     )
 
 
 def table(spec: mujoco.MjSpec, half: tuple[float, float] = (0.4, 0.4), thickness: float = 0.05) -> None:
     """A table whose top is z = 0, with legs that are only seen."""
     body = spec.worldbody.add_body(name="table")
-    box(body, "table/top", (0, 0, -thickness / 2), (*half, thickness / 2), (0.86, 0.84, 0.80, 1))
+    box(body, "table/top", (0, 0, -thickness / 2), (*half, thickness / 2), (0.86, 0.84, 0.80, 1), **SURFACE)
     legs(body, half[0] - 0.06, half[1] - 0.06, -thickness)
 
 

@@ -15,6 +15,9 @@ BOXES = {
     "front": ((0.0105, 0.04375, 0.01), (0.03325, 0.0)),
     "handle": ((0.02525, 0.015875, 0.01), (0.054, 0.0)),
 }
+INNER = ("left", "right")
+"""Bars that end between the other two: a flat surface meets those (the nut's convex hull) first, never these, so they
+do not look for one. It saves 8 of the 20 contacts of a nut at rest."""
 HANDLE = 0.054
 """x of the handle's middle, m."""
 MASS = 0.0158068
@@ -39,6 +42,8 @@ def _add(spec: mujoco.MjSpec, body: mujoco.MjsBody, scale: np.ndarray, physics: 
             rgba=BRASS,
             friction=[0.95 * physics.friction_scale, 0.3, 0.1],
             condim=4,
+            contype=0 if name in INNER else 1,
+            conaffinity=3 if name in INNER else 1,  # see arena.SURFACE
             solref=physics.solref,
             priority=1,
         )

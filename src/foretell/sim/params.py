@@ -16,7 +16,7 @@ from foretell.scenario import digest
 
 __all__ = ["Physics", "Theta", "WorldFile", "load_world"]
 
-VERSION = 1
+VERSION = 2
 """Raised whenever a change to the native simulation could alter an outcome; part of every world's hash."""
 
 
