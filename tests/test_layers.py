@@ -15,7 +15,7 @@ LAYERS = [
     ("scenario", "episode", "policy", "clock", "latency", "spec", "world", "registry"),
     ("tasks", "robots", "objects", "papers"),
     ("sim", "bridges"),
-    ("rollout", "policies"),
+    ("rollout", "policies", "zoo"),
     ("study",),
     (
         "catalogue",
@@ -29,6 +29,8 @@ LAYERS = [
         "checks",
         "replay",
         "reproduction",
+        "timeline",
+        "train",
         "trials",
     ),
     ("cli",),

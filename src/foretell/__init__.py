@@ -38,6 +38,7 @@ _WHERE = {
     "cards": "foretell.cards",
     "catalogue": "foretell.catalogue",
     "check": "foretell.checks",
+    "clocks": "foretell.answers.clocks",
     "compare": "foretell.answers.compare",
     "demo": "foretell.demo",
     "doctor": "foretell.doctor",
@@ -49,12 +50,14 @@ _WHERE = {
     "reproduce": "foretell.reproduction",
     "run": "foretell.study.run",
     "show": "foretell.summary",
+    "timeline": "foretell.timeline",
 }
 __all__ = [*_WHERE, "__version__"]
 
 if TYPE_CHECKING:
     from foretell.answers.bound import bound as bound
     from foretell.answers.budget import budget as budget
+    from foretell.answers.clocks import clocks as clocks
     from foretell.answers.compare import compare as compare
     from foretell.answers.predictivity import predictivity as predictivity
     from foretell.cards import cards as cards
@@ -79,6 +82,7 @@ if TYPE_CHECKING:
     from foretell.study.store import read as read
     from foretell.summary import show as show
     from foretell.tasks.task import Task as Task
+    from foretell.timeline import timeline as timeline
     from foretell.trials import import_ as import_
 
 

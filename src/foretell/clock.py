@@ -1,7 +1,8 @@
 """How time passes while the policy thinks. Inference latency belongs here, and nowhere else.
 
-`sync`: the world waits for the policy. `virtual`: inference takes simulated time, and nobody sleeps. A clock is data;
-the drivers in `foretell.rollout` carry it out.
+`sync`: the world waits for the policy. `virtual`: inference takes simulated time, and nobody sleeps. `realtime`: world
+and policy run in processes of their own, by the clock on the wall. A clock is data; the drivers in `foretell.rollout`
+carry it out.
 """
 
 from __future__ import annotations
@@ -13,7 +14,11 @@ from typing import Any, ClassVar
 from foretell.errors import UsageError, suggest
 from foretell.latency import Latency, parse_latency
 
-__all__ = ["CLOCKS", "Clock", "Sync", "Virtual", "label", "parse"]
+__all__ = ["CLOCKS", "Clock", "Realtime", "Sync", "Virtual", "label", "parse"]
+
+CHUNKS = ("execute", "replace", "ensemble", "rtc")
+HOLDS = ("target", "repeat", "tick", "zero")
+COMPUTERS = ("one", "unlimited")
 
 
 @dataclass(frozen=True)
@@ -40,33 +45,83 @@ class Sync(Clock):
     kind: ClassVar[str] = "sync"
 
 
-@dataclass(frozen=True)
-class Virtual(Clock):
-    """Physics does not wait: an inference that starts at simulated time t delivers its chunk at t + speed x latency."""
+@dataclass(frozen=True, kw_only=True)
+class Asynchronous(Clock):
+    """Physics does not wait: what `virtual` and `realtime` have in common."""
 
-    kind: ClassVar[str] = "virtual"
-    latency: Latency = Latency()  # noqa: RUF009 - frozen
     speed: float = 1.0
     """Simulated seconds per wall second: 2 makes the policy's computer half as fast."""
     chunks: str = "execute"
-    """`execute`: run the first actions of a chunk, then think again. `replace`: think all the time; an answer replaces
-    the plan on arrival, from the action after those that ran meanwhile."""
+    """`execute`: run the first actions of a chunk, then look and think again. The others think all the time, and an
+    answer counts from the action after those that ran meanwhile. `replace`: it takes the plan's place on arrival.
+    `ensemble`: what runs is the mean of all answers for that moment, older ones weighing more (`decay`). `rtc`: as
+    `replace`, and the policy is told the plan and how much of it will have run by then (`plan`, `committed`)."""
+    hold: str = "target"
+    """When no new action has come: `target`: keep the last target. `repeat`: issue the last action again at each action
+    period. `tick`: at each tick. `zero`: issue it once more with its deltas zero, which stops the robot where it is."""
+    decay: float = 0.01
+    """Of `ensemble`: answer i, counted from the oldest, weighs exp(-decay i)."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "latency", parse_latency(self.latency))
         if not (isinstance(self.speed, (int, float)) and 0 < self.speed < float("inf")):
-            raise UsageError(f"clocks: virtual: speed is {self.speed!r}, it must be above 0")
-        if self.chunks not in ("execute", "replace"):
-            raise UsageError(f"clocks: virtual: chunks: {suggest(str(self.chunks), ('execute', 'replace'))}")
+            raise UsageError(f"clocks: {self.kind}: speed is {self.speed!r}, it must be above 0")
+        for option, known in (("chunks", CHUNKS), ("hold", HOLDS)):
+            if getattr(self, option) not in known:
+                raise UsageError(f"clocks: {self.kind}: {option}: {suggest(str(getattr(self, option)), known)}")
+        if not (isinstance(self.decay, (int, float)) and abs(self.decay) < float("inf")):
+            raise UsageError(f"clocks: {self.kind}: decay is {self.decay!r}, it should be a number")
+
+    def _words(self, first: str, defaults: dict[str, Any]) -> str:
+        words = [first] + ([] if self.speed == 1 else [f"speed {self.speed:g}"])
+        for option, default in defaults.items():
+            if (given := getattr(self, option)) != default:
+                words.append({"hold": f"hold {given}", "computers": f"{given} computers"}.get(option, str(given)))
+        return ", ".join(words)
+
+
+@dataclass(frozen=True)
+class Virtual(Asynchronous):
+    """An inference that starts at simulated time t delivers its chunk at t + speed x latency. Nobody sleeps."""
+
+    kind: ClassVar[str] = "virtual"
+    latency: Latency = Latency()  # noqa: RUF009 - frozen
+    computers: str = "one"
+    """`one`: an inference starts when the last has ended. `unlimited`: one starts with every action."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "latency", parse_latency(self.latency))
+        if self.computers not in COMPUTERS:
+            raise UsageError(f"clocks: virtual: computers: {suggest(str(self.computers), COMPUTERS)}")
+        if self.computers == "unlimited" and self.chunks == "execute":
+            raise UsageError(
+                "clocks: virtual: computers: unlimited has no use with chunks: execute, which thinks by turns"
+            )
 
     @property
     def label(self) -> str:
-        speed = "" if self.speed == 1 else f", speed {self.speed:g}"
-        chunks = "" if self.chunks == "execute" else f", {self.chunks}"
-        return f"virtual {self.latency.label}{speed}{chunks}"
+        return self._words(f"virtual {self.latency.label}", {"chunks": "execute", "hold": "target", "computers": "one"})
 
 
-CLOCKS: dict[str, type[Clock]] = {"sync": Sync, "virtual": Virtual}
+@dataclass(frozen=True)
+class Realtime(Asynchronous):
+    """World, policy and cameras in processes of their own, by the clock on the wall. Rows do not reproduce."""
+
+    kind: ClassVar[str] = "realtime"
+    camera_rate: float = 30.0
+    """Frames per simulated second of cameras whose policy does not ask for a rate."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (isinstance(self.camera_rate, (int, float)) and 0 < self.camera_rate < float("inf")):
+            raise UsageError(f"clocks: realtime: camera_rate is {self.camera_rate!r}, it must be above 0")
+
+    @property
+    def label(self) -> str:
+        return self._words("realtime", {"chunks": "execute", "hold": "target"})
+
+
+CLOCKS: dict[str, type[Clock]] = {"sync": Sync, "virtual": Virtual, "realtime": Realtime}
 
 
 def label(text: str) -> str:

@@ -1,13 +1,15 @@
 """Latency as data: how long an inference takes, drawn from the scenario's seed, so that rows reproduce.
 
 In a study: a number of seconds, `{uniform: [0.02, 0.05]}`, `{normal: [0.03, 0.005]}` (mean, standard deviation; never
-below 0), `{lognormal: [0.03, 0.3]}` (median, sigma), `{trace: [0.031, 0.029]}` or `{trace: FILE}`, a number a line.
+below 0), `{lognormal: [0.03, 0.3]}` (median, sigma), `{trace: [0.031, 0.029]}` or `{trace: FILE}`, a number a line;
+`{replay: ...}` is a trace taken from its beginning in every episode. Two depend on the policy and are settled before
+the first episode: `measured` (a trace recorded on this machine) and `{profile: FILE or name, device: NAME}`.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,10 @@ from foretell.errors import UsageError, suggest
 __all__ = ["Latency", "parse_latency"]
 
 PARAMETERS = {"constant": 1, "uniform": 2, "normal": 2, "lognormal": 2}
+TRACES = ("trace", "replay")
+KNOWN = (*PARAMETERS, *TRACES, "profile")
+OPEN = ("measured", "profile")
+"""Kinds that stand for another one, of each policy."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,16 @@ class Latency:
 
     kind: str = "constant"
     values: tuple[float, ...] = (0.0,)
+    name: str = ""
+    """What it stands for, such as `measured` or a device: the same for all policies, so that tables can set them side
+    by side. Of kind `profile` before it is settled, the profile."""
+    device: str = ""
+    """Of kind `profile`, before it is settled."""
+
+    @property
+    def settled(self) -> bool:
+        """Whether it can be drawn from; otherwise it depends on the policy (see `foretell.study.latencies`)."""
+        return self.kind not in OPEN
 
     def draw(self, rng: np.random.Generator, n: int) -> npt.NDArray[np.float64]:
         """(n,) latencies of successive inferences. A trace is replayed in order, from a place drawn at random."""
@@ -39,18 +55,22 @@ class Latency:
             return np.maximum(rng.normal(v[0], v[1], n), 0.0)
         if self.kind == "lognormal":
             return v[0] * np.exp(rng.normal(0.0, v[1], n))
-        return np.asarray(v)[(int(rng.integers(len(v))) + np.arange(n)) % len(v)]
+        start = int(rng.integers(len(v))) if self.kind == "trace" else 0
+        return np.asarray(v)[(start + np.arange(n)) % len(v)]
 
     def to_dict(self) -> dict[str, Any]:
-        return {"kind": self.kind, "values": list(self.values)}
+        named = {k: v for k, v in (("name", self.name), ("device", self.device)) if v}
+        return {"kind": self.kind, "values": list(self.values), **named}
 
     @property
     def label(self) -> str:
         """A short name for tables."""
+        if self.name:
+            return self.name if self.settled else " ".join([self.name, self.device]).strip()
         if self.kind == "constant":
             return f"{self.values[0] * 1000:g} ms"
-        if self.kind == "trace":
-            return f"trace of {len(self.values)}, median {float(np.median(self.values)) * 1000:.3g} ms"
+        if self.kind in TRACES:
+            return f"{self.kind} of {len(self.values)}, median {float(np.median(self.values)) * 1000:.3g} ms"
         return f"{self.kind} {', '.join(f'{v:g}' for v in self.values)}"
 
 
@@ -62,14 +82,21 @@ def parse_latency(value: Any) -> Latency:
         raise UsageError(f"latency: {value!r} is not a number of seconds")
     if isinstance(value, (int, float)):
         return _checked("constant", [value])
+    if value == "measured":
+        return Latency("measured", (), "measured")
     if not isinstance(value, dict):
-        raise UsageError(f"latency: {value!r} should be seconds, or one of uniform, normal, lognormal, trace")
-    if set(value) == {"kind", "values"}:
-        return _checked(str(value["kind"]), value["values"])
+        raise UsageError(f"latency: {value!r} should be seconds, `measured`, or one of {', '.join(KNOWN)}")
+    if {"kind", "values"} <= set(value) <= {"kind", "values", "name", "device"}:
+        name, device = str(value.get("name", "")), str(value.get("device", ""))
+        if value["kind"] in OPEN:
+            return Latency(str(value["kind"]), (), name, device)
+        return replace(_checked(str(value["kind"]), value["values"]), name=name)
+    if "profile" in value and set(value) <= {"profile", "device"}:
+        return Latency("profile", (), str(value["profile"]), str(value.get("device", "")))
     if len(value) != 1:
         raise UsageError(f"latency: {value!r} should name one distribution")
     ((kind, numbers),) = value.items()
-    if kind == "trace" and isinstance(numbers, str):
+    if kind in TRACES and isinstance(numbers, str):
         numbers = _read(Path(numbers))
     return _checked(str(kind), numbers if isinstance(numbers, (list, tuple)) else [numbers])
 
@@ -84,9 +111,8 @@ def _read(path: Path) -> list[float]:
 
 
 def _checked(kind: str, numbers: Any) -> Latency:
-    known = [*PARAMETERS, "trace"]
-    if kind not in known:
-        raise UsageError(f"latency: {kind!r} is not a distribution; {suggest(kind, known)}")
+    if kind not in KNOWN[:-1]:
+        raise UsageError(f"latency: {kind!r} is not a distribution; {suggest(kind, KNOWN)}")
     try:
         values = tuple(float(v) for v in numbers)
     except (TypeError, ValueError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,14 +11,10 @@ import numpy as np
 
 from foretell.errors import UsageError
 from foretell.machine import require_writable
-from foretell.rollout import Job
 from foretell.study.config import PolicyEntry
-from foretell.study.session import Session
+from foretell.study.stopwatch import time_calls
 
 __all__ = ["Trace", "latency"]
-
-WARM_UP = 10
-"""Calls that are not counted: the first ones load, compile and fill caches."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +49,7 @@ def latency(
     out: str | Path | None = None,
 ) -> Trace:
     """Time `calls` inferences of a policy in the course of real episodes, without the first ten. Leave the machine
-    alone meanwhile. A policy with a fixed batch is timed with it: give a robot's policy a batch of 1.
+    alone meanwhile. A policy that takes a `batch` is timed with 1, as on a robot, unless options say otherwise.
 
     `out`: write the trace there, a number of seconds a line, for the `virtual` clock to replay."""
     if calls < 1:
@@ -62,34 +57,11 @@ def latency(
     if out is not None:
         require_writable(Path(out), "out")
     entry = PolicyEntry(use=policy, **dict(options or {})) if isinstance(policy, str) else policy
-    session = Session(task=task, controller=None, world=world, policies={"policy": entry}, slots=1, threads=1)
-    bound = session.policies["policy"]
-    act, taken = bound.act, []
-
-    def timed(slots: np.ndarray, observations: Mapping[str, Any]) -> Any:
-        began = time.perf_counter()
-        answer = act(slots, observations)
-        taken.append(time.perf_counter() - began)
-        return answer
-
-    class Enough(Exception):  # noqa: N818 - not an error
-        pass
-
-    def watch(doing: str, jobs: list[Job]) -> None:
-        if len(taken) >= calls + WARM_UP:
-            raise Enough
-
-    bound.act = timed  # type: ignore[method-assign]
-    seeds = iter(range(1_000_000))
     try:
-        for _, outcome in session.run(lambda: Job("policy", session.world.task.scenario(next(seeds))), watch):
-            if outcome.blame == "policy":
-                raise UsageError(f"latency: the policy failed: {outcome.error}")
-    except Enough:
-        pass
-    finally:
-        session.close()
-    trace = Trace(tuple(taken[WARM_UP : WARM_UP + calls]), bound.spec.executes)
+        seconds, execute = time_calls(entry, calls, task=task, world=world)
+    except UsageError as error:
+        raise UsageError(f"latency: {error}") from None
+    trace = Trace(tuple(seconds), execute)
     if out is not None:
         try:
             Path(out).write_text("\n".join(f"{s:.9f}" for s in trace.seconds) + "\n")

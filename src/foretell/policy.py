@@ -23,7 +23,16 @@ from foretell.spec import EE_DELTA, ActionSpec, Stream, check_streams
 if TYPE_CHECKING:
     from foretell.tasks.task import Task
 
-__all__ = ["Chunk", "Policy", "PolicySpec", "as_chunk", "fingerprint"]
+__all__ = ["Chunk", "Policy", "PolicySpec", "as_chunk", "fingerprint", "observed"]
+
+PLANS = ("plan", "committed")
+"""Streams that come from the driver, not the world: `plan` (chunk, dim), the actions that are to run next, and
+`committed` (), how many of them will have begun when the answer arrives. All zero but under `chunks: rtc`."""
+
+
+def observed(reads: Mapping[str, Stream]) -> dict[str, Stream]:
+    """Those of a policy's streams that are looked up in the world."""
+    return {name: stream for name, stream in reads.items() if name not in PLANS}
 
 
 @dataclass(frozen=True)

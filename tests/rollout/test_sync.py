@@ -184,3 +184,15 @@ def test_misunderstandings_show_before_the_first_episode(reads: dict, message: s
     world = MujocoWorld(TASK, slots=1)
     with pytest.raises(UsageError, match=message):
         bind(Still(reads=reads), world, "mine")
+
+
+def test_a_policy_that_never_begins_still_has_a_row_for_every_episode() -> None:
+    """More episodes than slots, and each fails before its first action: the driver must not take that for the end."""
+
+    class Broken(Expert):
+        def reset(self, slots, instructions, seeds):
+            raise RuntimeError("cannot begin")
+
+    outcomes = episodes(TASK, Broken(), [TASK.scenario(i) for i in range(5)], slots=2)
+    assert [o.blame for o in outcomes] == ["policy"] * 5
+    assert all("cannot begin" in str(o.error) for o in outcomes)

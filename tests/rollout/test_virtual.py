@@ -25,7 +25,10 @@ ONLY_VIRTUAL = {
     "latency_per_inference_s",
     "latency_per_action_s",
     "observation_age_s",
+    "action_age_s",
     "starvation_s",
+    "seam_mean",
+    "seam_max",
 }
 
 

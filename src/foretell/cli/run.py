@@ -20,6 +20,7 @@ def main(
     limit: int | None = None,
     pair_with: Path | None = None,
     dry_run: bool = False,
+    watch: bool = False,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """Run a study. The same command again resumes it: finished episodes are never run twice.
@@ -32,6 +33,7 @@ def main(
         limit: Run at most this many episodes in this call.
         pair_with: A run folder whose scenarios are run instead of the study's own.
         dry_run: Only say how many episodes, how long, and how much disk.
+        watch: Show episodes under the realtime clock in MuJoCo's viewer, where there is a screen.
         json_: Print the summary as JSON.
     """
     from foretell.study.estimate import estimate
@@ -43,7 +45,17 @@ def main(
         print(json.dumps(asdict(found)) if json_ else found.text())
         return
     with Bar() as bar:
-        done = run(study, out=out, workers=workers, slots=slots, limit=limit, pair_with=pair_with, progress=bar.update)
+        done = run(
+            study,
+            out=out,
+            workers=workers,
+            slots=slots,
+            limit=limit,
+            pair_with=pair_with,
+            progress=bar.update,
+            told=bar.say,
+            watch=watch,
+        )
     if json_:
         print(json.dumps({**asdict(done), "path": str(done.path)}))
         return

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from foretell.errors import ForetellError, UsageError, raised, suggest
-from foretell.policy import PolicySpec, fingerprint, source_hash
+from foretell.policy import PolicySpec, fingerprint, observed, source_hash
 from foretell.registry import names, resolve
 from foretell.spec import compare
 from foretell.world import World
@@ -20,8 +20,10 @@ from foretell.world import World
 __all__ = ["Bound", "bind", "make_policy"]
 
 
-def make_policy(use: str, options: Mapping[str, Any] | None = None) -> Any:
-    """The policy of a name (`expert`), of a name with a path (`onnx:model.onnx`), or of "package.module:Class"."""
+def make_policy(use: str, options: Mapping[str, Any] | None = None, *, alone: bool = False) -> Any:
+    """The policy of a name (`expert`), of a name with a path (`onnx:model.onnx`), or of "package.module:Class".
+
+    `alone`: it will drive one robot, so one that takes a `batch` is given 1, unless options say otherwise."""
     options = dict(options or {})
     kind, _, path = use.partition(":")
     if path and kind in names("policies"):
@@ -30,6 +32,8 @@ def make_policy(use: str, options: Mapping[str, Any] | None = None) -> Any:
         cls, arguments = resolve("policies", use), ()
     try:
         signature = inspect.signature(cls)
+        if alone and "batch" in signature.parameters:
+            options.setdefault("batch", 1)
         signature.bind(*arguments, **options)
     except TypeError as error:
         known = [*(p for p in signature.parameters if p not in ("args", "kwargs")), "execute"]
@@ -81,7 +85,7 @@ def bind(policy: Any, world: World, who: str, execute: int | None = None, option
     spec.validate(who)
     compare(spec.action, world.action, who)
     known = world.streams
-    for name, stream in spec.reads.items():
+    for name, stream in observed(spec.reads).items():
         if name not in known:
             # a near name helps only where it is of the same robot or object: a can is no misspelt cube
             owner = name.rpartition("/")[0]

@@ -10,6 +10,7 @@ import numpy as np
 from foretell.papers import Printed, table, text
 from foretell.reproduction.figure import Ledger
 from foretell.stats import pairwise_accuracy, pearson, spearman, wilson
+from foretell.stats.latency_fit import tenfold
 
 __all__ = ["asynchronous"]
 
@@ -143,8 +144,8 @@ def _libero(book: Ledger) -> None:
 
 def _fit(latency: list[Printed], drop: list[float]) -> tuple[float, float]:
     """Slope in points per factor of ten of latency, and the correlation behind it."""
-    x, y = np.log10(np.array(latency, dtype=float)), np.array(drop)
-    return float(np.polyfit(x, y, 1)[0]), float(pearson(y, x))
+    slope, r = tenfold([float(v) for v in latency], drop)
+    return float(slope), float(r)
 
 
 def _latency(book: Ledger) -> None:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from foretell.errors import raised
-from foretell.policy import PolicySpec
+from foretell.policy import PolicySpec, observed
 from foretell.rollout.ask import ask
+from foretell.rollout.events import Events
 from foretell.rollout.job import Job, Outcome
 from foretell.rollout.sight import Sight
 from foretell.rollout.video import Video
@@ -29,15 +30,18 @@ BEAT_S = 0.5
 class Driver:
     """Runs jobs in the slots of a world. Slots are refilled as episodes end; policies may be mixed."""
 
+    VIDEO = Video
+
     def __init__(self, world: World, policies: Mapping[str, Any], watch: Callable[[str, list[Job]], None]):
         self.world, self.policies, self.watch = world, policies, watch
         self.specs: dict[str, PolicySpec] = {name: p.spec for name, p in policies.items()}
-        self.sights = {name: Sight(world, dict(spec.reads)) for name, spec in self.specs.items()}
+        self.sights = {name: Sight(world, observed(spec.reads)) for name, spec in self.specs.items()}
         slots, dim = world.slots, world.action.size
         longest = max((spec.chunk for spec in self.specs.values()), default=1)
         self.jobs: list[Job | None] = [None] * slots
         self.outcomes: list[Outcome] = [Outcome() for _ in range(slots)]
         self.videos: dict[int, Video] = {}
+        self.events: dict[int, Events] = {}
         self.plan = np.zeros((slots, longest, dim))
         self.ends = np.zeros((slots, longest), dtype=bool)
         self.left = np.zeros(slots, dtype=np.int64)  # actions of the plan still to run
@@ -47,6 +51,7 @@ class Driver:
         self.clipped = np.zeros(slots, dtype=np.int64)
         self.apart = np.zeros(slots, dtype=bool)  # the policy is called for this slot alone
         self.gone: set[int] = set()  # slots whose episode ended or started anew when policies were asked
+        self.drained = False  # the source has no more
         self.limit = whole_ticks(1, 1.0 / world.tick, 1.0 / world.task.time_limit)
 
     def run(self, source: Callable[[], Job | None]) -> Iterator[tuple[Job, Outcome]]:
@@ -54,9 +59,10 @@ class Driver:
             while True:
                 yield from self._refill(source)
                 active = np.array([i for i, job in enumerate(self.jobs) if job is not None], dtype=np.int32)
-                if not len(active):
+                if len(active):
+                    yield from self._round(active)
+                elif self.drained:
                     return
-                yield from self._round(active)
         finally:
             for video in self.videos.values():
                 video.abandon()
@@ -102,6 +108,8 @@ class Driver:
             mine = np.array([s for s in slots.tolist() if self._job(s).policy == name], dtype=np.int32)
             spec = self.specs[name]
             seen = self.sights[name].view(mine)
+            if len(observed(spec.reads)) < len(spec.reads):
+                seen |= self._plans(mine, spec.chunk)
             beat = self._beat([self._job(slot) for slot in mine.tolist()])
             began = time.perf_counter()
             answer = ask(self.policies[name], spec, mine, seen, self.apart[mine], beat)
@@ -115,6 +123,10 @@ class Driver:
             failed |= {int(mine[row]): text for row, text in answer.errors.items() if row not in answer.unsure}
             unsure += [int(mine[row]) for row in answer.unsure]
         return failed, unsure
+
+    def _plans(self, slots: np.ndarray, chunk: int) -> dict[str, np.ndarray]:
+        """Streams `plan` (n, chunk, dim) and `committed` (n,): nothing runs while a policy thinks."""
+        return {"plan": np.zeros((len(slots), chunk, self.world.action.size)), "committed": np.zeros(len(slots))}
 
     def _beat(self, jobs: list[Job]) -> Callable[[], None]:
         """Tells the watch that the policy is called for these jobs: at once, and again at later calls, but seldom."""
@@ -161,6 +173,7 @@ class Driver:
         for slot in free:
             job = source()
             if job is None:
+                self.drained = True
                 break
             self.jobs[slot] = job
             self.outcomes[slot] = Outcome(wall_started=time.time(), wall_s=-time.perf_counter())
@@ -175,6 +188,7 @@ class Driver:
         for slot in unsure:
             if slot in self.videos:
                 self.videos.pop(slot).abandon()
+            self.events.pop(slot, None)
             self.outcomes[slot] = Outcome(wall_started=time.time(), wall_s=-time.perf_counter())
         self.apart[unsure] = True
         yield from self._start(unsure)
@@ -186,6 +200,9 @@ class Driver:
         for field in (self.left, self.step, self.age, self.clipped):
             field[slots] = 0
         self.solved[slots] = False
+        for slot, job in zip(fresh, jobs, strict=True):
+            if job.events is not None:
+                self.events[slot] = Events(job.events, self.world.tick)
         self.world.reset(slots, [j.scenario for j in jobs], [j.trial for j in jobs])
         for name in dict.fromkeys(j.policy for j in jobs):
             mine = [j for j in jobs if j.policy == name]
@@ -201,7 +218,7 @@ class Driver:
         for slot in fresh:
             job = self.jobs[slot]
             if job is not None and job.video is not None:
-                self.videos[slot] = Video(job.video, slot, self._spec(slot).action_rate)
+                self.videos[slot] = self.VIDEO(job.video, slot, self._spec(slot).action_rate)
                 self.videos[slot].shoot(self.world)
 
     def _reset(self, name: str, slots: np.ndarray, jobs: list[Job]) -> dict[int, str]:
@@ -244,6 +261,8 @@ class Driver:
                     outcome.failure_reason = "policy error" if blame else f"no {missed[0]}" if missed else "undone"
         if slot in self.videos:
             self.videos.pop(slot).close()
+        if slot in self.events:
+            self.events.pop(slot).write()
         self.jobs[slot] = None
         return job, outcome
 

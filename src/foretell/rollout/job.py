@@ -22,6 +22,8 @@ class Job:
     """The episode's key; for messages."""
     video: Path | None = None
     """Where to write an mp4, or None."""
+    events: Path | None = None
+    """Where to write what happened when, as Parquet, or None."""
 
 
 @dataclass

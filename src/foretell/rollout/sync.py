@@ -43,6 +43,13 @@ class _Sync(Driver):
         until = whole_ticks(self.step[active] + 1, 1.0 / self.world.tick, rates)
         at = np.array([self._spec(slot).executes for slot in active.tolist()]) - self.left[active]
         self.world.command(active, self.plan[active, at], until - self.age[active])
+        for row, slot in enumerate(active.tolist() if self.events else ()):
+            if log := self.events.get(slot):
+                age, number = int(self.age[slot]), int(self.step[slot]) // self._spec(slot).executes
+                if at[row] == 0:
+                    log.add("look", age, inference=number)
+                old = int(at[row]) / self._spec(slot).action_rate
+                log.add("action", age, int(until[row]), inference=number, action=int(at[row]), value=old)
         self._advance(active, until, np.ones(len(active), dtype=bool))
         self.step[active] += 1
         self.left[active] -= 1

@@ -36,13 +36,13 @@ class Video:
         self._stream.pix_fmt = "yuv420p"  # the only one every browser plays
         self._stream.options = {"crf": "23", "preset": "veryfast"}
 
-    def shoot(self, world: Any) -> None:
-        """Add what the camera sees now."""
+    def shoot(self, world: Any, qpos: Any = None) -> None:
+        """Add what the camera sees now, or saw at joint positions qpos."""
         from foretell.sim.render import Camera
 
         known = world.task.cameras
         name = self._camera or ("overview" if "overview" in known else next(iter(known)))
-        image = world.picture(self._slot, Camera(name, self.HEIGHT, self.WIDTH, fine=True))
+        image = world.picture(self._slot, Camera(name, self.HEIGHT, self.WIDTH, fine=True), qpos)
         frame = self._av.VideoFrame.from_ndarray(image, format="rgb24")
         for packet in self._stream.encode(frame):
             self._file.mux(packet)

@@ -217,19 +217,26 @@ class MujocoWorld:
         return values + spread * drawn
 
     def _render(self, slots: np.ndarray, camera: str, stream: Stream) -> np.ndarray:
-        height, width, _ = stream.shape or (224, 224, 3)
-        images = np.empty((len(slots), height, width, 3), dtype=np.uint8)
-        for row, slot in enumerate(slots.tolist()):
-            images[row] = self.picture(slot, Camera(camera, height, width))
-        return images
+        return np.stack([self.draw(slot, camera, stream) for slot in slots.tolist()])
 
-    def picture(self, slot: int, camera: Camera) -> np.ndarray:
-        """(height, width, 3) uint8, upright: what a camera sees now."""
+    def draw(self, slot: int, camera: str, stream: Stream, qpos: np.ndarray | None = None) -> np.ndarray:
+        """(height, width, 3) uint8: what a camera sees now, or saw at joint positions qpos."""
+        height, width, _ = stream.shape or (224, 224, 3)
+        return self.picture(slot, Camera(camera.removesuffix("/rgb"), height, width), qpos)
+
+    def snapshot(self, slot: int) -> np.ndarray:
+        """Joint positions, from which the scene can be drawn later, or by another process."""
+        layout = self._where[slot]
+        assert layout is not None, "the slot has no episode"
+        return layout.qpos[slot].copy()
+
+    def picture(self, slot: int, camera: Camera, qpos: np.ndarray | None = None) -> np.ndarray:
+        """(height, width, 3) uint8, upright: what a camera sees now, or saw at joint positions qpos."""
         layout, scenario = self._where[slot], self._scenario[slot]
         assert layout is not None and scenario is not None, "the slot has no episode"
         if slot not in self._dressed:
             self._dressed[slot] = self.scene.dress(scenario, self._trial[slot])
-        return shared_renderer().render(self._dressed[slot], layout.qpos[slot], camera)
+        return shared_renderer().render(self._dressed[slot], layout.qpos[slot] if qpos is None else qpos, camera)
 
     def command(self, slots: np.ndarray, actions: np.ndarray, ticks: np.ndarray) -> None:
         for layout, rows in self._split(slots):

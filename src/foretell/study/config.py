@@ -76,6 +76,8 @@ class Record(_Model):
 
     video: int = Field(default=0, ge=0)
     """Videos of the first so many scenarios of each task and policy."""
+    events: int = Field(default=0, ge=0)
+    """What happened when (looks, inferences, actions), of as many; see `foretell timeline`."""
 
 
 class Study(_Model):
@@ -211,8 +213,9 @@ def _anchor_traces(clocks: Any, folder: Path) -> None:
     for item in clocks if isinstance(clocks, list) else [clocks]:
         for options in item.values() if isinstance(item, dict) else ():
             latency = options.get("latency") if isinstance(options, dict) else None
-            if isinstance(latency, dict) and isinstance(latency.get("trace"), str):
-                latency["trace"] = str(folder / latency["trace"])
+            for kind in ("trace", "replay", "profile") if isinstance(latency, dict) else ():
+                if isinstance(latency.get(kind), str) and (kind != "profile" or (folder / latency[kind]).is_file()):
+                    latency[kind] = str(folder / latency[kind])
 
 
 def _anchor(study: Study, folder: Path) -> Study:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from foretell.clock import Clock, Realtime, Virtual
+from foretell.latency import Latency
 from foretell.rollout import Job
 from foretell.study.config import Study, load_study
-from foretell.study.plan import plan, resolve_scenarios
+from foretell.study.plan import make_task, plan, resolve_scenarios
 from foretell.study.session import Session
 
 __all__ = ["Estimate", "estimate"]
@@ -22,6 +24,8 @@ VIDEO_BYTES = 560_000
 """A film of 400 actions, the larger of two measured; a solved episode's is a tenth of that."""
 FRAME_S = 0.13
 """A frame of a video, drawn with shadows on a CPU and written, one per action; mean over four films."""
+BETWEEN_S = 0.3
+"""Wall seconds between two episodes in real time."""
 TRIAL_S = 1.5
 """Wall seconds given to each task's trial."""
 
@@ -64,23 +68,32 @@ def estimate(
     for group in dict.fromkeys(e.group for e in episodes):
         mine = [e for e in episodes if e.group == group]
         width = min(slots, max(1, math.ceil(len(mine) / crew)))
+        used = per_task.get(group.task.use, 0.0)
+        if isinstance(group.clock, Realtime):  # one after the other, by the clock on the wall
+            limit = make_task(group.task.use).time_limit
+            per_task[group.task.use] = used + len(mine) * (limit / group.clock.speed + BETWEEN_S)
+            continue
         session = Session(
             task=group.task.use,
             controller=group.task.controller,
             world=study.world,
-            clock=group.clock,
-            policies=dict(study.policies),
+            clock=_without_latency(group.clock),
+            policies={name: study.policies[name] for name in group.policies},
             slots=width,
             threads=1,
         )
         actions = _actions_per_second(session, [Job(e.policy, e.scenario, e.trial) for e in mine], width)
         limit = session.world.task.time_limit * session.world.task.action_rate
         filming = sum(e.video for e in mine) * limit * FRAME_S
-        used = per_task.get(group.task.use, 0.0)
         per_task[group.task.use] = used + (len(mine) * limit / actions + filming) / min(crew, cores)
         session.close()
     videos = sum(e.video for e in episodes)
     return Estimate(len(episodes), sum(per_task.values()), len(episodes) * ROW_BYTES + videos * VIDEO_BYTES, per_task)
+
+
+def _without_latency(clock: Clock) -> Clock:
+    """Latency costs no time here, and may have to be measured first."""
+    return replace(clock, latency=Latency()) if isinstance(clock, Virtual) and not clock.latency.settled else clock
 
 
 def _actions_per_second(session: Session, jobs: list[Job], width: int) -> float:

@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
@@ -19,6 +19,9 @@ from foretell.study.config import Study, TaskEntry
 from foretell.study.store import read_scenarios
 from foretell.tasks.task import Task
 
+if TYPE_CHECKING:
+    from foretell.study.latencies import Settle
+
 __all__ = ["Group", "Planned", "plan", "resolve_scenarios"]
 
 COUNT = 50
@@ -27,10 +30,11 @@ COUNT = 50
 
 @dataclass(frozen=True)
 class Group:
-    """Episodes that can share a world: one task, controller and clock."""
+    """Episodes that can share a world: one task, controller and clock, and the policies that run under it."""
 
     task: TaskEntry
     clock: Clock
+    policies: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class Planned:
     arm: str
     trial: int
     video: bool
+    events: bool = False
 
 
 def make_task(use: str) -> Any:
@@ -117,16 +122,24 @@ def _design_of(run: Path) -> str:
         return "chosen"
 
 
-def plan(study: Study, scenarios: dict[str, list[Scenario]]) -> list[Planned]:
-    """Every episode of a study, in the order in which they are started."""
+def _as_it_is(clock: Clock, policy: str, task: TaskEntry) -> Clock:
+    return clock
+
+
+def plan(study: Study, scenarios: dict[str, list[Scenario]], settle: Settle = _as_it_is) -> list[Planned]:
+    """Every episode of a study, in the order in which they are started. `settle` gives a policy's own latency to
+    clocks that leave it open (see `study.latencies`)."""
     episodes = []
     for entry in study.tasks:
-        for timing in study.clocks:
-            group = Group(entry, clock.parse(timing))
+        for timing in map(clock.parse, study.clocks):
+            settled = {name: settle(timing, name, entry) for name in study.policies}
             for policy in study.policies:
+                alike = tuple(n for n, c in settled.items() if c == settled[policy])
+                group = Group(entry, settled[policy], alike)
                 for arm in study.arms:
                     for index, scenario in enumerate(scenarios[entry.use]):
                         for trial in range(study.trials):
                             video = index < study.record.video and trial == 0
-                            episodes.append(Planned(group, policy, scenario, arm, trial, video))
+                            events = index < study.record.events and trial == 0
+                            episodes.append(Planned(group, policy, scenario, arm, trial, video, events))
     return episodes

@@ -102,13 +102,13 @@ class Pool:
                 assert opened is not None
                 return opened
 
-    def run(self, batches: list[Batch]) -> Iterator[tuple[str, Outcome]]:
-        """Run every job and yield (key, outcome) as each ends."""
+    def run(self, batches: list[Batch], workers: int | None = None) -> Iterator[tuple[str, Outcome]]:
+        """Run every job, with at most so many workers, and yield (key, outcome) as each ends."""
         left = sum(len(batch.jobs) for batch in batches)
-        crew = min(self.workers, max(1, left))
+        crew = min(workers or self.workers, max(1, left))
         while len(self._crew) < crew:
             self._hire()
-        for worker in list(self._crew):
+        for worker in self._crew[:crew]:
             self._assign(worker, batches)
         looked = time.monotonic()
         while left:

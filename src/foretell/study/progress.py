@@ -36,6 +36,13 @@ class Bar:
             self._live.start()
         return self
 
+    def say(self, text: str) -> None:
+        """What is done before the first episode."""
+        if self._live is not None:
+            self._live.update(self._task, description=text)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
     def update(self, state: Progress) -> None:
         now = time.monotonic()
         if state.ran == 0:

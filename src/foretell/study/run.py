@@ -11,10 +11,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from foretell.clock import Realtime
 from foretell.episode import Episode, key
 from foretell.errors import UsageError
 from foretell.rollout import Job, Outcome
 from foretell.study.config import PolicyEntry, Study, load_study
+from foretell.study.latencies import settler
 from foretell.study.plan import Group, Planned, plan, resolve_scenarios
 from foretell.study.pool import Batch, Pool
 from foretell.study.provenance import provenance
@@ -65,11 +67,14 @@ def run(
     pair_with: str | Path | None = None,
     policies: Mapping[str, Any] | None = None,
     progress: Callable[[Progress], None] = lambda state: None,
+    told: Callable[[str], None] = lambda text: None,
+    watch: bool = False,
 ) -> Run:
     """Run a study into a run folder (default `runs/<name>`). Calling it again resumes it.
 
     `workers`: processes; default one per core; 0 runs in this process. `policies` adds policy objects or classes
-    from Python, which run in this process. `pair_with` takes the scenarios of another run.
+    from Python, which run in this process. `pair_with` takes the scenarios of another run. `told` hears what is done
+    before the first episode, if it takes time. `watch` shows `realtime` episodes in MuJoCo's viewer.
     """
     study = load_study(_with_names(study, policies) if policies and isinstance(study, dict) else study)
     if policies:
@@ -79,11 +84,11 @@ def run(
     if slots < 1 or (workers is not None and workers < 0) or (limit is not None and limit < 1):
         raise UsageError(f"slots ({slots}) and limit ({limit}) must be at least 1, workers ({workers}) at least 0")
     scenarios, design = resolve_scenarios(study)
-    episodes = plan(study, scenarios)
     path = Path(out) if out is not None else Path("runs") / study.name
+    episodes = plan(study, scenarios, settler(study, path, told))
     here = dict(policies or {})
     crew = 0 if here else (os.cpu_count() or 1) if workers is None else workers
-    engine = _Here(study, here, slots) if crew == 0 else _Crew(study, crew, slots)
+    engine = _Here(study, here, slots, watch) if crew == 0 else _Crew(study, crew, slots, watch)
     try:
         opened = {group: engine.inspect(group) for group in dict.fromkeys(e.group for e in episodes)}
         with Store(path) as store:
@@ -214,28 +219,39 @@ def _video(name: str, episode: Planned, task: str) -> Path:
     return Path("videos") / f"{words}-{name}.mp4"
 
 
-def _arguments(study: Study, group: Group) -> dict[str, Any]:
+def _events(name: str) -> Path:
+    return Path("events") / f"{name}.parquet"
+
+
+def _arguments(study: Study, group: Group, view: bool = False) -> dict[str, Any]:
     return {
         "task": group.task.use,
         "controller": group.task.controller,
         "world": study.world,
         "clock": group.clock.to_dict(),
         "video": study.record.video > 0,
+        "patience": study.policy_timeout,
+        "view": view,
     }
 
 
 class _Crew:
     """Episodes in worker processes."""
 
-    def __init__(self, study: Study, workers: int, slots: int):
-        self._study = study
+    def __init__(self, study: Study, workers: int, slots: int, view: bool = False):
+        self._study, self._view = study, view
         self._pool = Pool(workers, slots, study.policy_timeout)
         self._threads = max(1, (os.cpu_count() or 1) // workers)
         self._opened: dict[Group, Opened] = {}
 
     def _open(self, group: Group) -> dict[str, Any]:
-        policies = {name: entry.model_dump() for name, entry in self._study.policies.items()}
-        return {**_arguments(self._study, group), "policies": policies, "slots": 1, "threads": self._threads}
+        policies = {name: self._study.policies[name].model_dump() for name in group.policies}
+        return {
+            **_arguments(self._study, group, self._view),
+            "policies": policies,
+            "slots": 1,
+            "threads": self._threads,
+        }
 
     def inspect(self, group: Group) -> Opened:
         self._opened[group] = self._pool.inspect(self._open(group))
@@ -255,10 +271,16 @@ class _Crew:
                     "trial": episode.trial,
                     "key": name,
                     "video": str(video.resolve()) if video else None,
+                    "events": str((folder / _events(name)).resolve()) if episode.events else None,
                 }
             )
-        if batches:
-            yield from self._pool.run(list(batches.values()))
+        # in real time an episode needs the machine for itself
+        timed = [batch for group, batch in batches.items() if isinstance(group.clock, Realtime)]
+        others = [batch for batch in batches.values() if batch not in timed]
+        if others:
+            yield from self._pool.run(others)
+        if timed:
+            yield from self._pool.run(timed, workers=1)
 
     def close(self) -> None:
         self._pool.close()
@@ -267,15 +289,16 @@ class _Crew:
 class _Here:
     """Episodes in this process: for policies that are Python objects, and for debugging. A hang hangs."""
 
-    def __init__(self, study: Study, policies: Mapping[str, Any], slots: int):
-        self._study, self._slots = study, slots
+    def __init__(self, study: Study, policies: Mapping[str, Any], slots: int, view: bool = False):
+        self._study, self._slots, self._view = study, slots, view
         self._policies = {**study.policies, **policies}
         self._threads = os.cpu_count() or 1
         self._opened: dict[Group, Opened] = {}
 
     def _session(self, group: Group, slots: int) -> Session:
-        arguments = _arguments(self._study, group)
-        return Session(**arguments, policies=self._policies, slots=slots, threads=self._threads)
+        arguments = _arguments(self._study, group, self._view)
+        policies = {name: self._policies[name] for name in group.policies}
+        return Session(**arguments, policies=policies, slots=slots, threads=self._threads)
 
     def inspect(self, group: Group) -> Opened:
         self._opened[group] = self._session(group, 1).opened
@@ -293,6 +316,7 @@ class _Here:
                     e.trial,
                     name,
                     folder / _video(name, e, e.scenario.task) if e.video else None,
+                    folder / _events(name) if e.events else None,
                 )
                 for name, e in mine.items()
             )

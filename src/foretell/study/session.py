@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from foretell.clock import Virtual, parse
-from foretell.errors import ForetellError
+from foretell.clock import Realtime, Virtual, parse
+from foretell.errors import ForetellError, UsageError
 from foretell.policies.make import Bound, bind, make_policy
-from foretell.rollout import Job, Outcome, run_sync, run_virtual
+from foretell.rollout import Job, Outcome, run_realtime, run_sync, run_virtual
+from foretell.rollout.companion import Companion
 from foretell.rollout.video import require_encoder
 from foretell.study.config import PolicyEntry
 from foretell.study.plan import make_task
@@ -57,19 +59,36 @@ class Session:
         threads: int,
         clock: Any = "sync",
         video: bool = False,
+        patience: float = 60.0,
+        view: bool = False,
+        execute: int | None = None,
     ):
-        self.clock = parse(clock)
+        self.clock, self.patience, self.view = parse(clock), patience, view
+        realtime = isinstance(self.clock, Realtime)
+        self._alike = {"task": task, "controller": controller, "world": world}
+        self._entries = policies
         if video:
             require_encoder()
         made = make_task(task)
-        self.world = make_world(world, made, slots=slots, threads=threads, controller=controller)
+        self.world = make_world(world, made, slots=1 if realtime else slots, threads=threads, controller=controller)
         self.policies: dict[str, Bound] = {}
         for name, entry in policies.items():
             if isinstance(entry, PolicyEntry):
-                policy, execute, options = make_policy(entry.use, entry.options), entry.execute, entry.options
+                policy, runs, options = make_policy(entry.use, entry.options), entry.execute, entry.options
+            elif realtime:
+                raise UsageError(
+                    f"policies: {name!r} is an object; realtime runs a policy in a process of its own, so give its "
+                    'name or "package.module:Class"'
+                )
             else:  # an object, given from Python
-                policy, execute, options = (entry() if isinstance(entry, type) else entry), None, None
-            self.policies[name] = bind(policy, self.world, name, execute, options)
+                policy, runs, options = (entry() if isinstance(entry, type) else entry), execute, None
+            self.policies[name] = bind(policy, self.world, name, runs, options)
+            reads = self.policies[name].spec.reads
+            if getattr(self.clock, "chunks", "") == "rtc" and "plan" not in reads:
+                raise UsageError(
+                    f"clocks: chunks: rtc has a policy continue its plan, and {name!r} does not read it (stream "
+                    "`plan`); use replace"
+                )
 
     @property
     def opened(self) -> Opened:
@@ -93,7 +112,16 @@ class Session:
         """Run jobs until there are no more."""
         if isinstance(self.clock, Virtual):
             return run_virtual(self.world, self.policies, source, watch, self.clock)
+        if isinstance(self.clock, Realtime):
+            more = {"launch": self._launch, "patience": self.patience, "view": self.view}
+            return run_realtime(self.world, self.policies, source, watch, self.clock, **more)
         return run_sync(self.world, self.policies, source, watch)
+
+    def _launch(self, asked: dict[str, Any], fds: tuple[int, ...]) -> Companion:
+        """Start a process beside the world's: the policy's, or the cameras'."""
+        policy = {"policy": self._entries[asked["name"]].model_dump()} if "name" in asked else {}
+        command = [sys.executable, "-P", "-m", "foretell.study.companion"]
+        return Companion(command, {"open": {**self._alike, **policy, **asked}}, fds)
 
     def close(self) -> None:
         self.world.close()

@@ -88,6 +88,7 @@ def _group(asked: dict[str, Any], inbox: queue.SimpleQueue[dict[str, Any]], send
             trial=job["trial"],
             key=job["key"],
             video=Path(job["video"]) if job["video"] else None,
+            events=Path(job["events"]) if job["events"] else None,
         )
 
     def watch(doing: str, jobs: list[Job]) -> None:

@@ -1,0 +1,244 @@
+"""Episodes of several clocks, brought together: each asynchronous one beside the synchronous one of the same trial."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import warnings
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from foretell import clock as nouns
+from foretell.answers.choice import Choice, choose, labels, single_version
+from foretell.answers.inputs import Source, Table, open_table
+from foretell.answers.words import plain
+from foretell.errors import ForetellError, UsageError, suggest
+from foretell.stats.scenarios import by_scenario
+from foretell.study.store import read
+
+__all__ = ["METRICS", "Cell", "cells_of"]
+
+METRICS = ("inferences", "latency_per_inference_s", "latency_per_action_s", "observation_age_s", "starvation_s")
+MEDIANS = ("latency_per_inference_s", "latency_per_action_s")
+ADVICE = "add `sync` to the study's `clocks` and run it again: what is there stays, only what is missing runs"
+Rows = dict[tuple[str, str], tuple[str, bool, dict[str, float]]]
+"""(scenario, trial) -> unit, success, metrics."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One policy on one task under one asynchronous clock, and the same trials under `sync`."""
+
+    task: str
+    policy: str
+    clock: dict[str, Any]
+    """As it stands in the rows."""
+    label: str
+    units: tuple[str, ...]
+    """Scenarios with at least one pair that counts."""
+    sync: Any
+    """Mean success of each of them, shape (n,)."""
+    asyn: Any
+    """Shape (n,)."""
+    pairs: int
+    """Pairs of episodes; more than scenarios if there are several trials."""
+    metrics: dict[str, float | None]
+    """Median latencies, means of the others, over the asynchronous episodes of the pairs."""
+    constant: bool
+    """Whether every inference took the same time."""
+
+    @property
+    def speed(self) -> float:
+        return float(self.clock.get("speed", 1.0))
+
+    @cached_property
+    def latency(self) -> float | None:
+        """Of an inference, in simulated seconds (speed included): as measured, else as the clock says."""
+        measured = self.metrics["latency_per_inference_s"]
+        if measured is not None:
+            return measured
+        given = self.clock.get("latency")
+        if not isinstance(given, dict) or not given.get("values"):
+            return None
+        values = [float(v) for v in given["values"]]
+        middle = {"constant": values[0], "normal": values[0], "lognormal": values[0]}
+        return self.speed * middle.get(str(given.get("kind")), float(np.median(values)))
+
+    def without(self, *options: str) -> str:
+        """The clock but for these options, as text."""
+        return json.dumps({k: v for k, v in self.clock.items() if k not in options}, sort_keys=True)
+
+    def family(self) -> str:
+        """The clock as the study wrote it: a latency that was measured or has a name differs among policies."""
+        given = self.clock.get("latency")
+        if not isinstance(given, dict) or not (given.get("name") or given.get("kind") == "trace"):
+            return self.without()
+        return json.dumps({**self.clock, "latency": given.get("name") or "trace"}, sort_keys=True)
+
+
+def cells_of(
+    sources: Sequence[Source], tasks: Sequence[str], policies: Sequence[str], arm: str | None
+) -> tuple[list[Cell], list[str]]:
+    """Every task, policy and asynchronous clock that has a synchronous partner, in that order, clocks by latency."""
+    found, notes = _gathered(sources)
+    table = open_table(found, ", ".join(_name(s, i) for i, s in enumerate(sources)))
+    clocks, metrics = found["clock"].to_pylist(), found["metrics"].to_pylist()
+    if not table.episodes:
+        raise UsageError(f"{table.name} has no episodes: give run folders, or Parquet files made from one")
+    table = replace(table, columns={**table.columns, "clock": clocks, "metrics": metrics})
+    for column, wanted in (("task", tasks), ("policy", policies)):
+        table = _only(table, column, wanted)
+    (table,), said = choose([table], Choice(arm=arm), ("arm",))
+    single_version(table)
+    _has_both(table)
+    left: Counter[str] = Counter()
+    groups: dict[tuple[str, str], dict[str, Rows]] = defaultdict(lambda: defaultdict(dict))
+    columns = [table.columns[c] for c in ("task", "policy", "clock", "scenario", "parent", "trial", "success", "blame")]
+    for i, (task, policy, clock, scenario, parent, trial, success, blame) in enumerate(zip(*columns, strict=True)):
+        if success is None:
+            left[str(blame or "not judged")] += 1
+            continue
+        rows = groups[task, policy][clock]
+        if (scenario, str(trial)) in rows:
+            told = f"trial {trial} of scenario {scenario} is there twice under one clock"
+            raise UsageError(f"{table.place(i)}: {told}: two controllers or versions of a task cannot be told apart")
+        rows[scenario, str(trial)] = (parent or scenario, success, dict(table.columns["metrics"][i] or ()))
+    if left:
+        why = ", ".join(f"{count} {reason}" for reason, count in left.items())
+        notes.append(f"{sum(left.values())} episodes do not count ({why}), nor do their partners")
+    cells = []
+    for (task, policy), by_clock in sorted(groups.items()):
+        cells += _paired(task, policy, by_clock, notes)
+    if not cells:
+        told = "\n".join(f"  {plain(note)}" for note in notes)
+        raise UsageError(f"no trial ran both under `sync` and under another clock\n{told}".rstrip())
+    return cells, [*said, *dict.fromkeys(notes)]
+
+
+def _label(text: str) -> str:
+    """A clock's name; of one with options that this foretell does not know, its kind and all of them."""
+    with contextlib.suppress(UsageError):
+        return nouns.label(text)
+    options = {k: v for k, v in json.loads(text).items() if k != "kind"}
+    return f"{json.loads(text)['kind']} {json.dumps(options)}"
+
+
+def _name(source: Source, index: int) -> str:
+    return str(source) if isinstance(source, (str, Path)) else f"table {index + 1}"
+
+
+def _gathered(sources: Sequence[Source]) -> tuple[pa.Table, list[str]]:
+    """All episodes in one Arrow table, each once."""
+    if not sources:
+        raise UsageError("no episodes: give a run folder, or several")
+    tables, notes = [], []
+    for i, source in enumerate(sources):
+        name = _name(source, i)
+        with warnings.catch_warnings(record=True) as damage:
+            warnings.simplefilter("always", UserWarning)
+            found = _read(source, name)
+        notes += [str(w.message) for w in damage]
+        missing = [c for c in ("episode", "clock", "metrics") if c not in found.column_names]
+        if missing:
+            raise UsageError(f"{name} has no column {missing[0]!r}: give run folders, or Parquet files made from one")
+        if not found.num_rows:
+            raise UsageError(f"{name} has no episodes yet")
+        tables.append(found)
+        if (design := _design(source)) not in (None, "iid"):
+            notes.append(
+                f"{name}: scenarios are {design}, not drawn at random: intervals speak of these scenarios only"
+            )
+    try:
+        whole = pa.concat_tables(tables)
+    except pa.ArrowException as error:
+        raise UsageError(f"the tables do not fit together: {plain(str(error))[:200]}") from None
+    keys = whole["episode"].to_pylist()
+    first = {key: i for i, key in reversed(list(enumerate(keys)))}
+    return (whole if len(first) == len(keys) else whole.take(sorted(first.values()))), notes
+
+
+def _read(source: Source, name: str) -> pa.Table:
+    try:
+        if not isinstance(source, (str, Path)):
+            return source if isinstance(source, pa.Table) else pa.table(source)
+        path = Path(source)
+        return read(path) if path.is_dir() or not path.exists() else pq.read_table(path, use_threads=False)
+    except ForetellError:
+        raise
+    except (pa.ArrowException, OSError, TypeError, ValueError) as error:
+        what = f"{name} is neither a run folder nor a Parquet file made from one"
+        raise UsageError(f"{what}: {plain(str(error))[:200]}") from None
+
+
+def _design(source: Source) -> str | None:
+    """How the scenarios of a run came about; None where the source cannot know."""
+    if not isinstance(source, (str, Path)) or not Path(source).is_dir():
+        return None
+    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+        return str(json.loads((Path(source) / "provenance.json").read_text(encoding="utf-8"))["design"])
+    return "chosen"
+
+
+def _only(table: Table, column: str, wanted: Sequence[str]) -> Table:
+    known = labels(table, column)
+    for name in wanted:
+        if name not in known:
+            raise UsageError(f"{column} {plain(name)!r} is not in {table.name}; {suggest(name, map(plain, known))}")
+    if not wanted:
+        return table
+    return table.keep([i for i, cell in enumerate(table.columns[column]) if cell in wanted])
+
+
+def _has_both(table: Table) -> None:
+    """Sync and something else; or the error that says what to add."""
+    texts = labels(table, "clock")
+    told = ", ".join(sorted(map(_label, texts)))
+    kinds = {json.loads(text)["kind"] for text in texts}
+    if "sync" not in kinds:
+        raise UsageError(f"{table.name} has no episodes under the clock `sync` (it has {told}); {ADVICE}")
+    if kinds == {"sync"}:
+        more = "add others to the study's `clocks`, such as `virtual: {latency: 0.1}`, and run it again"
+        raise UsageError(f"{table.name} has one clock only, `sync`: there is nothing to set beside it; {more}")
+
+
+def _paired(task: str, policy: str, by_clock: dict[str, Rows], notes: list[str]) -> list[Cell]:
+    what = f"{plain(policy)} on {plain(task)}"
+    waits = next((rows for text, rows in by_clock.items() if json.loads(text)["kind"] == "sync"), None)
+    if waits is None or len(by_clock) == 1:
+        notes.append(f"{what} is left out: it ran under {'no `sync`' if waits is None else '`sync` only'}")
+        return []
+    cells = []
+    for text, rows in by_clock.items():
+        if rows is waits:
+            continue
+        label = _label(text)
+        keys = [key for key in waits if key in rows]
+        if not keys:
+            notes.append(f"{what} under {label} is left out: no trial of it ran under `sync` too")
+            continue
+        alone = len(rows) + len(waits) - 2 * len(keys)
+        if alone:
+            notes.append(f"{what} under {label}: {alone} episodes without a partner that counts are left out")
+        names = [rows[key][0] for key in keys]
+        sync, asyn = (by_scenario(names, [float(side[key][1]) for key in keys]) for side in (waits, rows))
+        found: dict[str, float | None] = {}
+        spread = False
+        for name in METRICS:
+            values = [v for key in keys if (v := rows[key][2].get(name)) is not None and np.isfinite(v)]
+            middle = np.median if name in MEDIANS else np.mean
+            found[name] = float(middle(values)) if values else None
+            spread |= name == "latency_per_inference_s" and bool(values) and np.ptp(values) > 1e-9
+        units = tuple(str(u) for u in sync.ids)
+        clock = json.loads(text)
+        cells.append(
+            Cell(task, policy, clock, label, units, sync.scores, asyn.scores, len(keys), found, constant=not spread)
+        )
+    return sorted(cells, key=lambda c: (c.latency is None, c.latency or 0.0, c.speed, c.label))

@@ -1,0 +1,294 @@
+"""What does thinking cost? Success under asynchronous clocks beside `sync`: gaps, trends, latency budgets, ranks."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Any
+
+import numpy as np
+
+from foretell import stats
+from foretell.answers.clock_cells import Cell, cells_of
+from foretell.answers.clock_words import text_of
+from foretell.answers.inputs import Source
+from foretell.errors import UsageError
+from foretell.stats import Interval
+from foretell.stats.compare import compare as test_of
+from foretell.stats.latency_fit import latency_budget, tenfold_interval
+from foretell.stats.retention import relative_drop, retention
+from foretell.stats.scores import is_binary
+
+__all__ = ["Clocks", "clocks"]
+
+VERDICTS = {"better": "loses", "worse": "gains"}
+"""Word of `stats.verdict` for sync against async -> what async does."""
+RANKED = ("rank_reversals", "pairwise_accuracy", "kendall", "spearman")
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """Every task, policy and asynchronous clock set beside `sync`. Rows are JSON-able; times are simulated seconds."""
+
+    cells: list[Row]
+    """Per task, policy and clock: both success rates, gap, relative drop, retention, latency, age, starvation."""
+    against_latency: list[Row]
+    """Per task, policy and way of running chunks: success at each latency, and whether it falls."""
+    against_speed: list[Row]
+    """Per task, policy and latency that was tried at several speeds: the same by speed."""
+    fits: list[Row]
+    """Per task: points of success lost per tenfold latency, over all policies and clocks."""
+    budgets: list[Row]
+    """Per task, policy and way of running chunks: the latency up to which `keep` of sync success is kept."""
+    ranks: list[Row]
+    """Per task and clock with two policies or more: which pairs change places between sync and async."""
+    keep: float
+    alpha: float
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> Row:
+        """JSON-able form."""
+        return {**vars(self), "notes": list(self.notes)}
+
+    def text(self) -> str:
+        """Tables, and a plain sentence for every answer."""
+        return text_of(self)
+
+
+def clocks(
+    *sources: Source,
+    policies: Sequence[str] = (),
+    tasks: Sequence[str] = (),
+    arm: str | None = None,
+    keep: float = 0.95,
+    alpha: float = stats.ALPHA,
+    seed: int = 0,
+) -> Clocks:
+    """What latency costs each policy: run folders (or Parquet, Arrow tables) with episodes under `sync` and others.
+
+    Episodes are paired by policy, task, arm, scenario and trial. `keep`: share of synchronous success that a latency
+    budget must keep. `policies`, `tasks`: default all. `seed` is that of the resampling.
+    """
+    if not 0.0 < alpha < 1.0:
+        raise UsageError(f"alpha is {alpha}, it must be between 0 and 1")
+    if not 0.0 < keep <= 1.0:
+        raise UsageError(f"keep is {keep}, it must be above 0 and at most 1: the share of success to keep")
+    cells, notes = cells_of(sources, tasks, policies, arm)
+    lines: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)
+    speeds: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)
+    for cell in cells:
+        speeds[cell.task, cell.policy, cell.without("speed")].append(cell)
+        if cell.latency is None:
+            notes.append(f"{cell.policy} on {cell.task} under {cell.label}: its latency is not known")
+        else:
+            lines[cell.task, cell.policy, cell.without("latency", "speed")].append(cell)
+    ways = _ways(list(lines))
+    if any(not cell.constant for cell in cells):
+        notes.append("latency varies within a clock: its median stands for it")
+    return Clocks(
+        _rows(cells, alpha, seed),
+        [_trend(group, ways[key], "latency_s", alpha) for key, group in lines.items()],
+        [_trend(group, "", "speed", alpha) for group in speeds.values() if len(group) > 1],
+        _fits(cells, alpha, seed),
+        [_budget(group, ways[key], keep, alpha, seed) for key, group in lines.items()],
+        _ranks(cells, alpha, seed),
+        keep,
+        alpha,
+        tuple(dict.fromkeys(notes)),
+    )
+
+
+def _ways(keys: list[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
+    """What tells the clocks of one policy and task apart besides latency and speed, in words; mostly nothing."""
+    options = {key: json.loads(key[2]) for key in keys}
+    named = {}
+    for key, mine in options.items():
+        others = [options[k] for k in keys if k[:2] == key[:2]]
+        apart = [o for o in mine if len({json.dumps(other.get(o)) for other in others}) > 1]
+        named[key] = ", ".join(str(mine[o]) if o in ("kind", "chunks") else f"{o} {mine[o]}" for o in apart)
+    return named
+
+
+def _mean(scores: Any, alpha: float) -> Interval:
+    """Of successes Wilson's interval; of means of several trials one that needs no more than their range."""
+    if is_binary(scores):
+        return stats.wilson(int(scores.sum()), scores.size, alpha)
+    return stats.betting(scores, alpha)
+
+
+def _end(interval: Interval | None, reason: str | None = None, scale: float = 1.0) -> Row:
+    """An interval as a row; nulls and the reason where there is none."""
+    if interval is None:
+        return {"estimate": None, "low": None, "high": None, "reason": reason}
+    ends = {k: getattr(interval, k) for k in ("estimate", "low", "high")}
+    row: Row = {k: None if v is None or not math.isfinite(v) else v * scale for k, v in ends.items()}
+    row |= {"alpha": interval.alpha, "method": interval.method, "guarantee": interval.guarantee, "n": interval.n}
+    return row if interval.reason is None else {**row, "reason": interval.reason}
+
+
+def _about(cell: Cell) -> Row:
+    return {"task": cell.task, "policy": cell.policy, "clock": cell.label, "speed": cell.speed}
+
+
+def _rows(cells: list[Cell], alpha: float, seed: int) -> list[Row]:
+    tests = [test_of(c.sync, c.asyn, paired=True, alpha=alpha, aim=alpha / len(cells)) for c in cells]
+    rows = []
+    for cell, test, p in zip(cells, tests, stats.holm([t.p_value for t in tests]), strict=True):
+        kept = retention(cell.asyn, cell.sync, alpha, seed=seed)
+        none = "synchronous success is 0: there is no ratio"
+        verdict = stats.verdict(float(p), test.interval, alpha)
+        rows.append(
+            {
+                **_about(cell),
+                "pairs": cell.pairs,
+                "scenarios": len(cell.units),
+                "sync": _end(_mean(cell.sync, alpha)),
+                "async": _end(_mean(cell.asyn, alpha)),
+                "gap_points": _end(test.interval, scale=100.0),
+                "p_value": test.p_value,
+                "p_adjusted": float(p),
+                "test": test.test,
+                "verdict": VERDICTS.get(verdict, verdict),
+                "relative_drop": _end(relative_drop(kept) if kept else None, none),
+                "retention": _end(kept, none),
+                "latency_s": cell.latency,
+                **cell.metrics,
+            }
+        )
+    return rows
+
+
+def _trend(group: list[Cell], way: str, by: str, alpha: float) -> Row:
+    """Success in order of latency or speed, and the largest rise in it, with a test of whether that is chance."""
+    ordered = sorted(group, key=lambda c: (c.latency or 0.0) if by == "latency_s" else c.speed)
+    points: list[Row] = []
+    for cell in ordered:
+        one = _mean(cell.asyn, alpha)
+        at = cell.latency if by == "latency_s" else cell.speed
+        points.append({by: at, "clock": cell.label, "success": one.estimate, "low": one.low, "high": one.high})
+    row: Row = {"task": group[0].task, "policy": group[0].policy, "way": way, "points": points}
+    row |= {"p_value": None, "rise": None}
+    if by == "speed":
+        row["latency_s"] = None if ordered[0].latency is None else ordered[0].latency / ordered[0].speed
+        row["clock"] = ordered[0].label.replace(f", speed {ordered[0].speed:g}", "")
+    if len(points) < 2:
+        return {**row, "trend": "one point only"}
+    rates = [float(p["success"]) for p in points]
+    steps = [b - a for a, b in pairwise(rates)]
+    row["p_value"] = _p_value(ordered[0], ordered[-1], alpha)
+    if max(steps) <= 0:
+        return {**row, "trend": "falls" if min(steps) < 0 else "does not change"}
+    if min(steps) >= 0:
+        row["trend"] = "rises"
+    else:
+        row["trend"] = "falls with a rise" if rates[-1] < rates[0] else "rises and falls"
+    i, j = max(combinations(range(len(points)), 2), key=lambda ij: rates[ij[1]] - rates[ij[0]])
+    row["rise"] = {"from": points[i], "to": points[j], "p_value": _p_value(ordered[i], ordered[j], alpha)}
+    return row
+
+
+def _p_value(a: Cell, b: Cell, alpha: float) -> float | None:
+    """Of a paired test of the asynchronous scores, on the scenarios both have."""
+    at = {unit: i for i, unit in enumerate(b.units)}
+    common = [(i, at[u]) for i, u in enumerate(a.units) if u in at]
+    if len(common) < 2:
+        return None
+    mine, theirs = (np.array(index) for index in zip(*common, strict=True))
+    return test_of(a.asyn[mine], b.asyn[theirs], paired=True, alpha=alpha).p_value
+
+
+def _matrix(cells: list[Cell]) -> tuple[Any, Any]:
+    """Sync and async scores, (scenarios, cells), NaN where a cell lacks the scenario."""
+    at = {unit: i for i, unit in enumerate(dict.fromkeys(u for c in cells for u in c.units))}
+    sync, asyn = np.full((2, len(at), len(cells)), np.nan)
+    for k, cell in enumerate(cells):
+        rows = [at[u] for u in cell.units]
+        sync[rows, k], asyn[rows, k] = cell.sync, cell.asyn
+    return sync, asyn
+
+
+def _fits(cells: list[Cell], alpha: float, seed: int) -> list[Row]:
+    rows = []
+    for task in dict.fromkeys(c.task for c in cells):
+        mine = [c for c in cells if c.task == task and (c.latency or 0.0) > 0.0]
+        row: Row = {"task": task, "points": len(mine), "policies": len({c.policy for c in mine})}
+        if len({c.latency for c in mine}) < 2:
+            none = _end(None, "a fit needs two latencies or more above 0")
+            rows.append({**row, "points_per_tenfold": none, "correlation": None})
+            continue
+        found = tenfold_interval([c.latency or 0.0 for c in mine], *_matrix(mine), alpha, seed=seed)
+        strength = found.diagnostics["correlation"]
+        rows.append({**row, "points_per_tenfold": _end(found, scale=100.0), "correlation": strength})
+    return rows
+
+
+def _budget(group: list[Cell], way: str, keep: float, alpha: float, seed: int) -> Row:
+    sync, asyn = _matrix(group)
+    latency = [c.latency or 0.0 for c in group]
+    found = latency_budget(latency, sync, asyn, keep=keep, alpha=alpha, seed=seed).to_dict()
+    ends = {f"{k}_s": found.pop(k) for k in ("estimate", "low", "high", "kept_at", "lost_at")}
+    tried = sorted(set(latency))
+    return {"task": group[0].task, "policy": group[0].policy, "way": way, **ends, "tried_s": tried, **found}
+
+
+def _ranks(cells: list[Cell], alpha: float, seed: int) -> list[Row]:
+    groups: dict[tuple[str, str], list[Cell]] = defaultdict(list)
+    for cell in cells:
+        groups[cell.task, cell.family()].append(cell)
+    rows = []
+    for (task, family), found in groups.items():
+        names = [c.policy for c in found]
+        if len(names) < 2 or len(set(names)) < len(names):
+            continue
+        common = set(found[0].units).intersection(*(c.units for c in found[1:]))
+        if len(common) < 2:
+            continue
+        kept = [[i for i, u in enumerate(c.units) if u in common] for c in found]
+        order = [np.argsort([c.units[i] for i in rows_]) for c, rows_ in zip(found, kept, strict=True)]
+        picks = [np.array(rows_)[o] for rows_, o in zip(kept, order, strict=True)]
+        sync = [c.sync[p] for c, p in zip(found, picks, strict=True)]
+        asyn = [c.asyn[p] for c, p in zip(found, picks, strict=True)]
+        rates = [np.array([x.mean() for x in side]) for side in (asyn, sync)]
+        metrics = stats.all_metrics(
+            *rates, real_outcomes=asyn, sim_outcomes=sync, alpha=alpha, seed=seed,
+            metrics={name: stats.METRICS[name] for name in RANKED},
+        )  # fmt: skip
+        value = json.loads(family)
+        labels = {c.label for c in found}
+        speed = "" if found[0].speed == 1 else f", speed {found[0].speed:g}"
+        label = labels.pop() if len(labels) == 1 else f"{value['kind']} {value['latency']}{speed}"
+        rows.append(
+            {
+                "task": task,
+                "clock": label,
+                "scenarios": len(common),
+                "policies": {
+                    n: {"sync": float(s), "async": float(a)} for n, a, s in zip(names, rates[0], rates[1], strict=True)
+                },
+                **{name: _end(one) for name, one in metrics.items()},
+                "reversals": _reversals(names, sync, asyn, alpha),
+            }
+        )
+    return rows
+
+
+def _reversals(names: list[str], sync: list[Any], asyn: list[Any], alpha: float) -> list[Row]:
+    """Pairs that change places. Shown: both orders are, each by a paired test, after Holm over the pairs."""
+    found = []
+    pairs = list(combinations(range(len(names)), 2))
+    worst = []
+    for i, j in pairs:
+        tests = [test_of(side[i], side[j], paired=True, alpha=alpha) for side in (sync, asyn)]
+        worst.append(max(t.p_value for t in tests))
+    for (i, j), p in zip(pairs, stats.holm(worst), strict=True):
+        before, after = sync[i].mean() - sync[j].mean(), asyn[i].mean() - asyn[j].mean()
+        if before * after < 0:
+            a, b = (i, j) if before > 0 else (j, i)
+            row = {"ahead_sync": names[a], "ahead_async": names[b], "p_adjusted": float(p), "shown": bool(p <= alpha)}
+            found.append(row)
+    return found

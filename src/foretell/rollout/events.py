@@ -1,0 +1,60 @@
+"""What happened in one episode and when: looks, inferences, actions, waits. Written as Parquet, if a study asks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Events"]
+
+KINDS = ("look", "think", "chunk", "action", "starve", "seam", "hold", "frame")
+
+
+class Events:
+    """The log of one episode, in simulated seconds."""
+
+    def __init__(self, path: Path, tick: float):
+        self.path, self.tick = path, tick
+        self._rows: list[tuple[Any, ...]] = []
+
+    def add(
+        self,
+        kind: str,
+        at: int,
+        until: int | None = None,
+        *,
+        inference: int | None = None,
+        action: int | None = None,
+        value: float | None = None,
+        wall: float | None = None,
+    ) -> None:
+        """One event at tick `at`, or from `at` to `until`. `wall`: seconds since the episode's start on the wall.
+
+        value: of `action` the age of its observation, s; of `chunk` the index of its first action used; of `seam` the
+        jump from the action it replaces, in action units; of `frame` the number of the camera."""
+        end = None if until is None else until * self.tick
+        self._rows.append((kind, at * self.tick, end, wall, inference, action, value))
+
+    def write(self) -> None:
+        """Leave the whole log at its path, or nothing."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        schema = pa.schema(
+            [
+                ("kind", pa.string()),
+                ("sim_s", pa.float64()),
+                ("until_s", pa.float64()),
+                ("wall_s", pa.float64()),
+                ("inference", pa.int64()),
+                ("action", pa.int64()),
+                ("value", pa.float64()),
+            ]
+        )
+        columns = zip(*sorted(self._rows, key=lambda row: row[1]), strict=True) if self._rows else [[]] * len(schema)
+        table = pa.table([pa.array(list(c), f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        part = self.path.with_suffix(".part")
+        pq.write_table(table, part)
+        os.replace(part, self.path)

@@ -1,0 +1,66 @@
+"""The cameras' side of the `realtime` clock, in a process of its own: draw the newest snapshot of the world."""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from foretell.rollout.shared import Latest, Shape
+from foretell.spec import Stream
+
+__all__ = ["Eye", "snapshot_shape"]
+
+SLOT = np.zeros(1, dtype=np.int32)
+
+
+def snapshot_shape(most: int) -> Shape:
+    """Fields of a snapshot: joint positions, padded to `most`."""
+    return {"tick": ((), "i8"), "episode": ((), "i8"), "size": ((), "i8"), "qpos": ((most,), "f8")}
+
+
+class Eye:
+    """Draws what a policy's cameras see, and keeps their history."""
+
+    def __init__(self, world: Any, cameras: dict[str, Stream], snapshots: Latest, frames: Latest, wake: int):
+        self.world, self.cameras = world, cameras
+        self.snapshots, self.frames, self.wake = snapshots, frames, wake
+        self.history: dict[str, np.ndarray] = {}
+        self.episode = -1
+        self.viewer: Any = None
+
+    def reset(self, episode: int, scenario: Any, trial: int) -> None:
+        """A new episode: the first frame fills the whole history."""
+        self.episode, self.history = episode, {}
+        self.world.reset(SLOT, [scenario], [trial])
+        self.look(self.world.snapshot(0), 0)
+
+    def look(self, qpos: np.ndarray, tick: int) -> None:
+        """Draw all cameras at these joint positions."""
+        for name, stream in self.cameras.items():
+            fresh = self.world.draw(0, name, stream, qpos)
+            if name not in self.history:
+                self.history[name] = np.repeat(fresh[None], stream.history, axis=0)
+            else:
+                kept = self.history[name]
+                kept[:-1] = kept[1:]
+                kept[-1] = fresh
+        self.frames.write({"tick": tick, **self.history})
+        if self.viewer is not None:
+            self.viewer.show(qpos)
+
+    def run(self, orders: int, say: Callable[[dict[str, Any]], None]) -> None:
+        """Draw until there is an order to read."""
+        while True:
+            there, _, _ = select.select([self.wake, orders], [], [])
+            if orders in there:
+                return
+            os.read(self.wake, 4096)
+            _, seen = self.snapshots.read()
+            if int(seen["episode"]) == self.episode:
+                self.look(seen["qpos"][: int(seen["size"])], int(seen["tick"]))
+                say({"frame": int(seen["tick"]), "at": time.perf_counter()})

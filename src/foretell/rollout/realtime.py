@@ -1,0 +1,420 @@
+"""The `realtime` clock: physics runs by the clock on the wall, the policy thinks in a process of its own, cameras are
+drawn in a third. Nobody waits for anybody.
+
+One episode at a time. A machine that does not keep up ends the episode with an error of its own (`blame=machine`):
+such an episode says nothing about the policy.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from foretell.clock import Realtime
+from foretell.errors import UsageError
+from foretell.policy import PolicySpec, observed
+from foretell.rollout.asynchronous import NEVER, Answered, AsynchronousDriver
+from foretell.rollout.companion import Companion, CompanionDied, CompanionFailed
+from foretell.rollout.eye import snapshot_shape
+from foretell.rollout.job import Job, Outcome
+from foretell.rollout.shared import Latest, Queue
+from foretell.rollout.sight import Sight
+from foretell.rollout.thinker import ANSWERS, WARM_UP, answer_shape, sight_shape
+from foretell.rollout.video import Video
+from foretell.seeding import seed
+from foretell.world import World, whole_ticks
+
+__all__ = ["Launch", "run_realtime"]
+
+KEEPS_UP, WINDOW_S = 0.99, 0.5
+"""Realised over asked speed, in any window of so many wall seconds, below which a machine is too slow."""
+LISTEN_S = 0.02
+"""Wall seconds between two looks at what the other processes say."""
+START_S = 60.0
+"""Wall seconds for a process to start."""
+
+Launch = Callable[[dict[str, Any], tuple[int, ...]], Companion]
+"""Starts a companion from its role's own arguments and the descriptors it inherits."""
+
+
+class TooSlow(Exception):  # noqa: N818 - says what happened
+    """The machine did not keep up."""
+
+
+def run_realtime(
+    world: World,
+    policies: Mapping[str, Any],
+    source: Callable[[], Job | None],
+    watch: Callable[[str, list[Job]], None] = lambda doing, jobs: None,
+    clock: Realtime = Realtime(),  # noqa: B008 - frozen
+    *,
+    launch: Launch,
+    patience: float = 60.0,
+    view: bool = False,
+) -> Iterator[tuple[Job, Outcome]]:
+    """As `run_sync`, by the clock on the wall. `patience`: wall seconds after which a call of a policy counts as hung.
+    `view`: show it in MuJoCo's viewer."""
+    if world.slots != 1:
+        raise UsageError(f"the realtime clock runs one episode at a time, the world has {world.slots} slots")
+    driver = _Realtime(world, policies, watch, clock, launch, patience, view)
+    try:
+        yield from driver.run(source)
+    finally:
+        driver.close()
+
+
+class _Mind:
+    """A policy's process, and the cameras' process where it has cameras, with the memory between them."""
+
+    def __init__(self, name: str, spec: PolicySpec, world: Any, launch: Launch, view: bool):
+        self.name, self.spec, self._world, self._launch, self._view = name, spec, world, launch, view
+        known = world.streams
+        self.cameras = {n: s for n, s in observed(spec.reads).items() if n.endswith("/rgb")}
+        self.shapes = {"sight": sight_shape(spec, known, False), "answers": answer_shape(spec)}
+        self.sight, self.answers = Latest(self.shapes["sight"]), Queue(self.shapes["answers"], ANSWERS)
+        self.frames = self.snapshots = None
+        if self.cameras or view:
+            self.shapes |= {"frames": sight_shape(spec, known, True), "snapshots": snapshot_shape(512)}
+            self.frames, self.snapshots = Latest(self.shapes["frames"]), Latest(self.shapes["snapshots"])
+        self.thinker: Companion | None = None
+        self.eye: Companion | None = None
+        self.wake, self.wake_eye = os.pipe(), os.pipe()
+        for _, end in (self.wake, self.wake_eye):
+            os.set_blocking(end, False)
+
+    def open(self) -> None:
+        """Start what does not run."""
+        if self.thinker is None:
+            mine = {"sight": self.sight, "answers": self.answers} | ({"frames": self.frames} if self.cameras else {})
+            self.thinker = self._start("thinker", mine, self.wake[0], {"name": self.name})
+            self.thinker.wait("opened", START_S)
+        if self.frames is not None and self.eye is None:
+            mine = {"frames": self.frames, "snapshots": self.snapshots}
+            cameras = {n: asdict(s) for n, s in self.cameras.items()}
+            self.eye = self._start("eye", mine, self.wake_eye[0], {"cameras": cameras, "view": self._view})
+            self.eye.wait("opened", START_S)
+
+    def _start(self, role: str, memory: dict[str, Any], wake: int, more: dict[str, Any]) -> Companion:
+        for part in memory.values():
+            if isinstance(part, Queue):
+                part.skip()
+        described = {k: (self.shapes[k], part.fd) for k, part in memory.items()}
+        fds = (wake, *(part.fd for part in memory.values()))
+        return self._launch({"role": role, "memory": described, "wake": wake, **more}, fds)
+
+    def drop(self, which: str) -> None:
+        """End one of them; it starts again with the next episode."""
+        companion = getattr(self, which)
+        if companion is not None:
+            companion.kill()
+            setattr(self, which, None)
+
+    def close(self) -> None:
+        for which in ("thinker", "eye"):
+            self.drop(which)
+        for part in (self.sight, self.answers, self.frames, self.snapshots):
+            if part is not None:
+                part.close()
+        for end in (*self.wake, *self.wake_eye):
+            os.close(end)
+
+
+class _Later(Video):
+    """A video drawn when the episode is over: drawing takes longer than a tick."""
+
+    def shoot(self, world: Any) -> None:
+        if not hasattr(self, "kept"):
+            self.kept: list[np.ndarray] = []
+            self._world = world
+        self.kept.append(world.snapshot(self._slot))
+
+    def close(self) -> None:
+        for qpos in self.kept:
+            super().shoot(self._world, qpos)
+        super().close()
+
+
+class _Realtime(AsynchronousDriver):
+    clock: Realtime
+    VIDEO = _Later
+
+    def __init__(
+        self,
+        world: World,
+        policies: Mapping[str, Any],
+        watch: Any,
+        clock: Realtime,
+        launch: Launch,
+        patience: float,
+        view: bool,
+    ):
+        super().__init__(world, policies, watch, clock)
+        self.patience = patience
+        self.minds = {name: _Mind(name, spec, world, launch, view) for name, spec in self.specs.items()}
+        for name, mind in self.minds.items():
+            # cameras are drawn elsewhere
+            own = {k: s for k, s in observed(mind.spec.reads).items() if k not in mind.cameras}
+            self.sights[name] = Sight(world, own)
+        self.number = -1
+        self.asked = self.answered = -1  # numbers of inferences
+        self.asked_at, self.asked_tick = 0.0, 0  # when the last one was, on the wall and in ticks
+        self.started, self.listened = 0.0, 0.0
+        self.trail: deque[tuple[float, int]] = deque()  # (wall, tick)
+        self.latencies: list[float] = []
+        self.late: list[float] = []  # wall seconds by which ticks were late
+        self.drawn: dict[int, float] = {}  # tick of a frame -> when it was asked for
+        self.sensor: list[float] = []
+        self.camera_next = NEVER
+        self.frame = 0
+        self.drives = False
+
+    def close(self) -> None:
+        gc.enable()
+        _hurry(False)
+        for mind in self.minds.values():
+            mind.close()
+
+    # -- an episode's start -------------------------------------------------------------------------------------
+
+    def _start(self, fresh: list[int]) -> Iterator[tuple[Job, Outcome]]:
+        gc.enable()
+        job = self._job(0)
+        mind = self.minds[job.policy]
+        self.number += 1
+        yield from super()._start(fresh)
+        if self.jobs[0] is None:
+            return
+        try:
+            mind.open()
+            self._reset_eye(mind, job)
+        except (CompanionDied, CompanionFailed) as error:
+            which = "policy" if mind.thinker is None else "cameras"
+            mind.drop("eye")
+            yield self._finish(0, "error", "machine", f"the process of the {which} {error}")
+            return
+        self.asked = self.answered = -1
+        self.latencies, self.late, self.sensor, self.drawn = [], [], [], {}
+        self._publish(mind)
+        try:
+            self._reset_thinker(mind, job)
+        except CompanionDied as error:
+            mind.drop("thinker")
+            yield self._finish(0, "error", "policy", f"its process {error}")
+            return
+        except CompanionFailed as error:
+            yield self._finish(0, "error", "policy", str(error))
+            return
+        self.frame, self.rate = 0, self._camera_rate(mind)
+        self.camera_next = NEVER if mind.eye is None else int(whole_ticks(1, 1.0 / self.world.tick, self.rate))
+        mind.answers.skip()
+        gc.collect()
+        gc.disable()  # a collection can take longer than a tick
+        for companion in (mind.thinker, mind.eye):
+            if companion is not None:
+                companion.tell({"go": self.number})
+        _hurry(True)
+        self.trail.clear()
+        self.started = self.listened = time.perf_counter()
+
+    def _camera_rate(self, mind: _Mind) -> float:
+        rates = {s.rate for s in mind.cameras.values()}
+        if len(rates) > 1:
+            raise UsageError(f"policy {mind.name!r}: its cameras have rates {rates}; realtime takes one for all")
+        rate = rates.pop() if rates else None
+        if rate is None and any(s.history > 1 for s in mind.cameras.values()):
+            return mind.spec.action_rate
+        return self.clock.camera_rate if rate is None else rate
+
+    def _reset_eye(self, mind: _Mind, job: Job) -> None:
+        if mind.eye is not None:
+            scenario = job.scenario.model_dump(mode="json")
+            mind.eye.tell({"reset": self.number, "scenario": scenario, "trial": job.trial})
+            mind.eye.wait("reset", START_S, self.number)
+
+    def _reset_thinker(self, mind: _Mind, job: Job) -> None:
+        assert mind.thinker is not None
+        drawn = seed(job.scenario.base, job.trial, "policy")
+        mind.thinker.tell({"reset": self.number, "instruction": job.scenario.instruction, "seed": drawn})
+        patience = self.patience * (1 + WARM_UP)  # for the first episode it thinks beforehand
+        self.drives = mind.thinker.wait("reset", patience, self.number)["drives"]
+
+    def _reset(self, name: str, slots: np.ndarray, jobs: list[Job]) -> dict[int, str]:
+        return {}  # the policy is told in its own process
+
+    # -- while it runs ------------------------------------------------------------------------------------------
+
+    def _publish(self, mind: _Mind) -> None:
+        """Show the policy the world as it is now."""
+        slots = np.zeros(1, dtype=np.int32)
+        seen = self.sights[mind.name].view(slots)
+        values = {name: seen[name][0] for name in seen if name not in ("time", "instruction")}
+        values |= {"tick": self.age[0], "time": self.age[0] * self.world.tick, "step": self.step[0]}
+        values |= {"episode": self.number, "asked": self.asked}
+        if "plan" in mind.spec.reads or "committed" in mind.spec.reads:
+            plans = self._plans(slots, mind.spec.chunk)
+            values |= {"plan": plans["plan"][0], "committed": plans["committed"][0]}
+        mind.sight.write(values)
+
+    def _ask(self, slots: np.ndarray) -> Iterator[tuple[Job, Outcome]]:
+        """Wake the policy, unless it keeps its own time."""
+        yield from ()
+        if not len(slots):
+            return
+        mind = self._mind
+        if self.drives:
+            self.think[0] = NEVER
+            return
+        self.asked, self.asked_tick, _ = self._asked(0)
+        self.asked_at = time.perf_counter()
+        self._publish(mind)
+        os.write(mind.wake[1], b"x")
+        if log := self.events.get(0):
+            log.add("look", self.asked_tick, inference=self.asked, wall=self.asked_at - self.started)
+
+    @property
+    def _mind(self) -> _Mind:
+        return self.minds[self._job(0).policy]
+
+    def _pending(self, slot: int) -> int:
+        return int(self.asked > self.answered) + len(self.coming[slot])
+
+    def _receive(self, active: np.ndarray) -> None:
+        mind = self._mind
+        if not mind.answers.waiting:
+            return
+        if mind.answers.waiting > ANSWERS:
+            raise _Failed(f"it flooded: more than {ANSWERS} chunks came within one tick")
+        for got in mind.answers.take():
+            if int(got["episode"]) != self.number:
+                continue
+            number, began = int(got["number"]), self.asked_tick
+            if number < 0:  # of a policy that keeps its own time
+                number, began = int(self.calls[0]), int(got["looked"])
+                self.calls[0] += 1
+            self.answered = max(self.answered, number)
+            self.clipped[0] += int(got["clipped"])
+            self.latencies.append(float(got["ended"] - got["began"]))
+            now, looked, step = int(self.age[0]), int(got["looked"]), int(got["step"])
+            self.coming[0].append(Answered(now, number, began, looked, step, got["actions"], got["ends"] > 0))
+
+    def _no_later(self, active: np.ndarray) -> np.ndarray | int:
+        return int(self.age[0]) + 1
+
+    def _advance(self, active: np.ndarray, until: np.ndarray, at_action: np.ndarray) -> None:
+        """One tick, when its time has come."""
+        due = self.started + float(until[0]) * self.world.tick / self.clock.speed
+        if (wait := due - time.perf_counter()) > 0:
+            time.sleep(wait)
+        super()._advance(active, until, at_action)
+        now = time.perf_counter()
+        self.late.append(now - due)
+        mind = self._mind
+        if self.age[0] >= self.camera_next:
+            self._snap(mind, now)
+        if self.drives or (self.asked > self.answered and mind.sight.taken < mind.sight.written):
+            self._publish(mind)  # it has not looked yet: the newest wins
+        self._keep_up(now)
+
+    def _snap(self, mind: _Mind, now: float) -> None:
+        assert mind.snapshots is not None
+        qpos = self.world.snapshot(0)  # type: ignore[attr-defined]
+        padded = np.zeros(512)
+        padded[: len(qpos)] = qpos
+        tick = int(self.age[0])
+        mind.snapshots.write({"tick": tick, "episode": self.number, "size": len(qpos), "qpos": padded})
+        os.write(mind.wake_eye[1], b"x")
+        self.drawn[tick] = now
+        self.frame += 1
+        self.camera_next = int(whole_ticks(self.frame + 1, 1.0 / self.world.tick, self.rate))
+
+    def _keep_up(self, now: float) -> None:
+        tick = int(self.age[0])
+        self.trail.append((now, tick))
+        while now - self.trail[0][0] > WINDOW_S:
+            then, before = self.trail.popleft()
+            speed = (tick - before) * self.world.tick / (now - then)
+            if speed < KEEPS_UP * self.clock.speed:
+                raise TooSlow(
+                    f"the machine kept a speed of {speed:.3g}, asked was {self.clock.speed:g}, over {WINDOW_S} s "
+                    f"before {tick * self.world.tick:.3g} s"
+                )
+
+    def _round(self, active: np.ndarray) -> Iterator[tuple[Job, Outcome]]:
+        try:
+            yield from super()._round(active)
+            if self.jobs[0] is not None and time.perf_counter() - self.listened > LISTEN_S:
+                self._listen(self._mind)
+        except TooSlow as slow:
+            yield self._finish(0, "error", "machine", str(slow))
+        except _Failed as failed:
+            yield self._finish(0, "error", "policy", str(failed))
+        except _Blind as blind:
+            yield self._finish(0, "error", "machine", str(blind))
+
+    def _listen(self, mind: _Mind) -> None:
+        """Hear what the other processes say, and that they live."""
+        now = self.listened = time.perf_counter()
+        assert mind.thinker is not None
+        try:
+            while message := mind.thinker.heard():
+                if message.get("failed") == self.number:
+                    raise _Failed(message["error"])
+        except CompanionDied as died:
+            mind.drop("thinker")
+            raise _Failed(f"its process {died}") from None
+        if self.asked > self.answered and now - self.asked_at > self.patience:
+            mind.drop("thinker")
+            raise _Failed(f"act was silent for {self.patience:g} s")
+        if mind.eye is not None:
+            try:
+                while message := mind.eye.heard():
+                    if (began := self.drawn.pop(message.get("frame", -1), None)) is not None:
+                        self._saw(int(message["frame"]), message["at"] - began)
+            except CompanionDied as died:
+                mind.drop("eye")
+                raise _Blind(f"the cameras' process {died}") from None
+
+    def _saw(self, tick: int, took: float) -> None:
+        self.sensor.append(took)
+        if log := self.events.get(0):
+            log.add("frame", tick, tick + round(took * self.clock.speed / self.world.tick), value=0.0)
+
+    def _finish(self, slot: int, end: str, blame: str | None = None, error: str | None = None) -> tuple[Job, Outcome]:
+        gc.enable()
+        _hurry(False)
+        mind = self._mind
+        for companion in (mind.thinker, mind.eye):
+            if companion is not None:
+                companion.tell({"end": self.number})
+        mind.sight.write({"episode": -1})  # ends a policy that keeps its own time
+        job, outcome = super()._finish(slot, end, blame, error)
+        walls = {"wall_inference": self.latencies, "wall_late": self.late, "wall_frame": self.sensor}
+        for name, values in walls.items():
+            if values:
+                middle, most, worst = np.quantile(values, [0.5, 0.99, 1.0]).tolist()
+                outcome.metrics |= {f"{name}_median_s": middle, f"{name}_p99_s": most, f"{name}_max_s": worst}
+        return job, outcome
+
+
+def _hurry(now: bool) -> None:
+    """Go before all else on this machine, where that is allowed; the other processes do not inherit it."""
+    if hasattr(os, "SCHED_RESET_ON_FORK"):
+        policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK if now else os.SCHED_OTHER
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(0, policy, os.sched_param(1 if now else 0))
+
+
+class _Failed(Exception):  # noqa: N818 - says what happened
+    """The policy did something wrong."""
+
+
+class _Blind(Exception):  # noqa: N818 - says what happened
+    """There are no cameras any more."""

@@ -1,0 +1,165 @@
+"""The policy's side of the `realtime` clock, in a process of its own: look at the newest, think, send the answer.
+
+A policy that keeps its own time has a method `drive(look, push)`, called once per episode: `look()` gives the newest
+observations and raises `EpisodeOver` at the end, `push(actions)` sends a chunk that answers the last look.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from foretell.errors import raised
+from foretell.policy import PolicySpec, as_chunk, observed
+from foretell.rollout.ask import ask
+from foretell.rollout.shared import Latest, Queue, Shape
+
+__all__ = ["ANSWERS", "EpisodeOver", "Thinker", "answer_shape", "sight_shape"]
+
+ANSWERS = 64
+"""Answers that may wait to be taken up; at one tick there is never more than one, but of a policy that floods."""
+WARM_UP = 3
+"""Calls before the first episode, whose answers nobody uses: the first ones load, compile and fill caches."""
+SLOT = np.zeros(1, dtype=np.int32)
+
+
+class EpisodeOver(Exception):  # noqa: N818 - not an error
+    """Raised by `look` when the episode has ended."""
+
+
+def sight_shape(spec: PolicySpec, known: dict[str, Any], cameras: bool) -> Shape:
+    """Fields of what the policy sees: either its cameras' images or all else."""
+    fields: dict[str, tuple[tuple[int, ...], str]] = {"tick": ((), "i8")}
+    for name, stream in observed(spec.reads).items():
+        if name.endswith("/rgb") != cameras:
+            continue
+        one = tuple((stream.shape or known[name].shape) if cameras else known[name].shape)
+        fields[name] = ((stream.history, *one), "u1" if cameras else "f8")
+    if not cameras:
+        fields |= {"time": ((), "f8"), "step": ((), "i8"), "episode": ((), "i8"), "asked": ((), "i8")}
+        fields |= {"plan": ((spec.chunk, spec.action.size), "f8"), "committed": ((), "f8")}
+    return fields
+
+
+def answer_shape(spec: PolicySpec) -> Shape:
+    """Fields of an answer."""
+    return {
+        "episode": ((), "i8"),
+        "number": ((), "i8"),
+        "looked": ((), "i8"),
+        "step": ((), "i8"),
+        "clipped": ((), "i8"),
+        "began": ((), "f8"),
+        "ended": ((), "f8"),
+        "actions": ((spec.chunk, spec.action.size), "f8"),
+        "ends": ((spec.chunk,), "u1"),
+    }
+
+
+class Thinker:
+    """One policy, asked one question at a time."""
+
+    def __init__(self, policy: Any, sight: Latest, frames: Latest | None, answers: Queue, wake: int):
+        self.policy, self.spec = policy, policy.spec
+        self.sight, self.frames, self.answers, self.wake = sight, frames, answers, wake
+        self.instruction, self.episode, self.done, self.warm = "", -1, -1, False
+        self._began = 0.0
+        self._looked: dict[str, Any] = {}
+
+    def reset(self, episode: int, instruction: str, seed: int) -> None:
+        """A new episode; the first one is thought about beforehand, to no effect."""
+        self.instruction, self.episode, self.done = instruction, episode, -1
+        if not self.warm:
+            self.policy.reset(SLOT, [instruction], [seed])
+            for _ in range(WARM_UP if not self.drives else 0):
+                ask(self.policy, self.spec, SLOT, self._look())
+            self.warm = True
+        self.policy.reset(SLOT, [instruction], [seed])
+
+    @property
+    def drives(self) -> bool:
+        """Whether the policy keeps its own time."""
+        return callable(getattr(self.policy.policy, "drive", None))
+
+    def run(self, orders: int, say: Callable[[dict[str, Any]], None]) -> None:
+        """Answer until there is an order to read (file descriptor `orders`) or a failure, which is said."""
+        try:
+            if self.drives:
+                self.policy.policy.drive(self._newest, self._push)
+                return
+            while True:
+                there, _, _ = select.select([self.wake, orders], [], [])
+                if orders in there:
+                    return
+                os.read(self.wake, 4096)
+                self._answer(say)
+        except EpisodeOver:
+            return
+        except Exception as error:
+            say({"failed": self.episode, "error": f"{'drive' if self.drives else 'act'} raised {raised(error)}"})
+
+    def _look(self) -> dict[str, Any]:
+        _, seen = self.sight.read()
+        if self.frames is not None:
+            seen |= {k: v for k, v in self.frames.read()[1].items() if k != "tick"}
+        self._looked = seen
+        return self._given(seen)
+
+    def _given(self, seen: dict[str, Any]) -> dict[str, Any]:
+        given: dict[str, Any] = {"time": seen["time"][None], "instruction": [self.instruction]}
+        for name, stream in self.spec.reads.items():
+            one = seen[name] if stream.history > 1 or name in ("plan", "committed") else seen[name][0]
+            given[name] = one[None]
+        return given
+
+    def _answer(self, say: Callable[[dict[str, Any]], None]) -> None:
+        began = time.perf_counter()
+        given = self._look()
+        number = int(self._looked["asked"])
+        if number <= self.done or int(self._looked["episode"]) != self.episode:
+            return  # woken for a question of an episode that is over
+        self.done = number
+        answer = ask(self.policy, self.spec, SLOT, given)
+        if answer.errors:
+            say({"failed": self.episode, "error": answer.errors[0]})
+            return
+        self._put(answer.actions[0], answer.terminate[0], int(answer.clipped[0]), number, began)
+
+    def _put(self, actions: np.ndarray, ends: np.ndarray, clipped: int, number: int, began: float) -> None:
+        seen = self._looked
+        self.answers.put(
+            {
+                "episode": seen["episode"],
+                "number": number,
+                "looked": seen["tick"],
+                "step": seen["step"],
+                "clipped": clipped,
+                "began": began,
+                "ended": time.perf_counter(),
+                "actions": actions,
+                "ends": ends,
+            }
+        )
+
+    def _newest(self) -> dict[str, Any]:
+        """`look` of a policy that drives itself."""
+        given = self._look()
+        if int(self._looked["episode"]) != self.episode:
+            raise EpisodeOver
+        self._began = time.perf_counter()
+        return given
+
+    def _push(self, actions: Any) -> None:
+        """`push` of a policy that drives itself."""
+        chunk = as_chunk(actions, 1, self.spec)
+        if not np.isfinite(chunk.actions).all():
+            raise ValueError("an action that is not finite was pushed")
+        low, high = self.spec.action.low, self.spec.action.high
+        clipped = int(((chunk.actions < low) | (chunk.actions > high)).any(axis=2).sum())
+        ends = np.zeros(self.spec.chunk, bool) if chunk.terminate is None else chunk.terminate[0]
+        self._put(np.clip(chunk.actions[0], low, high), ends, clipped, -1, self._began)

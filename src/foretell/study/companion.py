@@ -1,0 +1,101 @@
+"""The processes beside a `realtime` world: `python -m foretell.study.companion` becomes a thinker or an eye.
+
+In, one JSON message a line:  {"open": {...}}, {"reset": n, ...}, {"go": n}, {"end": n}
+Out:                          {"opened": true} or {"refused": "..."}, {"reset": n}, {"failed": n, "error": "..."}
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import traceback
+from typing import Any
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Serve until standard input ends, which it does when the world's process dies, however it dies."""
+    from foretell.study.worker import _die_with_parent
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _die_with_parent()
+    wire, orders = os.fdopen(os.dup(1), "w", buffering=1), os.dup(0)
+    os.dup2(2, 1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.stdout = sys.stderr
+    reader = os.fdopen(orders, "rb", buffering=0)
+
+    def say(message: dict[str, Any]) -> None:
+        wire.write(json.dumps(message) + "\n")
+
+    def order() -> dict[str, Any]:
+        line = b""
+        while not line.endswith(b"\n"):  # unbuffered, so that `select` sees what is left
+            byte = reader.read(1)
+            if not byte:
+                os._exit(0)
+            line += byte
+        return dict(json.loads(line))
+
+    from foretell.errors import ForetellError, raised
+    from foretell.scenario import Scenario
+
+    try:
+        made = _make(order()["open"])
+    except ForetellError as error:
+        say({"refused": str(error)})
+        return
+    except Exception:
+        say({"refused": traceback.format_exc()})
+        return
+    say({"opened": True})
+    while True:
+        message = order()
+        if "reset" in message:
+            number = message["reset"]
+            try:
+                if "seed" in message:
+                    made.reset(number, message["instruction"], message["seed"])
+                else:
+                    made.reset(number, Scenario.model_validate(message["scenario"]), message["trial"])
+            except Exception as error:
+                say({"failed": number, "error": f"reset raised {raised(error)}"})
+                continue
+            say({"reset": number, "drives": getattr(made, "drives", False)})
+        elif "go" in message:
+            made.run(orders, say)
+
+
+def _make(asked: dict[str, Any]) -> Any:
+    from foretell.policies.make import bind, make_policy
+    from foretell.rollout.eye import Eye
+    from foretell.rollout.shared import Latest, Queue
+    from foretell.rollout.thinker import ANSWERS, Thinker
+    from foretell.spec import Stream
+    from foretell.study.config import PolicyEntry
+    from foretell.study.plan import make_task
+    from foretell.study.world import make_world
+
+    world = make_world(asked["world"], make_task(asked["task"]), slots=1, threads=1, controller=asked["controller"])
+    memory = {
+        name: (Queue if name == "answers" else Latest)(
+            {k: (tuple(dims), dtype) for k, (dims, dtype) in shape.items()},
+            *([ANSWERS] if name == "answers" else []),
+            fd=fd,
+        )
+        for name, (shape, fd) in asked["memory"].items()
+    }
+    if asked["role"] == "eye":
+        cameras = {n: Stream(tuple(s["shape"]), s["rate"], s["history"]) for n, s in asked["cameras"].items()}
+        return Eye(world, cameras, memory["snapshots"], memory["frames"], asked["wake"])
+    entry = PolicyEntry.model_validate(asked["policy"])
+    made = make_policy(entry.use, entry.options, alone=True)
+    policy = bind(made, world, asked["name"], entry.execute, entry.options)
+    return Thinker(policy, memory["sight"], memory.get("frames"), memory["answers"], asked["wake"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,159 @@
+"""Latencies that depend on the policy, settled before the first episode: measured ones, and those of a device.
+
+A profile is a YAML file, device -> latency. The latency of a device is one for all policies, one per policy
+(`{bc: 0.01, dp/8: 0.5}`; `dp/8` is `dp` with `execute: 8`), per task and policy (`{can: {bc: 0.01}}`), or
+`{scale: 4}`: so many times what is measured here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from foretell.clock import Clock, Virtual
+from foretell.errors import ForetellError, UsageError, suggest
+from foretell.latency import Latency, parse_latency
+from foretell.study.config import PolicyEntry, Study, TaskEntry
+
+__all__ = ["Settle", "settler"]
+
+CALLS = 100
+"""Inferences that a measured trace holds."""
+
+Settle = Callable[[Clock, str, TaskEntry], Clock]
+"""(clock, policy, task) -> the clock with a latency that can be drawn from."""
+
+
+def settler(study: Study, folder: Path, told: Callable[[str], None] = lambda text: None) -> Settle:
+    """Settles the clocks of a study. Traces are kept in `folder`: a study that is resumed must not measure again.
+    `told` hears what takes time."""
+
+    def settle(clock: Clock, policy: str, task: TaskEntry) -> Clock:
+        if not isinstance(clock, Virtual) or clock.latency.settled:
+            return clock
+        latency = clock.latency
+        if latency.kind == "measured":
+            found = replace(parse_latency({"trace": _measured(study, folder, policy, task, told)}), name="measured")
+        else:
+            device, given = _device(latency)
+            scale = _scale(given)
+            if scale is not None:
+                values = [scale * s for s in _measured(study, folder, policy, task, told)]
+                found = parse_latency({"trace": values})
+            else:
+                found = parse_latency(_of_policy(given, device, policy, study.policies[policy], task.use))
+            found = replace(found, name=device)
+        return replace(clock, latency=found)
+
+    return settle
+
+
+def _scale(given: Any) -> float | None:
+    return float(given["scale"]) if isinstance(given, dict) and set(given) == {"scale"} else None
+
+
+def _device(latency: Latency) -> tuple[str, Any]:
+    """The device that a study means, and what its profile says of it."""
+    known = files("foretell") / "profiles" / f"{latency.name}.yaml"
+    try:
+        text = known.read_text() if known.is_file() else Path(latency.name).read_text()
+        contents = yaml.safe_load(text)
+    except (OSError, yaml.YAMLError) as error:
+        shipped = sorted(p.name.removesuffix(".yaml") for p in (files("foretell") / "profiles").iterdir())
+        raise UsageError(
+            f"latency: profile {latency.name!r} cannot be read ({error}); it is a file, or one of {', '.join(shipped)}"
+        ) from None
+    if not isinstance(contents, dict) or not contents:
+        raise UsageError(f"latency: profile {latency.name!r} should be a mapping of devices to latencies")
+    if not latency.device and len(contents) > 1:
+        raise UsageError(f"latency: profile {latency.name!r}: give `device`, one of {', '.join(map(str, contents))}")
+    device = latency.device or str(next(iter(contents)))
+    if device not in contents:
+        raise UsageError(f"latency: profile {latency.name!r}: device {device!r}: {suggest(device, list(contents))}")
+    return device, contents[device]
+
+
+def _of_policy(given: Any, device: str, name: str, entry: PolicyEntry, task: str) -> Any:
+    """What a device's latency is for this policy on this task."""
+    kind = entry.use.rpartition(":")[2]
+    names = [name, *([f"{kind}/{entry.execute}"] if entry.execute else []), kind, entry.use]
+    for _ in range(2):
+        if not isinstance(given, dict) or "kind" in given:
+            return given
+        if task in given:
+            given = given[task]
+            continue
+        for known in names:
+            if known in given:
+                return given[known]
+        if len(given) == 1 and not isinstance(next(iter(given.values())), dict):
+            try:
+                parse_latency(given)
+            except UsageError:
+                pass
+            else:
+                return given
+        break
+    have = sorted(map(str, given)) if isinstance(given, dict) else []
+    raise UsageError(
+        f"latency: device {device!r} says nothing of policy {name!r} ({' or '.join(dict.fromkeys(names))}) on task "
+        f"{task!r}; it has {', '.join(have)}"
+    )
+
+
+def _measured(study: Study, folder: Path, policy: str, task: TaskEntry, told: Callable[[str], None]) -> list[float]:
+    """The trace of a policy on this machine: the one that is kept, or a fresh one."""
+    words = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{policy}-{task.use}")[:120]
+    path = folder / "latency" / f"{words}.txt"
+    if not path.is_file():
+        told(f"measuring the latency of {policy} on {task.use}")
+        seconds = _measure(study, policy, task)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with open(path, "x") as file:  # another process may have been faster: its trace stands
+                file.write("\n".join(f"{s:.9f}" for s in seconds) + "\n")
+        except FileExistsError:
+            pass
+        except OSError as error:
+            raise ForetellError(f"cannot write {path}: {error.strerror}") from None
+    return [float(line) for line in path.read_text().split()]
+
+
+def _measure(study: Study, policy: str, task: TaskEntry) -> list[float]:
+    """In a process of its own: a policy may crash or hang."""
+    asked = {
+        "task": task.use,
+        "controller": task.controller,
+        "world": study.world,
+        "policy": study.policies[policy].model_dump(),
+        "calls": CALLS,
+    }
+    path = {"PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path)}
+    child = subprocess.Popen(
+        [sys.executable, "-P", "-m", "foretell.study.stopwatch"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env={"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **os.environ, **path},
+    )
+    try:
+        said, _ = child.communicate(json.dumps(asked), timeout=60 + study.policy_timeout * 10)
+        answer = json.loads(said) if said.strip() else {"refused": f"its process ended with code {child.returncode}"}
+    except subprocess.TimeoutExpired:
+        answer = {"refused": "it hung"}
+    finally:
+        child.kill()
+        child.wait()
+    if "refused" in answer:
+        raise UsageError(f"latency of policy {policy!r} on {task.use}: {answer['refused']}")
+    return [float(s) for s in answer["seconds"]]

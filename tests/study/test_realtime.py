@@ -1,0 +1,329 @@
+"""The realtime clock: processes of their own, by the clock on the wall; and what is left when one of them goes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import foretell
+from foretell.clock import Virtual
+from foretell.errors import UsageError
+from foretell.latency import parse_latency
+from foretell.rollout import Job, Outcome, run_virtual
+from foretell.study.config import PolicyEntry
+from foretell.study.session import Session
+
+POLICIES = '''
+import os, signal, time
+import numpy as np
+from foretell import Policy, PolicySpec, Stream
+
+class Steady(Policy):
+    """Four small moves at a time; some are slow, or worse, at their second call."""
+    slow, chunk = 0.0, 4
+    def __init__(self):
+        self.spec = PolicySpec({"panda/ee_pos": Stream((3,), history=2)}, chunk=self.chunk, batch=None)
+    def reset(self, slots, instructions, seeds):
+        self.calls = 0
+    def act(self, slots, observations):
+        self.calls += 1
+        if self.calls == 2:
+            self.second()
+        time.sleep(self.slow)
+        actions = np.zeros((1, self.chunk, 7))
+        actions[0, :, 2] = -0.05
+        return actions
+    def second(self): pass
+
+class Slow(Steady):
+    slow = 0.1
+class Raises(Steady):
+    def second(self): raise ValueError("no idea")
+class Dies(Steady):
+    def second(self): os._exit(3)
+class Killed(Steady):
+    def second(self): os.kill(os.getpid(), signal.SIGKILL)
+class Hangs(Steady):
+    """In the episode: before it, three calls warm the policy up."""
+    def reset(self, *_): self.calls, self.resets = 0, getattr(self, "resets", 0) + 1
+    def second(self): time.sleep(1000 if self.resets > 1 else 0)
+class NotANumber(Steady):
+    def act(self, slots, observations): return np.full((1, self.chunk, 7), np.nan if self.calls else 0.0)
+    def reset(self, *_): self.calls = getattr(self, "calls", -1) + 1
+class Broken(Steady):
+    def reset(self, slots, instructions, seeds): raise RuntimeError("cannot begin")
+class Floods(Steady):
+    def drive(self, look, push):
+        while True:
+            look()
+            for _ in range(500): push(np.zeros((1, 4, 7)))
+class Drives(Steady):
+    """Pushes a chunk every 20 ms, whatever the world does."""
+    def drive(self, look, push):
+        while True:
+            seen = look()
+            assert seen["panda/ee_pos"].shape == (1, 2, 3)
+            push(np.full((1, 4, 7), 0.02))
+            time.sleep(0.02)
+class Sees(Steady):
+    def __init__(self):
+        reads = {"front/rgb": Stream((84, 84, 3)), "panda/wrist/rgb": Stream((84, 84, 3))}
+        self.spec = PolicySpec(reads, chunk=4, batch=None)
+    def act(self, slots, observations):
+        image = observations["front/rgb"]
+        assert image.shape == (1, 84, 84, 3) and image.dtype == np.uint8 and image.std() > 5
+        return super().act(slots, observations)
+'''
+
+
+@pytest.fixture
+def policies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    (tmp_path / "timely.py").write_text(POLICIES)
+    monkeypatch.syspath_prepend(tmp_path)
+    return lambda name: f"timely:{name}"
+
+
+def play(use: str, n: int = 1, limit: float = 0.8, patience: float = 30.0, **clock: Any) -> list[Outcome]:
+    """Outcomes of n scenarios. A machine too busy to keep time may try again, as a study that is re-issued does."""
+    session = Session(
+        task="lift",
+        controller=None,
+        world="mujoco",
+        policies={"p": PolicyEntry(use=use)},
+        slots=1,
+        threads=1,
+        clock={"realtime": clock},
+        patience=patience,
+    )
+    session.world.task.time_limit = limit
+    left = list(range(n))
+    found: dict[int, Outcome] = {}
+
+    def source() -> Job | None:
+        return Job("p", session.world.task.scenario(left[0]), 0, str(left.pop(0))) if left else None
+
+    for tries, (job, outcome) in enumerate(session.run(source)):
+        if outcome.blame == "machine" and "kept a speed" in str(outcome.error):
+            if tries > 5 * n:
+                pytest.skip(f"this machine is too busy to keep time: {outcome.error}")
+            left.append(int(job.key))
+        else:
+            found[int(job.key)] = outcome
+    session.close()
+    return [found[i] for i in range(n)]
+
+
+def descendants() -> set[str]:
+    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True).stdout.splitlines()
+    return {line.split()[0] for line in listed if "foretell.study.companion" in line}
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_behind() -> Any:
+    """No orphan process, no shared memory, no descriptor, whatever happened."""
+    memory = Path("/dev/shm")
+    before, named = descendants(), set(memory.iterdir()) if memory.is_dir() else set()
+    opened = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").is_dir() else 0
+    yield
+    assert descendants() <= before
+    assert not memory.is_dir() or {p for p in memory.iterdir() if p.name.startswith("tmp")} <= named
+    if opened:
+        assert len(os.listdir("/proc/self/fd")) <= opened + 4
+
+
+def test_physics_does_not_wait(policies: Any) -> None:
+    """100 ms of thinking and four actions of 50 ms: a call every 300 ms, on the wall and in the world alike."""
+    began = time.perf_counter()
+    (outcome,) = play(policies("Slow"), limit=1.5)
+    took = time.perf_counter() - began
+    assert outcome.end == "time_limit" and outcome.blame is None
+    assert outcome.sim_s == pytest.approx(1.5) and took > 1.5
+    assert outcome.metrics["inferences"] == 5
+    assert outcome.metrics["latency_per_inference_s"] == pytest.approx(0.1, abs=0.02)
+    assert outcome.metrics["starvation_s"] == pytest.approx(0.5, abs=0.08)
+    assert outcome.metrics["wall_inference_median_s"] == pytest.approx(0.1, abs=0.01)
+
+
+def test_speed_makes_thinking_dearer(policies: Any) -> None:
+    (outcome,) = play(policies("Slow"), limit=1.5, speed=2.0)
+    assert outcome.metrics["latency_per_inference_s"] == pytest.approx(0.2, abs=0.03)
+
+
+def test_a_virtual_clock_with_the_same_latencies_gives_the_same_timeline(policies: Any, tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    def actions(path: Path) -> tuple[list[int], list[float]]:
+        rows = pq.read_table(path).to_pylist()
+        return [round(r["sim_s"] / 0.002) for r in rows if r["kind"] == "action"], [
+            r["until_s"] - r["sim_s"] for r in rows if r["kind"] == "think"
+        ]
+
+    entry = PolicyEntry(use=policies("Slow"))
+    for episode in range(3):
+        for _ in range(5):
+            session = Session(
+                task="lift",
+                controller=None,
+                world="mujoco",
+                policies={"p": entry},
+                slots=1,
+                threads=1,
+                clock="realtime",
+            )
+            session.world.task.time_limit = 1.2
+            path = tmp_path / f"{episode}.parquet"
+            jobs = iter([Job("p", session.world.task.scenario(episode), events=path)])
+            ((_, outcome),) = session.run(lambda jobs=jobs: next(jobs, None))
+            session.close()
+            if outcome.blame is None:
+                break
+        else:
+            pytest.skip(f"this machine is too busy to keep time: {outcome.error}")
+        timeline, lags = actions(path)
+        replay = Session(
+            task="lift", controller=None, world="mujoco", policies={"p": entry}, slots=1, threads=1, clock="sync"
+        )
+        replay.world.task.time_limit = 1.2
+        again = tmp_path / f"{episode}-again.parquet"
+        jobs = iter([Job("p", replay.world.task.scenario(episode), events=again)])
+        clock = Virtual(parse_latency({"replay": lags}))
+        ((_, virtual),) = run_virtual(replay.world, replay.policies, lambda jobs=jobs: next(jobs, None), clock=clock)
+        repeated, _ = actions(again)
+        assert len(repeated) == len(timeline)
+        assert np.abs(np.array(repeated) - np.array(timeline)).max() <= 1
+        assert virtual.success == outcome.success
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("Raises", "act raised ValueError: no idea"),
+        ("Dies", r"its process died \(exit code 3\)"),
+        ("Killed", r"its process died \(signal 9\)"),
+        ("NotANumber", "not finite"),
+        ("Broken", "reset raised RuntimeError: cannot begin"),
+        ("Floods", "flooded"),
+    ],
+)
+def test_a_policy_that_fails_ends_its_episode_and_the_next_one_begins(policies: Any, name: str, message: str) -> None:
+    import re
+
+    for outcome in play(policies(name), n=2):
+        assert outcome.end == "error" and outcome.blame == "policy"
+        assert re.search(message, str(outcome.error)), outcome.error
+        assert outcome.success is False
+
+
+def test_a_policy_that_hangs_is_ended(policies: Any) -> None:
+    (outcome,) = play(policies("Hangs"), limit=5.0, patience=1.0)
+    assert outcome.blame == "policy" and "silent for 1 s" in str(outcome.error)
+    assert outcome.sim_s < 2.5
+
+
+def test_a_policy_may_keep_its_own_time(policies: Any) -> None:
+    outcomes = play(policies("Drives"), n=2, limit=0.6)
+    for outcome in outcomes:
+        assert outcome.end == "time_limit" and outcome.blame is None
+        assert 15 < outcome.metrics["inferences"] < 35
+        assert outcome.metrics["observation_age_s"] < 0.1
+
+
+def test_a_machine_too_slow_says_so(policies: Any) -> None:
+    session = Session(
+        task="lift", controller=None, world="mujoco", policies={"p": PolicyEntry(use=policies("Steady"))}, slots=1,
+        threads=1, clock={"realtime": {"speed": 500}},
+    )  # fmt: skip
+    jobs = iter([Job("p", session.world.task.scenario(0))])
+    ((_, outcome),) = session.run(lambda: next(jobs, None))
+    session.close()
+    assert outcome.end == "error" and outcome.blame == "machine" and outcome.success is not True
+    assert "asked was 500" in str(outcome.error)
+
+
+@pytest.mark.gl
+def test_cameras_are_drawn_by_another_process(policies: Any) -> None:
+    (outcome,) = play(policies("Sees"), limit=0.6, speed=0.25)
+    assert outcome.end == "time_limit" and outcome.blame is None, outcome.error
+    assert 0 < outcome.metrics["wall_frame_median_s"] < 0.5
+
+
+@pytest.mark.gl
+def test_the_end_of_the_cameras_is_no_failure_of_the_policy(policies: Any) -> None:
+    session = Session(
+        task="lift", controller=None, world="mujoco", policies={"p": PolicyEntry(use=policies("Sees"))}, slots=1,
+        threads=1, clock={"realtime": {"speed": 0.2}},
+    )  # fmt: skip
+    session.world.task.time_limit = 3.0
+    launch = session._launch
+    eyes: list[Any] = []
+
+    def launched(asked: dict[str, Any], fds: tuple[int, ...]) -> Any:
+        companion = launch(asked, fds)
+        if asked["role"] == "eye":
+            eyes.append(companion)
+        return companion
+
+    session._launch = launched  # type: ignore[method-assign]
+    killed = []
+
+    def source() -> Job | None:
+        if len(killed) > 1:
+            return None
+        killed.append(1)
+        return Job("p", session.world.task.scenario(0))
+
+    import threading
+
+    def kill() -> None:
+        while not eyes:
+            time.sleep(0.05)
+        time.sleep(8.0)
+        eyes[0].process.send_signal(signal.SIGKILL)
+
+    threading.Thread(target=kill, daemon=True).start()
+    first = next(iter(session.run(source)))[1]
+    session.close()
+    assert first.blame == "machine"
+    assert "cameras" in str(first.error) or "kept a speed" in str(first.error)
+
+
+def test_an_object_cannot_run_elsewhere() -> None:
+    class Mine(foretell.Policy):
+        pass
+
+    with pytest.raises(UsageError, match="process of its own"):
+        foretell.run(
+            {"name": "x", "tasks": ["lift"], "clocks": ["realtime"]}, policies={"mine": Mine()}, out="/nonexistent"
+        )
+
+
+def test_a_study_in_real_time(policies: Any, tmp_path: Path) -> None:
+    """Sync and realtime in one study; episodes the machine was too slow for are run again by the same command."""
+    study = {
+        "name": "both",
+        "tasks": ["lift"],
+        "policies": {"e": "expert", "dies": policies("Dies")},
+        "scenarios": {"count": 2},
+        "clocks": ["sync", {"realtime": {"speed": 2}}],
+        "record": {"events": 1},
+    }
+    for _ in range(6):
+        done = foretell.run(study, out=tmp_path / "run")
+        rows = foretell.read(tmp_path / "run").to_pylist()
+        if not any(r["blame"] == "machine" for r in rows):
+            break
+    else:
+        pytest.skip("this machine is too busy to keep time")
+    assert done.left == 0 and len(rows) == 8
+    timed = [r for r in rows if '"realtime"' in r["clock"]]
+    assert all(r["success"] for r in timed if r["policy"] == "e")
+    assert all(r["blame"] == "policy" for r in rows if r["policy"] == "dies")
+    kept = {p.stem for p in (tmp_path / "run" / "events").glob("*.parquet")}
+    assert {r["episode"] for r in rows if r["policy"] == "e"} & kept and len(kept) >= 3  # a killed worker keeps none
