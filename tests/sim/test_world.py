@@ -170,3 +170,27 @@ def test_diverged_physics_leaves_no_file_behind(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     test_a_slot_recovers_after_a_diverged_episode()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("steps", [(7, 7, 7, 7), (1, 2, 25), (28,)])
+def test_sensors_show_what_was_there_a_while_ago(steps: tuple[int, ...]) -> None:
+    """10 ms are five ticks: however time was cut, a late world shows what a prompt one showed five ticks before."""
+    task = make_task("lift")
+    slots = np.zeros(1, dtype=np.int32)
+    streams = {n: Stream() for n in ("panda/joint_pos", "panda/joint_vel", "panda/ee_pos", "panda/gripper", "cube/pos")}
+    late = MujocoWorld(task, {"name": "late", "theta": {"sensor_delay": 0.01}}, slots=1)
+    prompt = MujocoWorld(task, slots=1)
+    action = np.array([[0.5, -0.5, -1.0, 0.2, 0.1, 0.3, 1.0]])
+    for world in (late, prompt):
+        world.reset(slots, [task.scenario(3)], [0])
+        world.command(slots, action, np.array([25]))
+    first = prompt.observe(slots, streams)
+    assert all(np.allclose(late.observe(slots, streams)[n], first[n], atol=1e-9) for n in streams)
+    for count in steps:
+        late.advance(slots, np.array([count]))
+    prompt.advance(slots, np.array([sum(steps) - 5]))
+    then, now = prompt.observe(slots, streams), late.observe(slots, streams)
+    for name in streams:
+        assert np.allclose(now[name], then[name], atol=1e-9), name
+        assert now.ticks[name][0] == sum(steps) - 5
+    assert not np.allclose(now["panda/joint_pos"], first["panda/joint_pos"], atol=1e-4)

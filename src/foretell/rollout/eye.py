@@ -26,17 +26,21 @@ def snapshot_shape(most: int) -> Shape:
 class Eye:
     """Draws what a policy's cameras see, and keeps their history."""
 
-    def __init__(self, world: Any, cameras: dict[str, Stream], snapshots: Latest, frames: Latest, wake: int):
+    def __init__(
+        self, world: Any, cameras: dict[str, Stream], snapshots: Latest, frames: Latest, wake: int, viewer: Any
+    ):
         self.world, self.cameras = world, cameras
         self.snapshots, self.frames, self.wake = snapshots, frames, wake
         self.history: dict[str, np.ndarray] = {}
         self.episode = -1
-        self.viewer: Any = None
+        self.viewer = viewer
 
     def reset(self, episode: int, scenario: Any, trial: int) -> None:
         """A new episode: the first frame fills the whole history."""
         self.episode, self.history = episode, {}
         self.world.reset(SLOT, [scenario], [trial])
+        if self.viewer is not None:
+            self.viewer.open(self.world.scene.dress(scenario, trial))
         self.look(self.world.snapshot(0), 0)
 
     def look(self, qpos: np.ndarray, tick: int) -> None:

@@ -23,7 +23,7 @@ FATAL = {
 class Layout:
     """One batch with as many rows as the world has slots; row i belongs to slot i while its scenario fits here."""
 
-    def __init__(self, model: mujoco.MjModel, slots: int, threads: int, scene: Scene):
+    def __init__(self, model: mujoco.MjModel, slots: int, threads: int, scene: Scene, delay: int = 0):
         if mujoco.get_mju_user_warning() is None:
             # the reason goes into the row; MuJoCo would also write MUJOCO_LOG.TXT into the user's folder
             mujoco.set_mju_user_warning(lambda message: None)
@@ -35,6 +35,14 @@ class Layout:
         self.xpos, self.xquat = bind("xpos"), bind("xquat")
         self.site_xpos = bind("site_xpos")
         self.sensordata = bind("sensordata")
+        # what sensors show: the state some ticks ago
+        self.delay = delay
+        self._past = {"qpos": np.zeros((slots, delay + 1, model.nq)), "qvel": np.zeros((slots, delay + 1, model.nv))}
+        self.free = {
+            model.body(model.jnt_bodyid[j]).name: int(model.jnt_qposadr[j])
+            for j in range(model.njnt)
+            if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE
+        }
         self.bodies = {model.body(i).name: i for i in range(model.nbody)}
         self.ee = {name: model.site(f"{name}/ee").id for name in scene.robots}
         self.hand = {name: int(model.site_bodyid[site]) for name, site in self.ee.items()}
@@ -63,12 +71,23 @@ class Layout:
     def forward(self, slots: np.ndarray) -> None:
         """Make poses, velocities and contacts those of the present state."""
         self.batch.forward(slots, stage=mujoco.mjtStage.mjSTAGE_VEL)
+        if self.delay:
+            for field, past in self._past.items():
+                past[slots] = getattr(self, field)[slots][:, None]
+
+    def sensed(self, field: str, slots: np.ndarray) -> np.ndarray:
+        """(n, ...) `qpos` or `qvel` as sensors show them now."""
+        return self._past[field][slots, 0] if self.delay else getattr(self, field)[slots]
 
     def advance(self, slots: np.ndarray, targets: np.ndarray) -> dict[int, str]:
         """Run physics under actuator targets (n, ticks, nu). Returns slot -> reason for those that failed."""
         failed: dict[int, str] = {}
+        record = tuple(self._past) if self.delay else ()
         try:
-            self.batch.rollout(targets.shape[1], targets, record=(), ids=slots)
+            seen = self.batch.rollout(targets.shape[1], targets, record=record, ids=slots)
+            for field in record:
+                line = np.concatenate([self._past[field][slots], seen[field]], axis=1)
+                self._past[field][slots] = line[:, -self.delay - 1 :]
         except SimulationError as error:
             failed = {int(i): str(self.batch.error(int(i))) for i in error.ids}
         self.batch.forward(slots, stage=mujoco.mjtStage.mjSTAGE_VEL)

@@ -41,6 +41,8 @@ class Theta(BaseModel):
     """Multiplies the mass of objects."""
     actuation_delay: float = Field(default=0.0, ge=0, le=0.2)
     """Time between a target and the actuator that follows it, s."""
+    sensor_delay: float = Field(default=0.0, ge=0, le=0.5)
+    """Age of what robots, objects and cameras show, when it is looked at, s."""
     joint_noise: float = Field(default=0.0, ge=0)
     """Standard deviation of measured joint positions, rad."""
     pose_noise: float = Field(default=0.0, ge=0)

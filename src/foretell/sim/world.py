@@ -58,8 +58,11 @@ class MujocoWorld:
         )
         # with free play in the joints, encoders and hand disagree: the robot reports what its encoders say
         self._encoders = (
-            {name: Kinematics(robot, slots) for name, robot in self.scene.robots.items()} if physics.backlash else {}
+            {name: Kinematics(robot, slots) for name, robot in self.scene.robots.items()}
+            if physics.backlash or theta.sensor_delay
+            else {}
         )
+        self._late = round(theta.sensor_delay / self.tick)
         self._layouts: dict[Any, Layout] = {}
         self._where: list[Layout | None] = [None] * slots
         self._age = np.zeros(slots, dtype=np.int64)
@@ -106,7 +109,7 @@ class MujocoWorld:
             model = self.scene.compile(scenario, trial)
             sizes = signature(model)
             if sizes not in self._layouts:
-                self._layouts[sizes] = Layout(model, self.slots, self.threads, self.scene)
+                self._layouts[sizes] = Layout(model, self.slots, self.threads, self.scene, self._late)
             layout = self._layouts[sizes]
             self._where[slot], self._scenario[slot], self._trial[slot] = layout, scenario, trial
             self._dressed.pop(slot, None)
@@ -168,24 +171,28 @@ class MujocoWorld:
             values[name] = self._render(slots, name.removesuffix("/rgb"), stream)
         values["time"] = self._age[slots] * self.tick
         values["instruction"] = [s.instruction if (s := self._scenario[i]) else "" for i in slots.tolist()]
-        return Observations(values, {name: self._age[slots].copy() for name in streams})
+        return Observations(values, {name: np.maximum(self._age[slots] - self._late, 0) for name in streams})
 
     def _read(self, layout: Layout, slots: np.ndarray, stream: str) -> np.ndarray:
         owner, _, field = stream.rpartition("/")
         theta = self.file.theta
         if owner in self.scene.robots:
             if field == "joint_pos":
-                return self._blur(slots, stream, layout.qpos[slots[:, None], layout.arm[owner]], theta.joint_noise)
+                return self._blur(slots, stream, layout.sensed("qpos", slots)[:, layout.arm[owner]], theta.joint_noise)
             if field == "joint_vel":
-                return layout.qvel[slots[:, None], layout.arm_speed[owner]]
+                return layout.sensed("qvel", slots)[:, layout.arm_speed[owner]]
             if field == "gripper":  # metres between the pads
-                return layout.qpos[slots[:, None], layout.finger[owner]].sum(axis=1, keepdims=True)
+                return layout.sensed("qpos", slots)[:, layout.finger[owner]].sum(axis=1, keepdims=True)
             pos, quat = self._hand(layout, slots, owner)
             return pos if field == "ee_pos" else quat
         body = layout.bodies[owner]
+        if self._late:
+            at = layout.free[owner]
+            pos, quat = np.split(layout.sensed("qpos", slots)[:, at : at + 7], [3], axis=1)
+        else:
+            pos, quat = layout.xpos[slots, body], layout.xquat[slots, body]
         if field == "pos":
-            return self._blur(slots, stream, layout.xpos[slots, body], theta.pose_noise)
-        quat = layout.xquat[slots, body]
+            return self._blur(slots, stream, pos, theta.pose_noise)
         if theta.turn_noise > 0:
             turn = np.zeros((len(slots), 3))
             turn[:, 2:] = self._blur(slots, stream, turn[:, 2:], theta.turn_noise)
@@ -196,7 +203,7 @@ class MujocoWorld:
         """Measured pose of the end effector in the task frame."""
         if not self._encoders:
             return layout.site_xpos[slots, layout.ee[robot]], layout.xquat[slots, layout.hand[robot]]
-        pos, quat = self._encoders[robot].forward(slots, layout.qpos[slots[:, None], layout.arm[robot]])
+        pos, quat = self._encoders[robot].forward(slots, layout.sensed("qpos", slots)[:, layout.arm[robot]])
         mount = self.task.robots[robot]
         base = np.broadcast_to(np.asarray(mount.quat), quat.shape)
         return np.asarray(mount.pos) + rotate(base, pos), multiply(base, quat)
@@ -217,7 +224,12 @@ class MujocoWorld:
         return values + spread * drawn
 
     def _render(self, slots: np.ndarray, camera: str, stream: Stream) -> np.ndarray:
-        return np.stack([self.draw(slot, camera, stream) for slot in slots.tolist()])
+        return np.stack([self.draw(slot, camera, stream, self._sensed(slot)) for slot in slots.tolist()])
+
+    def _sensed(self, slot: int) -> np.ndarray:
+        layout = self._where[slot]
+        assert layout is not None
+        return layout.sensed("qpos", np.array([slot]))[0]
 
     def draw(self, slot: int, camera: str, stream: Stream, qpos: np.ndarray | None = None) -> np.ndarray:
         """(height, width, 3) uint8: what a camera sees now, or saw at joint positions qpos."""
@@ -225,10 +237,8 @@ class MujocoWorld:
         return self.picture(slot, Camera(camera.removesuffix("/rgb"), height, width), qpos)
 
     def snapshot(self, slot: int) -> np.ndarray:
-        """Joint positions, from which the scene can be drawn later, or by another process."""
-        layout = self._where[slot]
-        assert layout is not None, "the slot has no episode"
-        return layout.qpos[slot].copy()
+        """Joint positions as cameras see them now, from which they can be drawn later, or by another process."""
+        return self._sensed(slot).copy()
 
     def picture(self, slot: int, camera: Camera, qpos: np.ndarray | None = None) -> np.ndarray:
         """(height, width, 3) uint8, upright: what a camera sees now, or saw at joint positions qpos."""

@@ -74,6 +74,7 @@ def _make(asked: dict[str, Any]) -> Any:
     from foretell.rollout.eye import Eye
     from foretell.rollout.shared import Latest, Queue
     from foretell.rollout.thinker import ANSWERS, Thinker
+    from foretell.rollout.viewer import Viewer
     from foretell.spec import Stream
     from foretell.study.config import PolicyEntry
     from foretell.study.plan import make_task
@@ -90,7 +91,8 @@ def _make(asked: dict[str, Any]) -> Any:
     }
     if asked["role"] == "eye":
         cameras = {n: Stream(tuple(s["shape"]), s["rate"], s["history"]) for n, s in asked["cameras"].items()}
-        return Eye(world, cameras, memory["snapshots"], memory["frames"], asked["wake"])
+        viewer = Viewer() if asked["view"] else None
+        return Eye(world, cameras, memory["snapshots"], memory["frames"], asked["wake"], viewer)
     entry = PolicyEntry.model_validate(asked["policy"])
     made = make_policy(entry.use, entry.options, alone=True)
     policy = bind(made, world, asked["name"], entry.execute, entry.options)

@@ -11,10 +11,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from foretell.clock import Realtime
+from foretell.clock import Realtime, parse
 from foretell.episode import Episode, key
 from foretell.errors import UsageError
 from foretell.rollout import Job, Outcome
+from foretell.rollout.viewer import require_screen
 from foretell.study.config import PolicyEntry, Study, load_study
 from foretell.study.latencies import settler
 from foretell.study.plan import Group, Planned, plan, resolve_scenarios
@@ -83,6 +84,10 @@ def run(
         study = study.paired(pair_with)
     if slots < 1 or (workers is not None and workers < 0) or (limit is not None and limit < 1):
         raise UsageError(f"slots ({slots}) and limit ({limit}) must be at least 1, workers ({workers}) at least 0")
+    if watch:
+        require_screen()
+        if not any(isinstance(parse(c), Realtime) for c in study.clocks):
+            raise UsageError("watch: shows episodes under the clock `realtime`, and the study has none")
     scenarios, design = resolve_scenarios(study)
     path = Path(out) if out is not None else Path("runs") / study.name
     episodes = plan(study, scenarios, settler(study, path, told))
