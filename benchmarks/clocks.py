@@ -35,9 +35,9 @@ from foretell.study.run import run
 from foretell.study.session import Session
 
 CELLS = {
-    "lift": PolicyEntry(use="noisy-expert", noise=0.45),
-    "can": PolicyEntry(use="noisy-expert", noise=0.3),
-    "square": PolicyEntry(use="zoo:bc", batch=1),
+    "lift": PolicyEntry(use="noisy-expert", noise=0.35),
+    "can": PolicyEntry(use="zoo:bc-gaussian", batch=1),
+    "square": PolicyEntry(use="zoo:bc-gaussian", batch=1),
 }
 """One policy per task, of 20 to 80 % success under both speeds."""
 TRIES = 6

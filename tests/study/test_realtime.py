@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import foretell
@@ -156,49 +157,42 @@ def test_speed_makes_thinking_dearer(policies: Any) -> None:
     assert outcome.metrics["latency_per_inference_s"] == pytest.approx(0.2, abs=0.03)
 
 
-def test_a_virtual_clock_with_the_same_latencies_gives_the_same_timeline(policies: Any, tmp_path: Path) -> None:
-    import pyarrow.parquet as pq
+def story(path: Path) -> tuple[list[int], list[float], list[float]]:
+    """(ticks of actions, simulated seconds of inferences, wall seconds of all events)"""
+    rows = pq.read_table(path).to_pylist()
+    actions = [round(r["sim_s"] / 0.002) for r in rows if r["kind"] == "action"]
+    return actions, [r["until_s"] - r["sim_s"] for r in rows if r["kind"] == "think"], [r["wall_s"] for r in rows]
 
-    def actions(path: Path) -> tuple[list[int], list[float]]:
-        rows = pq.read_table(path).to_pylist()
-        return [round(r["sim_s"] / 0.002) for r in rows if r["kind"] == "action"], [
-            r["until_s"] - r["sim_s"] for r in rows if r["kind"] == "think"
-        ]
 
-    entry = PolicyEntry(use=policies("Slow"))
-    for episode in range(3):
-        for _ in range(5):
-            session = Session(
-                task="lift",
-                controller=None,
-                world="mujoco",
-                policies={"p": entry},
-                slots=1,
-                threads=1,
-                clock="realtime",
-            )
-            session.world.task.time_limit = 1.2
-            path = tmp_path / f"{episode}.parquet"
-            jobs = iter([Job("p", session.world.task.scenario(episode), events=path)])
-            ((_, outcome),) = session.run(lambda jobs=jobs: next(jobs, None))
-            session.close()
-            if outcome.blame is None:
-                break
-        else:
-            pytest.skip(f"this machine is too busy to keep time: {outcome.error}")
-        timeline, lags = actions(path)
-        replay = Session(
-            task="lift", controller=None, world="mujoco", policies={"p": entry}, slots=1, threads=1, clock="sync"
-        )
-        replay.world.task.time_limit = 1.2
-        again = tmp_path / f"{episode}-again.parquet"
-        jobs = iter([Job("p", replay.world.task.scenario(episode), events=again)])
-        clock = Virtual(parse_latency({"replay": lags}))
-        ((_, virtual),) = run_virtual(replay.world, replay.policies, lambda jobs=jobs: next(jobs, None), clock=clock)
-        repeated, _ = actions(again)
-        assert len(repeated) == len(timeline)
-        assert np.abs(np.array(repeated) - np.array(timeline)).max() <= 1
-        assert virtual.success == outcome.success
+@pytest.mark.parametrize("speed", [1.0, 2.0])
+@pytest.mark.parametrize("task", ["lift", "can", "square"])
+def test_a_virtual_clock_with_the_same_latencies_gives_the_same_timeline(
+    policies: Any, tmp_path: Path, task: str, speed: float
+) -> None:
+    """The short form of `benchmarks/clocks.py agreement`."""
+    common: dict[str, Any] = {"task": task, "controller": None, "world": "mujoco", "slots": 1, "threads": 1}
+    common["policies"] = {"p": PolicyEntry(use=policies("Slow"))}
+    for _ in range(6):
+        session = Session(**common, clock={"realtime": {"speed": speed}})
+        session.world.task.time_limit = 1.2
+        jobs = iter([Job("p", session.world.task.scenario(0), events=tmp_path / "shown.parquet")])
+        ((_, shown),) = session.run(lambda jobs=jobs: next(jobs, None))
+        session.close()
+        if shown.blame is None:
+            break
+    else:
+        pytest.skip(f"this machine is too busy to keep time: {shown.error}")
+    actions, lags, walls = story(tmp_path / "shown.parquet")
+    assert all(w is not None and w >= 0 for w in walls)
+    replay = Session(**common, clock="sync")
+    replay.world.task.time_limit = 1.2
+    jobs = iter([Job("p", replay.world.task.scenario(0), events=tmp_path / "again.parquet")])
+    clock = Virtual(parse_latency({"replay": [s / speed for s in lags]}), speed=speed)
+    ((_, again),) = run_virtual(replay.world, replay.policies, lambda: next(jobs, None), clock=clock)
+    repeated, _, _ = story(tmp_path / "again.parquet")
+    assert len(repeated) == len(actions) > 8
+    assert np.abs(np.array(repeated) - np.array(actions)).max() <= 1
+    assert again.success == shown.success and again.steps == shown.steps
 
 
 @pytest.mark.parametrize(

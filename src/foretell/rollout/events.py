@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ class Events:
 
     def __init__(self, path: Path, tick: float):
         self.path, self.tick = path, tick
+        self.wall: Callable[[], float] | None = None
+        """Seconds since the episode's start on the wall, where that matters; stamped on every event."""
         self._rows: list[tuple[Any, ...]] = []
 
     def add(
@@ -27,13 +30,13 @@ class Events:
         inference: int | None = None,
         action: int | None = None,
         value: float | None = None,
-        wall: float | None = None,
     ) -> None:
-        """One event at tick `at`, or from `at` to `until`. `wall`: seconds since the episode's start on the wall.
+        """One event at tick `at`, or from `at` to `until`.
 
         value: of `action` the age of its observation, s; of `chunk` the index of its first action used; of `seam` the
         jump from the action it replaces, in action units; of `frame` the number of the camera."""
         end = None if until is None else until * self.tick
+        wall = None if self.wall is None else self.wall()
         self._rows.append((kind, at * self.tick, end, wall, inference, action, value))
 
     def write(self) -> None:

@@ -173,6 +173,7 @@ class _Realtime(AsynchronousDriver):
         self.drawn: dict[int, float] = {}  # tick of a frame -> when it was asked for
         self.sensor: list[float] = []
         self.camera_next = NEVER
+        self.flood = (0, 0)  # (action period, chunks that came within it)
         self.frame = 0
         self.drives = False
 
@@ -220,6 +221,8 @@ class _Realtime(AsynchronousDriver):
         for companion in (mind.thinker, mind.eye):
             if companion is not None:
                 companion.tell({"go": self.number})
+        if log := self.events.get(0):
+            log.wall = lambda: time.perf_counter() - self.started
         _hurry(True)
         self.trail.clear()
         self.started = self.listened = time.perf_counter()
@@ -277,7 +280,7 @@ class _Realtime(AsynchronousDriver):
         self._publish(mind)
         os.write(mind.wake[1], b"x")
         if log := self.events.get(0):
-            log.add("look", self.asked_tick, inference=self.asked, wall=self.asked_at - self.started)
+            log.add("look", self.asked_tick, inference=self.asked)
 
     @property
     def _mind(self) -> _Mind:
@@ -290,8 +293,12 @@ class _Realtime(AsynchronousDriver):
         mind = self._mind
         if not mind.answers.waiting:
             return
-        if mind.answers.waiting > ANSWERS:
-            raise _Failed(f"it flooded: more than {ANSWERS} chunks came within one tick")
+        period = int(self.age[0] * self.world.tick * mind.spec.action_rate)
+        if period != self.flood[0]:
+            self.flood = (period, 0)
+        self.flood = (period, self.flood[1] + mind.answers.waiting)
+        if self.flood[1] > ANSWERS:
+            raise _Failed(f"it flooded: more than {ANSWERS} chunks came within one action period")
         for got in mind.answers.take():
             if int(got["episode"]) != self.number:
                 continue

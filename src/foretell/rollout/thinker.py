@@ -22,7 +22,7 @@ from foretell.rollout.shared import Latest, Queue, Shape
 __all__ = ["ANSWERS", "EpisodeOver", "Thinker", "answer_shape", "sight_shape"]
 
 ANSWERS = 64
-"""Answers that may wait to be taken up; at one tick there is never more than one, but of a policy that floods."""
+"""Answers that may come within one action period; more are a flood."""
 WARM_UP = 3
 """Calls before the first episode, whose answers nobody uses: the first ones load, compile and fill caches."""
 SLOT = np.zeros(1, dtype=np.int32)
