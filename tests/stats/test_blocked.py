@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from foretell.stats import BlockedSequence, StarSequence, blocked, sequence, star
-from foretell.stats.blocked import CAP, STEPS, Gambler, both_ends, candidates, controls, lower_end, stake
+from foretell.stats.blocked import CAP, STEPS, Gambler, both_ends, candidates, controls, every_game, lower_end, stake
 from foretell.stats.regimes import COVERAGE_REGIMES, WIDTH_REGIMES, regime
+from foretell.stats.rungs import rungs
 
 SMALL = regime("small", (0.0, 0.5, 1.0), (0.3, 0.3, 0.4), (0.0, 1.0), (0.4, 0.6), 0.5, 3, 6)
 WORLDS = [SMALL, *WIDTH_REGIMES[:2], COVERAGE_REGIMES[8], COVERAGE_REGIMES[10]]
@@ -33,18 +34,19 @@ def test_every_factor_has_mean_one_at_the_truth(world, k, side):
     g = k / (k + 1)
     flip = side == "below"
     mu = 1 - world.mean if flip else world.mean
-    gambler = Gambler(np.array([mu, min(mu + 0.05, 0.999)]), 0.1, 12)
+    games = rungs(0.1)
+    gambler = every_game(np.array([mu, min(mu + 0.05, 0.999)]), games, 12)
     support = list(blocks(world, k))
     for _ in range(12):
         lam, beta = gambler.bets(g)
-        mean, least = np.zeros(2), np.inf
+        mean, least = np.zeros(2 * len(games)), np.inf
         for chance, y, c in support:
             value, control = (1 - y, -c) if flip else (y, c)
             factor = 1 + lam * (value - gambler.m - beta * control)
             mean += chance * factor
             least = min(least, factor.min())
-        assert mean[0] == pytest.approx(1.0, abs=1e-12)
-        assert mean[1] <= 1.0 + 1e-12
+        assert mean[0::2] == pytest.approx(1.0, abs=1e-12)
+        assert (mean[1::2] <= 1.0 + 1e-12).all()
         assert least >= 1 - CAP - 1e-12
         _, y, c = support[rng.integers(len(support))]
         gambler.update(*((1 - y, -c) if flip else (y, c)), g)
@@ -54,16 +56,17 @@ def test_full_game_tree_is_fair_and_obeys_ville():
     k, alpha = 1, 0.8
     g = k / (k + 1)
     support = list(blocks(SMALL, k))
-    total = hit = 0.0
+    total, hit = np.zeros(2), np.zeros(2)
     for path in itertools.product(support, repeat=3):
-        gambler = Gambler(np.array([SMALL.mean]), alpha, 3)
+        gambler = every_game(np.array([SMALL.mean]), [(alpha, alpha), (alpha, alpha / 2)], 3)
         for _, y, c in path:
             gambler.update(y, c, g)
         chance = math.prod(step[0] for step in path)
-        total += chance * math.exp(gambler.log_wealth[0])
-        hit += chance * gambler.refuted[0]
+        total += chance * np.exp(gambler.log_wealth)
+        hit += chance * gambler.refuted
     assert total == pytest.approx(1.0, abs=1e-10)
-    assert 0 < hit <= alpha / 2
+    assert (hit > 0).all()
+    assert (hit <= alpha / 2).all()
 
 
 def test_an_unfair_control_would_be_noticed():
@@ -71,8 +74,8 @@ def test_an_unfair_control_would_be_noticed():
     gambler = Gambler(np.array([SMALL.mean]), 0.1, 12)
     lam, beta = gambler.bets(0.5)
     mean = sum(p * (1 + lam * (y - gambler.m - beta * (c - 0.1))) for p, y, c in blocks(SMALL, 1))
-    assert beta[0] > 0
-    assert abs(mean[0] - 1) > 1e-4
+    assert (beta > 0).all()
+    assert abs(mean.item() - 1) > 1e-4
 
 
 def test_controls_have_mean_zero_exactly_for_uneven_blocks():
@@ -113,10 +116,13 @@ def test_scan_equals_playing_every_candidate():
     for world in WIDTH_REGIMES[:1] + WIDTH_REGIMES[4:6]:
         y, f, e = world.draw(rng)
         c, g = controls(f, e)
-        gambler = Gambler(candidates(), 0.1, y.size)
-        for t in range(y.size):
-            gambler.update(y[t], c[t], g[t])
-        assert lower_end(y, c, g, 0.1) == gambler.leading() / STEPS
+        fallen = np.ones(STEPS - 1, dtype=bool)
+        for level, aim in rungs(0.1):
+            gambler = Gambler(candidates(), level, y.size, aim)
+            for t in range(y.size):
+                gambler.update(y[t], c[t], g[t])
+            fallen &= gambler.refuted
+        assert lower_end(y, c, g, 0.1) == np.argmin(fallen) / STEPS
 
 
 def test_scan_goes_past_the_sample_mean_if_it_must():

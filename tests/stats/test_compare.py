@@ -100,12 +100,12 @@ def test_paired_bet_is_fair_by_exact_enumeration():
     gambler = Gambler(np.array([0.5]), 0.1, 10)
     rng = np.random.default_rng(0)
     for _ in range(6):
-        lam, beta = gambler.bets(0.5)
+        lam, beta = (bet.item() for bet in gambler.bets(0.5))
         mean = 0.0
         for (ya, yb, fa, fb), p in joint.items():
             for (ea, eb), q in sims.items():
                 c, _ = controls(np.array([0.5 * (1 + fa - fb)]), np.array([0.5 * (1 + ea - eb)]))
-                mean += p * q * float(1 + lam[0] * (0.5 * (1 + ya - yb) - 0.5 - beta[0] * c[0]))
+                mean += p * q * float(1 + lam * (0.5 * (1 + ya - yb) - 0.5 - beta * c[0]))
         assert mean == pytest.approx(1.0, abs=1e-12)
         gambler.update(rng.choice([0, 0.5, 1.0]), rng.uniform(-0.5, 0.5), 0.5)
 

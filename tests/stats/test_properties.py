@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from foretell.stats import METHODS, BlockedSequence, bound, sequence
+from foretell.stats import METHODS, BlockedSequence, bound, next_scenarios, sampled_bound, sequence
 from foretell.stats import bounds as b
 
 SETTINGS = settings(max_examples=15, deadline=None, derandomize=True)
@@ -60,27 +60,78 @@ def test_order_does_not_matter_where_claimed(method, data, seed):
     assert one.high == pytest.approx(other.high, abs=1e-12)
 
 
-@pytest.mark.parametrize("method", ["wilson", "clopper_pearson", "hoeffding", "control_variate"])
-@given(data=st.data())
-@SETTINGS
-def test_smaller_alpha_is_never_narrower_where_claimed(method, data):
-    study = data.draw(studies(BINARY))
-    strict, loose = run(method, study, 0.02), run(method, study, 0.2)
-    assert strict.low <= loose.low
-    assert strict.high >= loose.high
+@st.composite
+def alpha_pairs(draw):
+    """(strict, loose) in (0, 1): customary levels, any others, and neighbours."""
+    level = st.one_of(st.sampled_from([0.001, 0.01, 0.05, 0.1, 0.2, 0.5]), st.floats(0.001, 0.9))
+    one = draw(level)
+    other = draw(st.one_of(level, st.floats(0.9, 1.0, exclude_max=True).map(lambda share: share * one)))
+    return min(one, other), max(one, other)
 
 
-@pytest.mark.parametrize("method", ["betting", "star", "suresim", "suresim_2stage", "blocked"])
-def test_smaller_alpha_is_wider_on_average_for_bets(method):
-    # Bets are tuned to alpha, so single data sets need not be nested; averages must be.
-    rng = np.random.default_rng(0)
-    widths = np.zeros(3)
-    for _ in range(10):
-        y = rng.choice([0, 0.5, 1.0], size=30)
-        f = np.where(rng.random(30) < 0.7, y, rng.choice([0, 0.5, 1.0], size=30))
-        data = (y, f, rng.choice([0, 0.5, 1.0], size=300))
-        widths += [run(method, data, a).width for a in (0.01, 0.05, 0.2)]
-    assert widths[0] > widths[1] > widths[2]
+@st.composite
+def runs(draw, score, at_least):
+    """Scores in runs, which is where bets tuned to different levels part most: shape (n,), n <= 40."""
+    pieces = st.lists(st.tuples(score, st.integers(1, 12)), min_size=1, max_size=12)
+    listed = [value for value, size in draw(pieces) for _ in range(size)][:40]
+    missing = max(0, at_least - len(listed))
+    return np.array(listed + draw(st.lists(score, min_size=missing, max_size=missing)))
+
+
+@st.composite
+def wide_studies(draw, score, at_least):
+    real = draw(st.one_of(runs(score, at_least), st.lists(score, min_size=at_least, max_size=40).map(np.array)))
+    sim = draw(st.one_of(st.just(real), st.lists(score, min_size=real.size, max_size=real.size).map(np.array)))
+    return real, sim, draw(runs(LEVELS, 2))
+
+
+def assert_nested(strict, loose, slack=0.0):
+    assert strict.low <= loose.low + slack
+    assert strict.high >= loose.high - slack
+
+
+LEAST_N = {"control_variate": 3, "control_variate_split": 6}
+FORMULAS = ("wilson", "clopper_pearson", "hoeffding", "control_variate", "control_variate_split")
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(data=st.data(), alphas=alpha_pairs())
+@settings(max_examples=60, deadline=None, derandomize=True)
+def test_smaller_alpha_is_never_narrower(method, data, alphas):
+    score = BINARY if method in BINARY_ONLY else data.draw(st.sampled_from([BINARY, LEVELS]))
+    study = data.draw(wide_studies(score, LEAST_N.get(method, 1)))
+    strict, loose = (run(method, study, alpha) for alpha in alphas)
+    # Ends found by betting lie on a grid and are nested to the last digit; formulas round.
+    assert_nested(strict, loose, 1e-12 if method in FORMULAS else 0.0)
+
+
+@pytest.mark.parametrize("method", ["betting", "star", "blocked"])
+@given(data=st.data(), alphas=alpha_pairs(), horizon=st.integers(1, 40))
+@settings(max_examples=30, deadline=None, derandomize=True)
+def test_smaller_alpha_is_never_narrower_at_any_time(method, data, alphas, horizon):
+    strict, loose = (sequence(method, horizon, alpha) for alpha in alphas)
+    for y, f in zip(*data.draw(wide_studies(LEVELS, 1))[:2], strict=True):
+        block = [0.25, 0.5, 1.0]
+        assert_nested(strict.update(y, f, block), loose.update(y, f, block))
+
+
+@given(data=st.data(), alphas=alpha_pairs(), seed=st.integers(0, 99))
+@settings(max_examples=40, deadline=None, derandomize=True)
+def test_smaller_alpha_is_never_narrower_after_uneven_sampling(data, alphas, seed):
+    real, sim, _ = data.draw(wide_studies(LEVELS, 4))
+    pick = next_scenarios(sim, 0.5 * sim.size, rule="active", uncertainty=0.1 + real, seed=seed)
+    assume(pick.chosen.size)
+    strict, loose = (sampled_bound(real[pick.chosen], sim, pick, alpha) for alpha in alphas)
+    assert_nested(strict, loose)
+
+
+def test_each_further_rung_is_wider_on_data_that_tell():
+    # Nested must not mean constant.
+    y = np.tile([0.0, 0.5, 1.0, 1.0], 10)
+    f = np.roll(y, 1)
+    for method in ("betting", "star", "blocked", "suresim", "suresim_2stage", "suresim_ub", "suresim_2stage_ub"):
+        widths = [run(method, (y, f, np.tile(y, 10)), alpha).width for alpha in (0.5, 0.3, 0.2, 0.1, 0.05, 0.03, 0.01)]
+        assert (np.diff(widths) > 0).all(), method
 
 
 @pytest.mark.parametrize("method", ["betting", "star", "blocked"])

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,8 @@ from foretell.stats import (
 from foretell.stats.betting import CAP, mirrored_ends, predictable_bets
 from foretell.stats.coverage import cover
 from foretell.stats.regimes import COVERAGE_REGIMES, TWO, WIDTH_REGIMES, regime
+from foretell.stats.rungs import rungs
+from foretell.stats.suresim import _hedge
 
 BIASED = regime("biased", TWO, (0.6, 0.4), TWO, (0.49, 0.51), 0.7, 60, 700)
 
@@ -110,6 +113,40 @@ def test_hedges_lie_inside_both_parts():
         assert found.low == max(ppi.low, real.low)
         assert found.high == min(ppi.high, real.high)
         assert found.alpha == 0.1
+
+
+@pytest.mark.parametrize("hedge", [suresim_ub, suresim_2stage_ub])
+def test_a_hedge_whose_parts_do_not_meet_falls_back_to_the_level_where_they_do(hedge):
+    y = np.r_[np.zeros(20), np.ones(20)]
+    f, e = np.zeros(40), np.zeros(400)
+    y, f = np.where(np.arange(40) % 2, y, 0), np.where(np.arange(40) % 2, f, 1)
+    found = hedge(y, f, e, 0.9)
+    assert any("do not meet above level" in note for note in found.notes)
+    assert 0.0 <= found.low <= found.estimate <= found.high <= 1.0
+    assert found.alpha == 0.9
+    level = float(found.notes[-1].rsplit(" ", 1)[1])
+    for alpha in (1.01 * level, 0.5 * (level + 0.9)):  # every level above gives the same
+        assert (hedge(y, f, e, alpha).low, hedge(y, f, e, alpha).high) == (found.low, found.high)
+    wider = hedge(y, f, e, 0.9 * level)
+    assert wider.low < found.low
+    assert found.high < wider.high
+    assert not any("meet" in note for note in wider.notes)
+
+
+def test_a_hedge_whose_parts_never_meet_knows_nothing():
+    real = np.ones(4000)
+    elsewhere = replace(betting(1 - real, 0.1), low=0.0, high=1e-6, notes=())
+    never = _hedge(lambda level: elsewhere, real, 0.1, (0.0, 1.0), "test")
+    assert (never.low, never.high, never.alpha) == (0.0, 1.0, 0.1)
+
+
+def test_divided_levels_keep_the_ladder():
+    y, f, e = WIDTH_REGIMES[1].draw(np.random.default_rng(3))
+    for alpha in (0.2, 0.1, 0.05, 0.01):
+        aims = [games[0][1] for games in (rungs(0.9 * alpha, 0.9), rungs(alpha - 0.9 * alpha, 0.1))]
+        assert aims == pytest.approx([0.9 * alpha, 0.1 * alpha], rel=1e-8)
+    widths = [suresim_2stage(y, f, e, alpha).width for alpha in (0.2, 0.1, 0.07, 0.05)]
+    assert widths == sorted(widths)
 
 
 def test_control_variate_matches_its_formula_and_says_asymptotic():

@@ -109,7 +109,8 @@ def _ways(keys: list[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
     named = {}
     for key, mine in options.items():
         others = [options[k] for k in keys if k[:2] == key[:2]]
-        apart = [o for o in mine if len({json.dumps(other.get(o)) for other in others}) > 1]
+        shared = [o for o in mine if all(o in other for other in others)]  # others go with the kind
+        apart = [o for o in shared if len({json.dumps(other[o]) for other in others}) > 1]
         named[key] = ", ".join(str(mine[o]) if o in ("kind", "chunks") else f"{o} {mine[o]}" for o in apart)
     return named
 

@@ -9,7 +9,8 @@ upper end is the mirror image.
 Bets here depend on past scores only, except for the solvency cap c / (m - floor_t). Each factor is then
 nonincreasing in m, also where the cap binds, because (z - m) / (m - floor) falls in m whenever z >= floor.
 So the refuted means form an interval from the bottom of the range, one root per side is enough, and the
-end reported is the side of the root known to be refuted: rounding goes outwards.
+end reported is the last multiple of `TOLERANCE` known to be refuted: rounding goes outwards and does not
+depend on the search. Bets aim at a rung, not at alpha, which makes intervals nested in alpha (see `rungs`).
 """
 
 from __future__ import annotations
@@ -21,23 +22,26 @@ from numpy.typing import ArrayLike
 
 from foretell.stats.blocked import both_ends
 from foretell.stats.interval import ALPHA, FIXED_N, IID, RANGE, Interval
+from foretell.stats.rungs import Games, rungs
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, scores, stretch
 
 CAP = 0.99
 """Share of the solvency limit that may be staked; the value used by SureSim."""
-TOLERANCE = 1e-7
-"""Resolution of the ends, in units of the success rate."""
+TOLERANCE = 2.0**-24
+"""Resolution of the ends, in units of the success rate; a power of two, so that multiples are exact."""
 
 
 def predictable_bets(
     z: Floats,
-    alpha: float,
+    aim: float,
     horizon: int,
     low: float = 0.0,
     high: float = 1.0,
     prior_variance: float | None = None,
 ) -> Floats:
     """Bets lam_t before the solvency cap, shape (n,), from z of shape (n,) lying in [low, high].
+
+    They are tuned to reach a wealth of 2/aim within `horizon` trials.
 
     The running mean starts at the middle of the range and the running variance at a quarter of its square,
     each worth one observation (`prior_variance` replaces the latter). lam_t uses z_1 .. z_{t-1} only.
@@ -51,7 +55,7 @@ def predictable_bets(
     np.cumsum((z - mean) ** 2, out=variance[1:])
     variance[1:] += variance[0]
     variance[1:] /= weight
-    bets: Floats = np.sqrt((2.0 * math.log(2.0 / alpha) / horizon) / variance[:-1])
+    bets: Floats = np.sqrt((2.0 * math.log(2.0 / aim) / horizon) / variance[:-1])
     return bets
 
 
@@ -65,32 +69,49 @@ def peak_log_wealth(m: float, z: Floats, bets: Floats, floor: Floats | float = 0
 
 
 def lower_end(z: Floats, bets: Floats, alpha: float, floor: Floats | float = 0.0, cap: float = CAP) -> float:
-    """Largest m in [0, 1] refuted from below, to `TOLERANCE`; z, bets and floor of shape (n,).
+    """Largest multiple of `TOLERANCE` in [0, 1] refuted from below; z, bets and floor of shape (n,).
 
     z_t >= floor_t, floor_t <= 0, and z_t has conditional mean mu in [0, 1] given the past. Secant steps on
     the bracket, with a bisection whenever one failed to halve it.
     """
     goal = math.log(2.0 / alpha)
-    refuted, standing = TOLERANCE, 1.0
-    above = peak_log_wealth(refuted, z, bets, floor, cap) - goal
+
+    def excess(k: int) -> float:
+        return peak_log_wealth(k * TOLERANCE, z, bets, floor, cap) - goal
+
+    refuted, standing = 1, round(1.0 / TOLERANCE)
+    above = excess(refuted)
     if above < 0.0:
         return 0.0
-    below = peak_log_wealth(standing, z, bets, floor, cap) - goal
+    below = excess(standing)
     if below >= 0.0:  # every mean in the range is refuted: chance at most alpha/2 when the assumptions hold
-        return standing
+        return 1.0
     bisect = False
-    while standing - refuted > TOLERANCE:
+    while standing - refuted > 1:
         size = standing - refuted
         share = 0.5 if bisect else above / (above - below)
-        guess = refuted + size * min(max(share, 1e-3), 1.0 - 1e-3)
-        guess = min(max(guess, refuted + 0.4 * TOLERANCE), standing - 0.4 * TOLERANCE)
-        value = peak_log_wealth(guess, z, bets, floor, cap) - goal
+        guess = refuted + int(size * min(max(share, 1e-3), 1.0 - 1e-3))
+        guess = min(max(guess, refuted + 1), standing - 1)
+        value = excess(guess)
         if value >= 0.0:
             refuted, above = guess, value
         else:
             standing, below = guess, value
-        bisect = standing - refuted > 0.5 * size
-    return refuted
+        bisect = 2 * (standing - refuted) > size
+    return refuted * TOLERANCE
+
+
+def nested_end(z: Floats, bets: Floats, games: Games, floor: Floats | float = 0.0, cap: float = CAP) -> float:
+    """Smallest `lower_end` over the games; z, floor and the bets of the first game of shape (n,)."""
+    first = math.log(2.0 / games[0][1])
+    low = lower_end(z, bets, games[0][0], floor, cap)
+    for level, aim in games[1:]:
+        if low == 0.0:
+            break
+        lam = bets * math.sqrt(math.log(2.0 / aim) / first)
+        if peak_log_wealth(low, z, lam, floor, cap) < math.log(2.0 / level):  # rare: refuted at alpha, not here
+            low = min(low, lower_end(z, lam, level, floor, cap))
+    return low
 
 
 def mirrored_ends(
@@ -102,14 +123,17 @@ def mirrored_ends(
     floor: Floats | float = 0.0,
     ceiling: Floats | float = 1.0,
     cap: float = CAP,
-    bets: Floats | None = None,
+    prior_variance: float | None = None,
+    share: float = 1.0,
 ) -> tuple[float, float]:
     """(low, high) ends of the mean mu in [0, 1] of z, shape (n,), with z_t in [floor_t, ceiling_t].
 
     [low, high] is the nominal range used to scale the bets; the gambler on the other side plays 1 - z.
+    share: part that `alpha` is of a divided level.
     """
-    lam = predictable_bets(z, alpha, horizon, low, high) if bets is None else bets
-    return lower_end(z, lam, alpha, floor, cap), 1.0 - lower_end(1.0 - z, lam, alpha, 1.0 - ceiling, cap)
+    games = rungs(alpha, share)
+    bets = predictable_bets(z, games[0][1], horizon, low, high, prior_variance)
+    return nested_end(z, bets, games, floor, cap), 1.0 - nested_end(1.0 - z, bets, games, 1.0 - ceiling, cap)
 
 
 def betting(

@@ -14,9 +14,11 @@ holds W_0 = 1 and
     0 <= beta_t <= 1,    0 <= lam_t <= 0.99 / (m + beta_t * g_t),
 
 where lam_t and beta_t are computed from trials before t (and from k_t, a number of scenarios fixed by the
-design). The second plays the same game with 1 - Y, 1 - m and -c. A candidate is refuted by a gambler whose
-wealth has reached 2/alpha at any trial. The lower end is the last of the grid points refuted from the bottom
-without a gap; the upper end mirrors it.
+design). The second plays the same game with 1 - Y, 1 - m and -c. The gambler plays it once for the rung of
+alpha, with bets tuned to that rung and the goal 2/alpha, and once for every rung a above it, with bets tuned
+to a and the goal 2/a (see `rungs`). A candidate is refuted when each of these games has reached its goal at
+some trial. The lower end is the last of the grid points refuted from the bottom without a gap; the upper end
+mirrors it.
 
 Why it covers
 -------------
@@ -31,7 +33,8 @@ without looking at outcomes. Nothing is assumed of the simulator.
 3. *The game is fair or worse.* Let mu be the true mean. Given the past, lam_t and beta_t are numbers, thus
    the expected factor is 1 + lam_t (mu - m): equal to one at m = mu and below one for every m above mu. For
    those m the wealth is a nonnegative supermartingale that starts at one, and Ville's inequality bounds by
-   alpha/2 the chance that it ever reaches 2/alpha, however the moment of stopping was chosen.
+   alpha/2 the chance that it ever reaches 2/alpha, however the moment of stopping was chosen. This game has to
+   be won for m to be refuted; that the looser ones have to be won as well can only make refutation rarer.
 4. *A grid costs nothing but resolution.* Let g* be the smallest grid point >= mu, a fixed number. The scan
    ends above mu only if it passed through g*, that is, only if g* was refuted from below; by 3 this has
    probability at most alpha/2. No other grid point matters, so there is no union over candidates, and the
@@ -41,9 +44,16 @@ without looking at outcomes. Nothing is assumed of the simulator.
 The planned number of trials enters the bets only, so the bound also holds after fewer trials or more, and
 looking after every trial is allowed.
 
+Why it is nested
+----------------
+In time: a game stops when it is won, so what was refuted stays refuted. In alpha: the lower end is the least of
+the lower ends of the single games, which is the hull of which `rungs` gives the proof. Its one premise, that a
+game with the same bets and a lower goal refutes no less, holds since the two games are equal until the lower
+goal is met.
+
 How the bets are chosen (any choice keeps 1-5)
 ----------------------------------------------
-Let G be the log wealth still missing divided by the trials left, and v(beta) an estimate of the second
+Let G be the log wealth still missing to 2/aim divided by the trials left, and v(beta) an estimate of the second
 moment of Y - m - beta c from the past, started with eight imaginary trials (binary Y, correlation 1/2).
 A gambler staking lam will have refuted m if the mean advantage per trial is about G/lam + lam v(beta)/2, so
 (lam, beta) minimise that expression under the solvency limit. In (lam, lam beta) the problem is convex with
@@ -59,12 +69,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foretell.stats.interval import ALPHA, IID, PAIRS, RANGE, Interval
+from foretell.stats.rungs import Games, rungs
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, simulated, stretch
 
 CAP = 0.99
 """Share of the solvency limit that may be staked."""
 STEPS = 2000
 """The candidate means are 1/STEPS, 2/STEPS, ..., 1 - 1/STEPS of the range."""
+BATCH = 2000
+"""Games played at once: enough to keep numpy busy, few enough to need little memory."""
 PRIOR_TRIALS = 8.0
 PRIOR_CONTROL_VARIANCE = 0.1
 PRIOR_CORRELATION = 0.5
@@ -90,6 +103,8 @@ def stake(
     lam = np.sqrt(2.0 * need / v)
     limit = m + beta * g
     insolvent = lam * limit > cap
+    if not insolvent.any():
+        return lam, beta
     # On the limit lam = cap/u with u = m + beta g: minimise need u/cap + cap/2 (rest/u + vc/g^2 u + const).
     ratio = m / g
     rest = vy + ratio * (2.0 * cov + ratio * vc)
@@ -103,12 +118,15 @@ def stake(
 class Gambler:
     """One side of the game for all candidates at once: bets that the mean lies above each m.
 
-    m: candidate means in (0, 1), shape (G,). horizon: planned number of trials.
+    m: candidate means in (0, 1), shape (G,). horizon: planned number of trials. level, aim: bets are tuned to a
+    wealth of 2/aim and stop at 2/level, aim <= level (default: equal); numbers or of shape (G,), so that one
+    candidate may stand in several games.
     """
 
-    def __init__(self, m: Floats, alpha: float, horizon: int) -> None:
+    def __init__(self, m: Floats, level: float | Floats, horizon: int, aim: float | Floats | None = None) -> None:
         self.m = m
-        self.goal = math.log(2.0 / alpha)
+        self.goal = np.broadcast_to(np.log(2.0 / level), m.shape)
+        self.reach = self.goal if aim is None else np.broadcast_to(np.log(2.0 / aim), m.shape)
         self.horizon = horizon
         self.t = 0
         self.log_wealth = np.zeros_like(m)
@@ -116,10 +134,10 @@ class Gambler:
         self._y = self._yy = self._c = self._cc = self._yc = 0.0
 
     def bets(self, g: float) -> tuple[Floats, Floats]:
-        """(lam, beta) of shape (G,) for the coming trial, from past ones; lam = 0 once the goal is met."""
+        """(lam, beta) of shape (G,) for the coming trial, from past ones; lam = 0 once refuted."""
         # Past the horizon a gambler plans as if half of it were still to come; any positive number is valid.
         left = self.horizon - self.t if self.t < self.horizon else max(1, self.horizon // 2)
-        need = np.maximum(self.goal - self.log_wealth, 0.0) / left
+        need = np.where(self.refuted, 0.0, self.reach - self.log_wealth) / left
         weight = PRIOR_TRIALS + self.t
         m = self.m
         vy = (self._yy + m * ((PRIOR_TRIALS - 2.0 * self._y) + m * (self.t - PRIOR_TRIALS))) / weight
@@ -144,10 +162,21 @@ class Gambler:
         done: NDArray[np.bool_] = self.log_wealth >= self.goal - 1e-12
         return done
 
-    def leading(self) -> int:
-        """Number of candidates refuted without a gap, counted from the first."""
-        refuted = self.refuted
-        return int(refuted.size if refuted.all() else np.argmin(refuted))
+    def drop(self) -> None:
+        """Let refuted candidates leave the game."""
+        stay = ~self.refuted
+        self.m, self.log_wealth, self._prior_cross = self.m[stay], self.log_wealth[stay], self._prior_cross[stay]
+        self.goal, self.reach = self.goal[stay], self.reach[stay]
+
+    def leading(self, m: Floats) -> int:
+        """Number of candidates below the first still standing; m: those the game began with, ascending."""
+        return int(np.searchsorted(m, self.m.min())) if self.m.size else m.size
+
+
+def every_game(m: Floats, games: Games, horizon: int) -> Gambler:
+    """A gambler for candidates m, shape (G,), each of which stands until it has lost in every game."""
+    level, aim = np.repeat(np.array(games), m.size, axis=0).T
+    return Gambler(np.tile(m, len(games)), level, horizon, aim)
 
 
 def controls(sim: Floats, extra: Floats) -> tuple[Floats, Floats]:
@@ -168,23 +197,23 @@ def controls(sim: Floats, extra: Floats) -> tuple[Floats, Floats]:
 def lower_end(y: Floats, c: Floats, g: Floats, alpha: float, horizon: int | None = None, steps: int = STEPS) -> float:
     """Lower end for scores y with controls c bounded by g, all of shape (n,); 0.0 if nothing is refuted.
 
-    Candidates up to the sample mean are played first; the rest only if all of those fall, which changes
-    the time taken and never the answer.
+    Candidates are played in batches from the bottom, up to the batch in which one stands; a batch ends when all
+    of it has fallen. This changes the time and memory taken and never the answer.
     """
-    m = candidates(steps)
-    cut = int(np.clip(math.ceil(float(np.mean(y)) * steps), 1, steps - 1))
-    count = 0
-    for part in (m[:cut], m[cut:]):
-        if not part.size:
-            break
-        gambler = Gambler(part, alpha, horizon or y.size)
+    m, games = candidates(steps), rungs(alpha)
+    size = math.ceil(BATCH / len(games))
+    for start in range(0, m.size, size):
+        part = m[start : start + size]
+        gambler = every_game(part, games, horizon or y.size)
         for t in range(y.size):
             gambler.update(float(y[t]), float(c[t]), float(g[t]))
-        led = gambler.leading()
-        count += led
-        if led < part.size:
-            break
-    return count / steps
+            if t % 4 == 3 or t == y.size - 1:
+                gambler.drop()
+                if not gambler.m.size:
+                    break
+        if gambler.m.size:
+            return (start + gambler.leading(part)) / steps
+    return m.size / steps
 
 
 def both_ends(

@@ -18,7 +18,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foretell.stats.betting import mirrored_ends, predictable_bets
+from foretell.stats.betting import mirrored_ends
 from foretell.stats.interval import ALPHA, IID, RANGE, Interval
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, scores, stretch, vector
 
@@ -111,8 +111,8 @@ def sampled_bound(
     z = f.copy()
     z[pick] += (y - f[pick]) / pi[pick]
     floor, ceiling = 1.0 - 1.0 / least, 1.0 / least
-    bets = predictable_bets(z, check_alpha(alpha), z.size, 0.0, 1.0, prior_variance=0.25 / least)
-    low, high = mirrored_ends(z, alpha, z.size, floor=floor, ceiling=ceiling, bets=bets)
+    prior = 0.25 / least
+    low, high = mirrored_ends(z, check_alpha(alpha), z.size, floor=floor, ceiling=ceiling, prior_variance=prior)
     guess = float(np.clip(z.mean(), low, high))
     assumes = (IID, COINS, RANGE)
     extra = f.size - y.size

@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foretell.stats.betting import betting
-from foretell.stats.blocked import STEPS, Gambler, candidates, estimate
+from foretell.stats.blocked import STEPS, candidates, estimate, every_game
 from foretell.stats.interval import ALPHA, IID, PAIRS, RANGE, Interval
+from foretell.stats.rungs import rungs
 from foretell.stats.scores import UNIT, Range, check_alpha, scores, stretch
 
 
@@ -52,8 +53,8 @@ class BlockedSequence:
         if horizon < 1:
             raise ValueError(f"horizon must be at least 1, got {horizon}")
         self.alpha, self.within, self.sim_within, self.steps = check_alpha(alpha), within, sim_within, steps
-        grid = candidates(steps)
-        self._above, self._below = Gambler(grid, alpha, horizon), Gambler(grid, alpha, horizon)
+        self._grid, games = candidates(steps), rungs(alpha)
+        self._above, self._below = every_game(self._grid, games, horizon), every_game(self._grid, games, horizon)
         self._y: list[float] = []
         self._c: list[float] = []
         self._extra = 0
@@ -70,12 +71,15 @@ class BlockedSequence:
             self._extra += block.size
         self._above.update(y, c, g)
         self._below.update(1.0 - y, -c, g)
+        self._above.drop()
+        self._below.drop()
         self._y.append(y)
         self._c.append(c)
         return self._interval()
 
     def _interval(self) -> Interval:
-        low, high = self._above.leading() / self.steps, 1.0 - self._below.leading() / self.steps
+        up, down = self._above.leading(self._grid), self._below.leading(self._grid)
+        low, high = up / self.steps, 1.0 - down / self.steps
         guess = min(max(estimate(np.array(self._y), np.array(self._c)), low), high)
         assumes = (IID, PAIRS, RANGE) if self._extra else (IID, RANGE)
         n, extra = len(self._y), self._extra

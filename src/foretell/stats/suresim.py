@@ -10,22 +10,31 @@ Departures from the printed algorithms, each for a reason:
 - Two-stage form (Algorithm 3): with the rectifier real - sim the ends add (low + low, high + high), and the
   larger share delta of alpha goes to the rectifier. The printed listing has both the other way round.
 - Means are searched on the success-rate axis, not on a grid of the normalised one.
+
+All are nested in alpha: bets aim at rungs (see `rungs`), sums and intersections of nested intervals are nested, and
+where an intersection is empty the interval of the largest level at which it is not takes its place. With a delta
+of one's own this holds as long as it stays the same share of alpha; with `delta="search"` it does not hold.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foretell.stats.betting import CAP, betting, mirrored_ends, predictable_bets
+from foretell.stats.betting import CAP, betting, mirrored_ends
 from foretell.stats.interval import ALPHA, FIXED_N, IID, PAIRS, RANGE, Interval
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, simulated, stretch
 
 RECTIFIER_SHARE = 0.9
 """Share of alpha given to the rectifier in the two-stage form (the paper's rule of thumb)."""
+LEAST = 1e-300
+"""Smallest level at which a pair of intervals is tried; apart even there, they give way to the whole range."""
 
 
 def _uniform_ends(
@@ -46,8 +55,7 @@ def _uniform_ends(
     chance = (n - used[:stop]) / (total - np.arange(stop))
     z = score[:stop] + gap[:stop] / chance
     spread = extra.size / n
-    bets = predictable_bets(z, alpha, total, -spread, 1.0 + spread)
-    return mirrored_ends(z, alpha, total, floor=1.0 - 1.0 / chance, ceiling=1.0 / chance, cap=cap, bets=bets)
+    return mirrored_ends(z, alpha, total, -spread, 1.0 + spread, 1.0 - 1.0 / chance, 1.0 / chance, cap)
 
 
 def suresim(
@@ -89,8 +97,9 @@ def suresim(
 
 
 def _two_stage_ends(y: Floats, f: Floats, extra: Floats, alpha: float, delta: float) -> tuple[float, float]:
-    r_low, r_high = mirrored_ends(0.5 * (1.0 + y - f), delta, y.size)
-    f_low, f_high = mirrored_ends(extra, alpha - delta, extra.size)
+    share = round(delta / alpha, 9)  # the same ladder for every alpha, whatever the last digit
+    r_low, r_high = mirrored_ends(0.5 * (1.0 + y - f), delta, y.size, share=share)
+    f_low, f_high = mirrored_ends(extra, alpha - delta, extra.size, share=1.0 - share)
     low, high = 2.0 * r_low - 1.0 + f_low, 2.0 * r_high - 1.0 + f_high
     return min(max(low, 0.0), 1.0), max(min(high, 1.0), 0.0)
 
@@ -108,7 +117,8 @@ def suresim_2stage(
     """Two-stage prediction-powered interval. real and sim: shape (n,), paired; extra: shape (N,).
 
     delta: share of alpha spent on the rectifier, an absolute level below alpha; None takes 0.9 alpha.
-    "search" takes the level with the narrowest result; having looked at the data it claims less.
+    "search" takes the level with the narrowest result; having looked at the data it claims less, and a smaller
+    alpha may then give a narrower interval.
     """
     y, f, e = simulated(real, sim, extra, within, sim_within)
     check_alpha(alpha)
@@ -146,11 +156,37 @@ def _end(value: float | None) -> float:
     return value
 
 
-def _hedge(ppi: Interval, classical: Interval, alpha: float, method: str) -> Interval:
-    """Intersection of two intervals whose alphas add up; if they do not meet, the gap between them."""
-    low, high = sorted((max(_end(ppi.low), _end(classical.low)), min(_end(ppi.high), _end(classical.high))))
-    estimate = float(np.clip(ppi.estimate, low, high))
-    return replace(ppi, estimate=estimate, low=low, high=high, alpha=alpha, method=method)
+def _hedge(part: Callable[[float], Interval], real: ArrayLike, alpha: float, within: Range, method: str) -> Interval:
+    """Intersection of part(3/4 alpha) with `betting` at 1/4 alpha; where that is empty, the one of a smaller level.
+
+    Both parts are nested, so the levels at which they meet reach from zero up to one number, found here to the
+    last float. Every alpha above it gets the interval of that number: an empty interval never covers, so putting
+    another in its place costs nothing, and the smaller of two levels being nested, the result is.
+    """
+
+    def at(level: float) -> Interval | None:
+        first, second = part(0.75 * level), betting(real, 0.25 * level, within=within)
+        low, high = max(_end(first.low), _end(second.low)), min(_end(first.high), _end(second.high))
+        if low > high:
+            return None
+        notes = first.notes if level == alpha else (*first.notes, f"the two parts do not meet above level {level:.3g}")
+        estimate = float(np.clip(first.estimate, low, high))
+        return replace(first, estimate=estimate, low=low, high=high, alpha=alpha, method=method, notes=notes)
+
+    found = at(alpha)
+    if found is not None:
+        return found
+    apart, meet = alpha, LEAST
+    found = at(meet)
+    if found is None:
+        return replace(part(alpha), low=within[0], high=within[1], alpha=alpha, method=method)
+    while meet < (level := 0.5 * (meet + apart) if apart < 2.0 * meet else math.sqrt(meet) * math.sqrt(apart)) < apart:
+        tried = at(level)
+        if tried is None:
+            apart = level
+        else:
+            meet, found = level, tried
+    return found
 
 
 def suresim_ub(
@@ -164,8 +200,8 @@ def suresim_ub(
     seed: int = 0,
 ) -> Interval:
     """`suresim` at 3/4 alpha cut with `betting` at 1/4 alpha; shapes (n,), (n,), (N,)."""
-    ppi = suresim(real, sim, extra, 0.75 * alpha, within=within, sim_within=sim_within, seed=seed)
-    return _hedge(ppi, betting(real, 0.25 * alpha, within=within), alpha, "suresim_ub")
+    part = partial(suresim, real, sim, extra, within=within, sim_within=sim_within, seed=seed)
+    return _hedge(part, real, check_alpha(alpha), within, "suresim_ub")
 
 
 def suresim_2stage_ub(
@@ -178,6 +214,14 @@ def suresim_2stage_ub(
     sim_within: Range = UNIT,
     delta: float | None = None,
 ) -> Interval:
-    """`suresim_2stage` at 3/4 alpha cut with `betting` at 1/4 alpha; shapes (n,), (n,), (N,)."""
-    ppi = suresim_2stage(real, sim, extra, 0.75 * alpha, within=within, sim_within=sim_within, delta=delta)
-    return _hedge(ppi, betting(real, 0.25 * alpha, within=within), alpha, "suresim_2stage_ub")
+    """`suresim_2stage` at 3/4 alpha cut with `betting` at 1/4 alpha; shapes (n,), (n,), (N,).
+
+    delta: level spent on the rectifier, below 3/4 alpha; None takes nine tenths of that.
+    """
+    whole = 0.75 * check_alpha(alpha)
+
+    def part(level: float) -> Interval:
+        given = None if delta is None else delta * (level / whole)
+        return suresim_2stage(real, sim, extra, level, within=within, sim_within=sim_within, delta=given)
+
+    return _hedge(part, real, alpha, within, "suresim_2stage_ub")
