@@ -33,4 +33,8 @@ def catalogue(what: str) -> list[dict[str, Any]]:
                 "controller": thing.controller,
             }
         found.append(entry)
+    if what == "policies":
+        from foretell.zoo import about
+
+        found += [{"name": f"zoo:{name}", **said} for name, said in about().items()]
     return found

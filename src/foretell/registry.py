@@ -31,6 +31,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "noisy-expert": "foretell.policies.expert:NoisyExpert",
         "random": "foretell.policies.random:Random",
         "onnx": "foretell.policies.onnx:Onnx",
+        "zoo": "foretell.zoo.policy:Zoo",
     },
     "worlds": {
         "mujoco": "foretell.sim.world:MujocoWorld",

@@ -1,0 +1,67 @@
+"""`python -m foretell.train`: make policies of the zoo, measure them, write what was measured on their cards.
+
+NAME --task TASK   one policy            all             every policy of every task
+cards RUN...       success, from runs of studies/zoo.yaml and studies/zoo_vision.yaml
+latency            inference time of every policy, on this machine, left alone meanwhile
+page               the table in docs/zoo.md, from the cards
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import sys
+from pathlib import Path
+
+from foretell.errors import UsageError, suggest
+from foretell.zoo.card import MODELS
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser("python -m foretell.train", description=__doc__, formatter_class=_Plain)
+    parser.add_argument("what", help="a policy's name, or one of all, cards, latency, page")
+    parser.add_argument("runs", nargs="*", type=Path, help="run folders, for cards")
+    parser.add_argument("--task", help="only this task")
+    parser.add_argument("--seed", type=int, help="of demonstrations and training; the recipe's where not given")
+    parser.add_argument("--out", type=Path, default=MODELS, help="where models and cards go (the package itself)")
+    parser.add_argument("--data", type=Path, default=Path("runs/zoo-data"), help="where demonstrations are kept")
+    parser.add_argument("--calls", type=int, default=200, help="inferences to time, for latency")
+    given = parser.parse_args(arguments)
+    if given.what in ("cards", "latency", "page"):
+        from foretell.train import measured
+
+        if given.what == "cards":
+            measured.write_success(given.runs, given.out)
+        elif given.what == "latency":
+            measured.write_latency(given.out, given.calls, given.task)
+        else:
+            measured.write_page(given.out)
+        return
+    if importlib.util.find_spec("torch") is None:
+        raise UsageError("training needs torch: pip install 'foretell[train]'")
+    from foretell.train.make import make
+    from foretell.train.recipes import RECIPES
+
+    names = {name for name, _ in RECIPES}
+    if given.what != "all" and given.what not in names:
+        raise UsageError(f"train: {given.what!r} is not known; {suggest(given.what, [*names, 'all'])}")
+    chosen = [(n, t) for n, t in RECIPES if given.what in ("all", n) and given.task in (None, t)]
+    if not chosen:
+        tasks = [t for n, t in RECIPES if n == given.what]
+        raise UsageError(f"train: {given.what!r} has no recipe for task {given.task!r}; it has {', '.join(tasks)}")
+    for name, task in chosen:
+        print(f"{name} on {task}", flush=True)
+        seed = RECIPES[name, task].seed if given.seed is None else given.seed
+        card = make(name, task, seed, given.out, given.data)
+        print(f"  {card.bytes / 1000:.0f} kB in {card.minutes} minutes", flush=True)
+
+
+class _Plain(argparse.RawDescriptionHelpFormatter):
+    pass
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except UsageError as error:
+        sys.exit(f"foretell.train: {error}")

@@ -1,0 +1,53 @@
+"""Students as ONNX files that `foretell.policies.onnx` runs."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from foretell.policies.onnx import annotate
+from foretell.spec import Stream
+from foretell.train.demos import streams
+from foretell.train.students import StateStudent
+
+__all__ = ["export", "export_state"]
+
+
+def export(module: torch.nn.Module, inputs: dict[str, torch.Tensor], path: Path, **spec: Any) -> None:
+    """Write a module, called with `inputs` in their order, whose output is `actions`; `spec` as `annotate` takes it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the exporter that needs no further package is called legacy
+        torch.onnx.export(
+            module,
+            tuple(inputs.values()),
+            str(path),
+            input_names=list(inputs),
+            output_names=["actions"],
+            dynamic_axes={name: {0: "batch"} for name in [*inputs, "actions"]},
+            opset_version=17,
+            dynamo=False,
+        )
+    annotate(path, action="ee_delta", **spec)
+
+
+def export_state(task: str, student: StateStudent, path: Path) -> None:
+    shape, head = student.shape, student.head
+    inputs = {"state": torch.zeros(2, shape.history, 15)}
+    if head.noise is not None:
+        inputs["noise"] = torch.zeros(2, *head.noise)
+    sizes = (3, 4, 1, 3, 4)
+    reads = {name: Stream((n,), None, shape.history) for name, n in zip(streams(task), sizes, strict=True)}
+    export(
+        student,
+        inputs,
+        path,
+        state=streams(task),
+        reads=reads,
+        chunk=head.chunk,
+        execute=shape.execute or head.chunk,
+        noise="noise" if head.noise is not None else None,
+    )

@@ -1,0 +1,94 @@
+"""One policy from its recipe: demonstrations, training, export, card."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from pathlib import Path
+
+import torch
+
+from foretell.train.demos import CAMERAS, FIRST_SEED, Demos, record, streams
+from foretell.train.export import export_state
+from foretell.train.fit import fit_state
+from foretell.train.recipes import RECIPES, Recipe
+from foretell.train.vision import OWN, VisionStudent, export_vision, fit_head, fit_vision
+from foretell.zoo.card import Card
+
+__all__ = ["make"]
+
+PUSHES = 0.04
+"""Chance per action that a disturbance begins."""
+
+
+def make(name: str, task: str, seed: int, out: Path, data: Path) -> Card:
+    """Writes out/TASK/NAME.onnx and its card. Demonstrations are kept in `data` and used again."""
+    made = RECIPES[name, task]
+    demos = demonstrations(task, made.demos, seed, data, made.vision)
+    began = time.time()
+    path = out / task / f"{name}.onnx"
+    if made.vision:
+        student = _see(name, task, made, demos, seed, data)
+        export_vision(student, path)
+        reads = [*OWN, *(f"{c}/rgb" for c in CAMERAS)]
+    else:
+        student = fit_state(task, made.shape, demos, seed=seed, steps=made.steps, batch=made.batch)
+        export_state(task, student, path)
+        reads = streams(task)
+    contents = path.read_bytes()
+    card = Card(
+        name=name,
+        task=task,
+        about=made.about,
+        reads=reads,
+        data=(
+            f"{made.demos} demonstrations of the scripted expert ({len(demos.states)} actions; scenario seeds from "
+            f"{FIRST_SEED + seed * 1_000_000}, which no study uses). A random push of 1 to 6 actions begins at "
+            f"{PUSHES:.0%} of actions; the expert recovers from it, and episodes that fail are left out."
+        ),
+        seed=seed,
+        command=f"python -m foretell.train {name} --task {task} --seed {seed}",
+        training=_training(name, made),
+        minutes=round((time.time() - began) / 60, 1),
+        weak=made.weak,
+        parameters=sum(p.numel() for p in student.parameters()),
+        bytes=len(contents),
+        sha256=hashlib.sha256(contents).hexdigest(),
+    )
+    card.write(path.with_suffix(".yaml"))
+    return card
+
+
+def demonstrations(task: str, count: int, seed: int, data: Path, cameras: bool) -> Demos:
+    """The first `count` of those in `data`; recorded anew where there are not enough."""
+    path = data / f"{task}{'-pictures' if cameras else ''}-{seed}.npz"
+    if path.is_file() and (kept := Demos.load(path)).count >= count:
+        return kept.first(count)
+    print(f"recording {count} demonstrations of {task}", flush=True)
+    found = record(task, count, seed=seed, pushes=PUSHES, cameras=cameras)
+    found.save(path)
+    return found
+
+
+def _see(name: str, task: str, made: Recipe, demos: Demos, seed: int, data: Path) -> VisionStudent:
+    eyes = data / f"{task}-eyes-{seed}.pt"
+    if not made.borrows:
+        student = fit_vision(made.shape, demos, seed=seed, steps=made.steps, batch=made.batch)
+        eyes.parent.mkdir(parents=True, exist_ok=True)
+        torch.save(student.state_dict(), eyes)
+        return student
+    lender = RECIPES[made.borrows, task]
+    encoder = VisionStudent(lender.shape)
+    if not eyes.is_file():
+        make(made.borrows, task, seed, data / "eyes", data)
+    encoder.load_state_dict(torch.load(eyes))
+    return fit_head(encoder, made.shape, demos, seed=seed, steps=made.steps, batch=made.batch)
+
+
+def _training(name: str, made: Recipe) -> str:
+    said = f"{made.steps} steps of AdamW, batch {made.batch}, on one CPU thread; the weights are a moving average."
+    if made.borrows:
+        said += f" Its two convolutional encoders are those of {made.borrows}, frozen."
+    elif made.vision:
+        said += " Pictures are shifted by up to 4 pixels; the encoder was also taught where the object is."
+    return said

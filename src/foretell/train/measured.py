@@ -1,0 +1,119 @@
+"""What was measured, written on cards and into docs/zoo.md. No figure is written by hand."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from foretell.errors import UsageError
+from foretell.measure import latency
+from foretell.stats import wilson
+from foretell.study.store import read, read_scenarios
+from foretell.zoo.card import Card, Latency, Success, cards, read_card
+
+__all__ = ["table", "write_latency", "write_page", "write_success"]
+
+PAGE = Path(__file__).parents[3] / "docs" / "zoo.md"
+BEGIN, END = "<!-- cards: begin -->", "<!-- cards: end -->"
+FIRST_TRAINING_SEED = 3_000_000_000
+LEAST = 200
+"""Episodes that a success rate on a card rests on."""
+
+
+def write_success(runs: Iterable[Path], models: Path) -> None:
+    """Success under `sync` of the models that ran, known by the hash of their weights, not by a study's names."""
+    judged: dict[tuple[str, str], list[bool]] = {}
+    drawn: dict[tuple[str, str], str] = {}
+    for run in runs:
+        seeds = {s.seed for s in read_scenarios(run)}
+        if max(seeds) >= FIRST_TRAINING_SEED:
+            raise UsageError(f"{run}: its scenarios are those of demonstrations")
+        columns = ["task", "policy_hash", "policy_options", "clock", "success"]
+        for row in read(run).select(columns).to_pylist():
+            as_shipped = "sync" in row["clock"] and "execute" not in (row["policy_options"] or "")
+            if as_shipped and row["success"] is not None:
+                key = row["task"], row["policy_hash"]
+                judged.setdefault(key, []).append(row["success"])
+                drawn[key] = f"seeds {min(seeds)} to {max(seeds)}"
+    for card in cards(models):
+        outcomes = judged.get((card.task, card.sha256))
+        # the first to end are the successes, so a run that was stopped early would flatter
+        if outcomes is None or len(outcomes) < LEAST:
+            print(f"{card.task} {card.name}: {len(outcomes or ())} episodes of these weights, {LEAST} are needed")
+            continue
+        found = wilson(sum(outcomes), len(outcomes))
+        measured = Success(
+            n=len(outcomes),
+            successes=sum(outcomes),
+            rate=round(found.estimate, 4),
+            low=round(found.low, 4),
+            high=round(found.high, 4),
+            alpha=found.alpha,
+            scenarios=drawn[card.task, card.sha256],
+        )
+        print(f"{card.task:7} {card.name:20} {measured.rate:4.0%}  [{measured.low:.0%}, {measured.high:.0%}]")
+        _update(card, models, success=measured)
+
+
+def write_latency(models: Path, calls: int, task: str | None = None) -> None:
+    """Time every policy, one robot at a time; episodes of the `sync` clock."""
+    for card in cards(models):
+        if task in (None, card.task):
+            trace = latency(f"zoo:{card.name}", card.task, calls=calls, options={"batch": 1})
+            found = trace.to_dict()
+            measured = Latency(
+                median_ms=round(1000 * found["median"], 3),
+                p95_ms=round(1000 * found["p95"], 3),
+                execute=trace.execute,
+                calls=calls,
+                machine=machine(),
+            )
+            print(f"{card.task:7} {card.name:20} median {measured.median_ms} ms, 95 % below {measured.p95_ms} ms")
+            _update(card, models, latency=measured)
+
+
+def write_page(models: Path, page: Path = PAGE) -> None:
+    """The table between the two marks of docs/zoo.md."""
+    text = page.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    _, mark, after = rest.partition(END)
+    if not mark:
+        raise UsageError(f"{page} has no {BEGIN} ... {END}")
+    page.write_text(f"{before}{BEGIN}\n{table(cards(models))}\n{END}{after}", encoding="utf-8")
+
+
+def table(found: Sequence[Card]) -> str:
+    """Markdown: a row per policy and task."""
+    lines = [
+        "| task | policy | success | 95 % interval | kB | latency, ms (95 % below) | run | trained from | minutes |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    order = {"lift": 0, "can": 1, "square": 2}
+    for card in sorted(found, key=lambda c: (order.get(c.task, 9), "vision" in c.name, c.name)):
+        s, t = card.success, card.latency
+        success = "not measured |"
+        if s:
+            success = f"{s.successes}/{s.n} = {100 * s.rate:.4g} % | {100 * s.low:.3g} to {100 * s.high:.3g} %"
+        timing = f"{t.median_ms:.2g} ({t.p95_ms:.2g}) | {t.execute}" if t else "not measured |"
+        data = card.data.partition(" of the")[0] + (" (weak)" if card.weak else "")
+        size = f"{card.bytes / 1000:.0f}"
+        lines.append(f"| {card.task} | `{card.name}` | {success} | {size} | {timing} | {data} | {card.minutes:g} |")
+    total = sum(card.bytes for card in found) / 1e6
+    return "\n".join([*lines, "", f"All {len(found)} files together: {total:.1f} MB."])
+
+
+def machine() -> str:
+    name = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.partition(": ")[2] for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    return f"{name}, {os.cpu_count()} cores"
+
+
+def _update(card: Card, models: Path, **fields: object) -> None:
+    fresh = read_card(card.name, card.task, models).model_copy(update=fields)
+    fresh.write(models / card.task / f"{card.name}.yaml")

@@ -1,0 +1,103 @@
+"""Every policy of the zoo: how it is built, from how much data, for how long, and what makes it weak if it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from foretell.train.students import Shape
+
+__all__ = ["RECIPES", "SHAPES", "TASKS", "Recipe"]
+
+TASKS = ("lift", "can", "square")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One policy on one task."""
+
+    about: str
+    shape: Shape
+    demos: int = 300
+    """Demonstrations, each with random pushes that the expert recovers from."""
+    steps: int = 3000
+    """Of the optimiser."""
+    batch: int = 256
+    seed: int = 0
+    """Where the command line gives none."""
+    vision: bool = False
+    borrows: str | None = None
+    """The policy whose encoder it uses."""
+    weak: str | None = None
+    """How it was made weak, if it was."""
+
+
+SHAPES = {
+    "bc": Recipe("Behaviour cloning: an MLP, one action.", Shape("point")),
+    "bc-gaussian": Recipe("Behaviour cloning: an MLP, a normal distribution that is drawn from.", Shape("gaussian")),
+    "bc-gmm": Recipe("Behaviour cloning: an MLP, a mixture of five; one is drawn, its mean taken.", Shape("mixture")),
+    "bc-vae": Recipe(
+        "A conditional variational autoencoder: chunks of 8 actions, 4 run.", Shape("variational", execute=4)
+    ),
+    "bc-transformer": Recipe(
+        "Behaviour cloning: a transformer over the last 8 observations, one action.",
+        Shape("point", history=8, transformer=True, width=96),
+        steps=1000,
+        batch=128,
+    ),
+    "bc-transformer-gmm": Recipe(
+        "A transformer over the last 8 observations, a mixture of five.",
+        Shape("mixture", history=8, transformer=True, width=96),
+        steps=1500,
+        batch=128,
+    ),
+    "dp": Recipe(
+        "A diffusion policy: 16 denoising steps give 16 actions, 8 are run.",
+        Shape("diffusion", execute=8),
+        steps=6000,
+        batch=128,
+    ),
+}
+VISION = {
+    "bc-vision": Recipe(
+        "Behaviour cloning from two cameras and the hand's own pose: a small CNN, four actions, two run.",
+        Shape("points", execute=2),
+        demos=200,
+        steps=4000,
+        batch=48,
+        seed=5,
+        vision=True,
+    ),
+    "dp-vision": Recipe(
+        "A diffusion policy from two cameras: the encoder of bc-vision, 16 denoising steps, 16 actions, 8 run.",
+        Shape("diffusion", execute=8),
+        demos=200,
+        steps=6000,
+        batch=128,
+        seed=5,
+        vision=True,
+        borrows="bc-vision",
+    ),
+}
+CHANGES: dict[tuple[str, str], dict[str, object]] = {}
+"""What is done otherwise on one task."""
+CHANGES |= {(name, "lift"): {"demos": 600} for name in SHAPES}  # its episodes are short
+for _name, _task, _demos, _steps in (
+    ("bc-gaussian", "can", 6, 1000),
+    ("bc-gaussian", "square", 8, 1000),
+    ("bc-transformer-gmm", "can", 6, 500),
+    ("bc-transformer-gmm", "square", 8, 500),
+):
+    CHANGES[_name, _task] = {
+        "demos": _demos,
+        "steps": _steps,
+        "weak": f"on purpose: {_demos} demonstrations instead of 300, and {_steps} steps",
+    }
+
+RECIPES: dict[tuple[str, str], Recipe] = {
+    (name, task): replace(made, **CHANGES.get((name, task), {}))  # type: ignore[arg-type]
+    for name, made, tasks in (
+        *((n, r, TASKS) for n, r in SHAPES.items()),
+        *((n, r, ("lift", "can")) for n, r in VISION.items()),
+    )
+    for task in tasks
+}

@@ -1,0 +1,68 @@
+"""A student: what it reads, an encoder, a head. `forward` is what is exported."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from foretell.train.features import Features
+from foretell.train.heads import HEADS
+from foretell.train.networks import Transformer, mlp
+
+__all__ = ["Shape", "StateStudent"]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a kind of policy is built."""
+
+    head: str
+    history: int = 2
+    """Observations it sees, one per action."""
+    transformer: bool = False
+    width: int = 192
+    execute: int | None = None
+    """Actions of a chunk that are run; None: all."""
+
+
+class StateStudent(nn.Module):
+    """Acts on poses of hand and object."""
+
+    def __init__(self, task: str, shape: Shape):
+        super().__init__()
+        self.shape = shape
+        self.features = Features(task)
+        size = Features.SIZE
+        self.register_buffer("mean", torch.zeros(size))
+        self.register_buffer("spread", torch.ones(size))
+        if shape.transformer:
+            self.encoder: nn.Module = Transformer(size, shape.history, shape.width)
+        else:
+            self.encoder = nn.Sequential(nn.Flatten(), mlp(shape.history * size, shape.width, shape.width), nn.SiLU())
+        self.head = HEADS[shape.head](shape.width)
+
+    def measure(self, states: Tensor) -> None:
+        """Take mean and spread of the features from training data."""
+        found = self.features(states)
+        self.mean.copy_(found.mean(0))
+        self.spread.copy_(found.std(0).clamp_min(0.05))
+
+    def code(self, states: Tensor) -> Tensor:
+        x = self.encoder((self.features(states) - self.mean) / self.spread)
+        return x[:, -1] if self.shape.transformer else x
+
+    def loss(self, states: Tensor, actions: Tensor) -> Tensor:
+        return self.head.loss(self.code(states), actions)
+
+    def forward(self, states: Tensor, noise: Tensor | None = None) -> Tensor:
+        """(n, history, 15) -> (n, chunk, 7)"""
+        return self.head.sample(self.code(states), noise)
+
+    def act(self, states: np.ndarray) -> np.ndarray:
+        """First action of each chunk, for collecting more data. The noise is zero."""
+        with torch.no_grad():
+            noise = None if self.head.noise is None else torch.zeros(len(states), *self.head.noise)
+            return self(torch.from_numpy(states), noise)[:, 0].numpy()
