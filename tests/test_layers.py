@@ -13,7 +13,7 @@ ROOT = Path(foretell.__file__).parent
 LAYERS = [
     ("stats", "errors", "seeding", "rotation"),
     ("scenario", "episode", "policy", "clock", "latency", "spec", "world", "registry"),
-    ("tasks", "robots", "objects", "papers"),
+    ("tasks", "robots", "objects", "factors", "papers"),
     ("sim", "bridges"),
     ("rollout", "policies", "zoo"),
     ("study",),

@@ -12,7 +12,7 @@ __all__ = ["catalogue"]
 
 
 def catalogue(what: str) -> list[dict[str, Any]]:
-    """Everything of a kind (tasks, robots, policies, worlds), each with its name and a line about it."""
+    """Everything of a kind (tasks, robots, factors, policies, worlds), each with its name and a line about it."""
     if what not in BUILTIN:
         raise UsageError(f"list: {what!r} is not a kind of thing; {suggest(what, BUILTIN)}")
     if what == "worlds":
@@ -31,6 +31,14 @@ def catalogue(what: str) -> list[dict[str, Any]]:
                 "time_limit": thing.time_limit,
                 "action_rate": thing.action_rate,
                 "controller": thing.controller,
+            }
+        if what == "factors":
+            entry |= {
+                "changes": thing.changes,
+                "nominal": thing.nominal,
+                "extreme": thing.extreme,
+                "severity_at_most": thing.most,
+                "source": thing.source,
             }
         found.append(entry)
     if what == "policies":

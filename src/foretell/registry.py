@@ -1,4 +1,4 @@
-"""Names for tasks, robots, worlds and policies: built-in, from an entry point, or "package.module:Class".
+"""Names for tasks, robots, factors, worlds and policies: built-in, from an entry point, or "package.module:Class".
 
 A plug-in package advertises, for example, `[project.entry-points."foretell.tasks"] stack = "mine.stack:Stack"`.
 """
@@ -24,6 +24,31 @@ BUILTIN: dict[str, dict[str, str]] = {
         "lift": "foretell.tasks.lift:Lift",
         "can": "foretell.tasks.can:Can",
         "square": "foretell.tasks.square:Square",
+    },
+    # in the order in which they are applied: a texture lies on a colour
+    "factors": {
+        "MO_Color": "foretell.factors.colour:MOColor",
+        "MO_Texture": "foretell.factors.texture:MOTexture",
+        "MO_Size": "foretell.factors.size:MOSize",
+        "RO_Color": "foretell.factors.colour:ROColor",
+        "RO_Texture": "foretell.factors.texture:ROTexture",
+        "RO_Size": "foretell.factors.size:ROSize",
+        "Light_Color": "foretell.factors.light:LightColor",
+        "Table_Color": "foretell.factors.colour:TableColor",
+        "Table_Texture": "foretell.factors.texture:TableTexture",
+        "Distractor": "foretell.factors.distractor:Distractor",
+        "Background_Texture": "foretell.factors.texture:BackgroundTexture",
+        "Camera_Pose": "foretell.factors.camera:CameraPose",
+        "Object_Friction": "foretell.factors.physics:ObjectFriction",
+        "Object_Mass": "foretell.factors.physics:ObjectMass",
+        "Object_Pose": "foretell.factors.start:ObjectPose",
+        "Robot_Texture": "foretell.factors.texture:RobotTexture",
+        "Camera_FOV": "foretell.factors.camera:CameraFOV",
+        "Lighting_Position": "foretell.factors.light:LightingPosition",
+        "Sensor_Noise": "foretell.factors.noise:SensorNoise",
+        "Action_Noise": "foretell.factors.noise:ActionNoise",
+        "Instruction": "foretell.factors.words:Instruction",
+        "Robot_Init": "foretell.factors.start:RobotInit",
     },
     "robots": {"panda": "foretell.robots.panda:Panda"},
     "policies": {

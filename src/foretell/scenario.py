@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict, field_validator
 
+from foretell.registry import names, resolve
 from foretell.seeding import generator
 
 __all__ = ["Placement", "Scenario", "digest"]
@@ -136,5 +137,7 @@ class Scenario(BaseModel):
                 f"  {name} ({p.asset}{size}): x {p.pos[0]:+.3f} m, y {p.pos[1]:+.3f} m, "
                 f"turned {math.degrees(p.yaw):+.0f}°"
             )
-        lines += [f"  {factor}: {value}" for factor, value in sorted(self.factors.items())]
+        for name, value in sorted(self.factors.items()):
+            said = resolve("factors", name)().card(value) if name in names("factors") else value
+            lines.append(f"  {name}: {said}")
         return "\n".join(lines)

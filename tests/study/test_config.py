@@ -78,7 +78,7 @@ def test_short_and_long_forms_mean_the_same() -> None:
         ({"scenarios": {"count": 0}}, ["scenarios.count", "greater than or equal to 1", "0"]),
         ({"scenarios": {"seed": -1}}, ["scenarios.seed", "greater than or equal to 0", "-1"]),
         ({"scenarios": {"file": "a", "like": "b"}}, ["scenarios", "either `file` or `like`"]),
-        ({"arms": ["Light_Color"]}, ["arms", "'Light_Color' is not known", "known: none"]),
+        ({"arms": ["Light_Colour"]}, ["arms", "'Light_Colour' is not known", "did you mean 'Light_Color'?"]),
         ({"arms": []}, ["arms", "at least 1 item", "[]"]),
         ({"clocks": ["snyc"]}, ["clocks", "'snyc' is not a clock", "did you mean 'sync'?"]),
         ({"clocks": ["sync", "sync"]}, ["clocks", "'sync' is listed twice"]),

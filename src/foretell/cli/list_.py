@@ -1,4 +1,4 @@
-"""List what there is: tasks, robots, policies, worlds."""
+"""List what there is: tasks, robots, factors, policies, worlds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["main"]
 
 
 def main(
-    what: Annotated[Literal["tasks", "robots", "policies", "worlds"], tyro.conf.Positional],
+    what: Annotated[Literal["tasks", "robots", "factors", "policies", "worlds"], tyro.conf.Positional],
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """List what can be named in a study.

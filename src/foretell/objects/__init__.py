@@ -3,6 +3,7 @@
 from foretell.objects.asset import ASSETS, Asset, ObjectPhysics, asset
 from foretell.objects.can import CAN
 from foretell.objects.cube import CUBE
+from foretell.objects.distractors import DISTRACTORS
 from foretell.objects.nut import SQUARE_NUT
 
-__all__ = ["ASSETS", "CAN", "CUBE", "SQUARE_NUT", "Asset", "ObjectPhysics", "asset"]
+__all__ = ["ASSETS", "CAN", "CUBE", "DISTRACTORS", "SQUARE_NUT", "Asset", "ObjectPhysics", "asset"]

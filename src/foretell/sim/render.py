@@ -100,6 +100,8 @@ class Renderer:
         mujoco.mjv_updateScene(model, data, self._option, None, view, mujoco.mjtCatBit.mjCAT_ALL.value, scene)
         scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = camera.fine or model.vis.quality.shadowsize > 1
         scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = 0
+        # drawing goes to the buffer bound last, reading takes the context's own: with several contexts they differ
+        mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, context)
         mujoco.mjr_render(rectangle, scene, context)
         image = np.empty((camera.height, camera.width, 3), dtype=np.uint8)
         mujoco.mjr_readPixels(image, None, rectangle, context)

@@ -7,6 +7,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from foretell import factors
 from foretell.objects import ObjectPhysics, arena, asset
 from foretell.registry import resolve
 from foretell.rotation import from_axis_angle, from_matrix, multiply
@@ -77,18 +78,20 @@ class Scene:
     def compile(self, scenario: Scenario, trial: int) -> mujoco.MjModel:
         """The model of one scenario, bare: the shells of the robots cost 8 ms to compile and carry no physics.
         The trial matters only where the world puts objects down inexactly."""
-        return self._compose(self._spec.copy(), scenario, trial, self.world.objects())
+        return self._compose(self._spec.copy(), scenario, trial, self.world.objects(), seen=False)
 
     def dress(self, scenario: Scenario, trial: int) -> mujoco.MjModel:
         """The model to draw: the same joints in the same order, with the robots' shells on."""
         if self._dressed is None:
             self._dressed = self._base(visuals=True)
-        return self._compose(self._dressed.copy(), scenario, trial, ObjectPhysics())
+        return self._compose(self._dressed.copy(), scenario, trial, ObjectPhysics(), seen=True)
 
-    def _compose(self, spec: mujoco.MjSpec, scenario: Scenario, trial: int, physics: ObjectPhysics) -> mujoco.MjModel:
+    def _compose(
+        self, spec: mujoco.MjSpec, scenario: Scenario, trial: int, physics: ObjectPhysics, seen: bool
+    ) -> mujoco.MjModel:
         spread = self.world.physics.placement_noise
         slip = generator(scenario.base, trial, "placement") if spread > 0 else None
-        for name, placement in scenario.placements.items():
+        for name, placement in factors.place(scenario, self.task).items():
             pos, quat = np.array(placement.pos), np.array(placement.quat)
             if slip is not None:
                 pos[:2] += spread * slip.standard_normal(2)
@@ -108,6 +111,7 @@ class Scene:
                         refname=name,
                         intprm=[1 << int(mujoco.mjtConDataField.mjCONDATA_FOUND), 0, 1],
                     )
+        factors.apply(factors.Setting(spec, self.task, scenario, seen, physics))
         return spec.compile()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -137,7 +138,12 @@ class MujocoWorld:
     def _start(self, slot: int, robot: str) -> tuple[float, ...]:
         scenario = self._scenario[slot]
         assert scenario is not None
-        return tuple(scenario.robot_start.get(robot, self.scene.robots[robot].home))
+        start = tuple(scenario.robot_start.get(robot, self.scene.robots[robot].home))
+        moved = scenario.factors.get("Robot_Init", {}).get(robot)
+        if moved is None:
+            return start
+        low, high = np.asarray(self.scene.robots[robot].joint_range).T
+        return tuple(np.clip(np.add(start, moved), low, high).tolist())
 
     def _delay(self, slot: int) -> int:
         """Ticks between a target and the actuator in this episode."""
@@ -210,18 +216,33 @@ class MujocoWorld:
 
     def _blur(self, slots: np.ndarray, stream: str, values: np.ndarray, spread: float) -> np.ndarray:
         """Values as a sensor with Gaussian noise would give them."""
+        extra = self._extra(slots, "joint" if stream.endswith("/joint_pos") else "position")
+        if extra is not None and not stream.endswith("/quat"):
+            values = values + extra * self._normal(slots, f"factor/Sensor_Noise/{stream}", values.shape[1])
         if spread <= 0:
             return values
-        drawn = np.empty_like(values)
+        return values + spread * self._normal(slots, f"sensor/{stream}", values.shape[1])
+
+    def _extra(self, slots: np.ndarray, kind: str) -> np.ndarray | None:
+        """(n, 1) strength of the factor Sensor_Noise, or None where no slot has it."""
+        strengths = [
+            s.factors["Sensor_Noise"][kind] if (s := self._scenario[i]) and "Sensor_Noise" in s.factors else 0.0
+            for i in slots.tolist()
+        ]
+        return np.array(strengths)[:, None] if any(strengths) else None
+
+    def _normal(self, slots: np.ndarray, purpose: str, width: int) -> np.ndarray:
+        """(n, width) normal draws, each slot's from its episode's own stream for this purpose."""
+        drawn = np.empty((len(slots), width))
         for row, slot in enumerate(slots.tolist()):
-            noise = self._noise[slot].get(stream)
+            noise = self._noise[slot].get(purpose)
             if noise is None:
                 scenario = self._scenario[slot]
                 assert scenario is not None
-                noise = generator(scenario.base, self._trial[slot], f"sensor/{stream}")
-                self._noise[slot][stream] = noise
-            drawn[row] = noise.standard_normal(values.shape[1])
-        return values + spread * drawn
+                noise = generator(scenario.base, self._trial[slot], purpose)
+                self._noise[slot][purpose] = noise
+            drawn[row] = noise.standard_normal(width)
+        return drawn
 
     def _render(self, slots: np.ndarray, camera: str, stream: Stream) -> np.ndarray:
         return np.stack([self.draw(slot, camera, stream, self._sensed(slot)) for slot in slots.tolist()])
@@ -234,7 +255,17 @@ class MujocoWorld:
     def draw(self, slot: int, camera: str, stream: Stream, qpos: np.ndarray | None = None) -> np.ndarray:
         """(height, width, 3) uint8: what a camera sees now, or saw at joint positions qpos."""
         height, width, _ = stream.shape or (224, 224, 3)
-        return self.picture(slot, Camera(camera.removesuffix("/rgb"), height, width), qpos)
+        camera = camera.removesuffix("/rgb")
+        image = self.picture(slot, Camera(camera, height, width), qpos)
+        strength = self._extra(np.array([slot]), "image")
+        if strength is None:
+            return image
+        # keyed by what is seen, not by when it is drawn: another process may draw it, later
+        scenario, layout = self._scenario[slot], self._where[slot]
+        assert scenario is not None and layout is not None
+        at = zlib.crc32(np.ascontiguousarray(layout.qpos[slot] if qpos is None else qpos))
+        rng = generator(scenario.base, self._trial[slot], f"factor/Sensor_Noise/{camera}/{at}")
+        return np.clip(image + strength[0, 0] * rng.standard_normal(image.shape), 0, 255).astype(np.uint8)
 
     def snapshot(self, slot: int) -> np.ndarray:
         """Joint positions as cameras see them now, from which they can be drawn later, or by another process."""
@@ -248,7 +279,25 @@ class MujocoWorld:
             self._dressed[slot] = self.scene.dress(scenario, self._trial[slot])
         return shared_renderer().render(self._dressed[slot], layout.qpos[slot] if qpos is None else qpos, camera)
 
+    def _disturbed(self, slots: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """Actions under the factor Action_Noise, kept within their range."""
+        strength = [s.factors.get("Action_Noise", 0.0) if (s := self._scenario[i]) else 0.0 for i in slots.tolist()]
+        if not any(strength):
+            return actions
+        low, high = self.action.low, self.action.high
+        # of half a delta's range; an absolute target in rad or m has a range as wide as the robot's reach
+        unit = np.concatenate([np.full(d.size, 1.0 if d.mode == "delta" else 0.1) for d in self.action.dims])
+        unit = np.where(unit == 1.0, (high - low) / 2, unit)
+        arm = np.concatenate([np.full(d.size, d.meaning != "gripper") for d in self.action.dims])
+        disturbed = np.array(actions, dtype=float)
+        for row in np.flatnonzero(strength):
+            drawn = self._normal(slots[row : row + 1], "factor/Action_Noise", self.action.size)[0]
+            noisy = np.clip(actions[row] + strength[row] * unit * drawn, low, high)
+            disturbed[row] = np.where(arm, noisy, actions[row])
+        return disturbed
+
     def command(self, slots: np.ndarray, actions: np.ndarray, ticks: np.ndarray) -> None:
+        actions = self._disturbed(slots, actions)
         for layout, rows in self._split(slots):
             ids, at = slots[rows], 0
             for name, controller in self.controllers.items():

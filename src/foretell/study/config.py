@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from foretell import clock
 from foretell.errors import UsageError
+from foretell.factors import arms
 from foretell.sim.params import explain
 
 __all__ = ["PolicyEntry", "Record", "ScenarioSource", "Study", "TaskEntry", "load_study"]
@@ -90,7 +91,8 @@ class Study(_Model):
     policies: dict[str, PolicyEntry] = Field(min_length=1)
     scenarios: ScenarioSource = ScenarioSource()
     trials: int = Field(default=1, ge=1)
-    arms: list[str] = Field(default=["none"], min_length=1)
+    arms: list[Any] = Field(default=["none"], min_length=1)
+    """Perturbations, as `factors.arms` reads them."""
     clocks: list[Any] = Field(default=["sync"], min_length=1)
     record: Record = Record()
     policy_timeout: float = Field(default=60.0, gt=0, le=1e6)
@@ -128,11 +130,12 @@ class Study(_Model):
 
     @field_validator("arms")
     @classmethod
-    def _arms(cls, value: list[str]) -> list[str]:
-        unknown = [arm for arm in value if arm != "none"]
-        if unknown:
-            raise ValueError(f"arm {unknown[0]!r} is not known; known: none")
-        return _distinct(value)
+    def _arms(cls, value: list[Any]) -> list[Any]:
+        try:
+            _distinct([arms.parse(item).name for item in value])
+        except UsageError as error:
+            raise ValueError(str(error)) from None
+        return value
 
     @field_validator("clocks")
     @classmethod

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 from foretell import clock
 from foretell.clock import Clock
 from foretell.errors import UsageError
+from foretell.factors import arms, factor
 from foretell.registry import resolve
 from foretell.scenario import Scenario
 from foretell.study.config import Study, TaskEntry
@@ -78,6 +79,9 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, list[Scenario]], str]:
             given, where = read_scenarios(source.like), str(source.like)
         except UsageError as error:
             raise UsageError(f"scenarios: like: {error}") from None
+        # what its arms made of them, the arms of this study make again
+        clean = {s.base for s in given if not s.factors}
+        given = [s for s in given if not s.factors or s.base not in clean]
         design = _design_of(source.like)
     by_task: dict[str, list[Scenario]] = defaultdict(list)
     for scenario in given:
@@ -90,6 +94,8 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, list[Scenario]], str]:
         for scenario in found:
             if missing := sorted(needed - set(scenario.placements)):
                 raise UsageError(f"scenarios: {where}: scenario {scenario.id} of {use!r} does not place {missing[0]!r}")
+            if why := next((why for name in scenario.factors if (why := factor(name).applies(tasks[use]))), None):
+                raise UsageError(f"scenarios: {where}: scenario {scenario.id}: {why}")
     return chosen, design
 
 
@@ -122,6 +128,29 @@ def _design_of(run: Path) -> str:
         return "chosen"
 
 
+def perturb_scenarios(study: Study, scenarios: dict[str, list[Scenario]]) -> dict[str, dict[str, list[Scenario]]]:
+    """Task entry -> arm -> its scenarios under that arm. An arm that applies to no task is an error; to some, it is
+    run on those."""
+    tasks = {entry.use: make_task(entry.use) for entry in study.tasks}
+    for item in study.arms:
+        if not any(arms.expand([item], task) for task in tasks.values()):
+            arm = arms.parse(item)
+            raise UsageError("arms: " + "; ".join(str(arm.applies(task)) for task in tasks.values()))
+    found: dict[str, dict[str, list[Scenario]]] = {}
+    for use, task in tasks.items():
+        found[use] = {}
+        for arm in arms.expand(study.arms, task):
+            if arm.uses and (twice := next((s for s in scenarios[use] if s.factors), None)):
+                raise UsageError(f"arms: scenario {twice.id} has factors already: only the arm none can run it")
+            found[use][arm.name] = [arm.on(scenario, task) for scenario in scenarios[use]]
+    return found
+
+
+def given_arm(scenario: Scenario) -> str:
+    """The arm of a scenario that is run as it is: what it was given, in a file of scenarios, if anything."""
+    return "given:" + "+".join(sorted(scenario.factors)) if scenario.factors else "none"
+
+
 def _as_it_is(clock: Clock, policy: str, task: TaskEntry) -> Clock:
     return clock
 
@@ -130,16 +159,18 @@ def plan(study: Study, scenarios: dict[str, list[Scenario]], settle: Settle = _a
     """Every episode of a study, in the order in which they are started. `settle` gives a policy's own latency to
     clocks that leave it open (see `study.latencies`)."""
     episodes = []
+    perturbed = perturb_scenarios(study, scenarios)
     for entry in study.tasks:
         for timing in map(clock.parse, study.clocks):
             settled = {name: settle(timing, name, entry) for name in study.policies}
             for policy in study.policies:
                 alike = tuple(n for n, c in settled.items() if c == settled[policy])
                 group = Group(entry, settled[policy], alike)
-                for arm in study.arms:
-                    for index, scenario in enumerate(scenarios[entry.use]):
+                for arm, under in perturbed[entry.use].items():
+                    for index, scenario in enumerate(under):
                         for trial in range(study.trials):
                             video = index < study.record.video and trial == 0
                             events = index < study.record.events and trial == 0
-                            episodes.append(Planned(group, policy, scenario, arm, trial, video, events))
+                            label = given_arm(scenario) if arm == "none" else arm
+                            episodes.append(Planned(group, policy, scenario, label, trial, video, events))
     return episodes

@@ -14,6 +14,7 @@ from typing import Any
 from foretell.clock import Realtime, parse
 from foretell.episode import Episode, key
 from foretell.errors import UsageError
+from foretell.factors.arms import severity_of
 from foretell.rollout import Job, Outcome
 from foretell.rollout.viewer import require_screen
 from foretell.study.config import PolicyEntry, Study, load_study
@@ -99,6 +100,7 @@ def run(
         with Store(path) as store:
             store.write_study(study.to_yaml())
             store.write_scenarios(s for group in scenarios.values() for s in group)
+            store.write_scenarios(e.scenario for e in episodes)  # under their arms
             store.write_provenance({"study": study.name, "design": design, **provenance()})
             try:
                 return _fill(study, store, episodes, opened, engine, limit, progress)
@@ -211,6 +213,7 @@ def row_of(study: Study, name: str, episode: Planned, opened: Opened, outcome: O
         trial=episode.trial,
         arm=episode.arm,
         factors=json.dumps(dict(scenario.factors), sort_keys=True),
+        severity=severity_of(episode.arm),
         clock=json.dumps(episode.group.clock.to_dict(), sort_keys=True),
         success_rule=opened.success_rule,
         video=str(video) if video else None,

@@ -1,5 +1,5 @@
 """What is asked of a policy."""
 
-from foretell.tasks.task import Camera, Mount, Stage, State, Task
+from foretell.tasks.task import Camera, Clutter, Mount, Stage, State, Task
 
-__all__ = ["Camera", "Mount", "Stage", "State", "Task"]
+__all__ = ["Camera", "Clutter", "Mount", "Stage", "State", "Task"]

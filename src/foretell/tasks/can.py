@@ -12,7 +12,7 @@ from foretell.policy import Policy
 from foretell.rotation import from_yaw
 from foretell.scenario import Placement
 from foretell.tasks.script import Phase, Script
-from foretell.tasks.task import Camera, Mount, Stage, State, Task
+from foretell.tasks.task import Camera, Clutter, Mount, Stage, State, Task
 
 FROM, TO = (0.10, -0.25), (0.10, 0.28)
 """Centres of the two bins."""
@@ -33,6 +33,15 @@ class Can(Task):
     instruction = "put the can into its place in the other bin"
     robots = {"panda": Mount("panda", (-0.5, -0.1, 0.112))}
     roles = {"can": "MO", "bin2": "RO"}
+    table = "bin1"
+    fixed = {"RO_Size": "success is judged by the quarters of the bin, which are where they are"}
+    clutter = Clutter((-0.08, 0.28), (-0.48, -0.02), height=FLOOR, keep_out=((-0.05, -0.10, 0.05),))
+    paraphrases = (
+        "move the can to its spot in the other bin",
+        "take the soda can over to the second bin",
+        "pick up the can and drop it in the right quarter of the far bin",
+        "the can belongs in the other box, put it there",
+    )
     cameras = {
         "front": Camera((1.0, 0.0, 0.95), (0.05, 0.0, 0.0)),
         "overview": Camera((1.25, -0.95, 0.95), (-0.1, 0.0, 0.12)),

@@ -12,7 +12,7 @@ from foretell.policy import Policy
 from foretell.rotation import from_yaw
 from foretell.scenario import Placement
 from foretell.tasks.script import Phase, Script, grasp_yaw
-from foretell.tasks.task import Camera, Mount, Stage, State, Task
+from foretell.tasks.task import Camera, Clutter, Mount, Stage, State, Task
 
 LIFTED = 0.04
 """Height of the cube's middle above the table that counts as lifted, m."""
@@ -26,6 +26,13 @@ class Lift(Task):
     instruction = "lift the cube"
     robots = {"panda": Mount("panda", (-0.56, 0.0, 0.112))}
     roles = {"cube": "MO"}
+    clutter = Clutter((-0.20, 0.22), (-0.30, 0.30), keep_out=((-0.10, 0.0, 0.06),))
+    paraphrases = (
+        "pick up the cube",
+        "raise the block off the table",
+        "grab the small block and hold it up",
+        "take the cube from the table",
+    )
     cameras = {
         "front": Camera((0.5, 0.0, 0.55), (0.0, 0.0, 0.05)),
         "overview": Camera((0.95, -0.95, 0.75), (-0.15, 0.0, 0.15)),

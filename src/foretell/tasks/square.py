@@ -13,7 +13,7 @@ from foretell.policy import Policy
 from foretell.rotation import from_yaw, rotate, yaw
 from foretell.scenario import Placement
 from foretell.tasks.script import Phase, Script, hand_yaw
-from foretell.tasks.task import Camera, Mount, Stage, State, Task
+from foretell.tasks.task import Camera, Clutter, Mount, Stage, State, Task
 
 PEG, ROUND = (0.23, 0.10), (0.23, -0.10)
 """The square peg, and the round one that is only in the way."""
@@ -34,6 +34,19 @@ class Square(Task):
     instruction = "put the square nut on the square peg"
     robots = {"panda": Mount("panda", (-0.56, 0.0, 0.092))}
     roles = {"nut": "MO", "peg": "RO"}
+    ranges = {"MO_Size": (1.0, 1.5), "RO_Size": (0.85, 1.15)}  # as the paper's insert_onto_square_peg
+    clutter = Clutter(
+        (-0.22, 0.20),
+        (-0.30, 0.30),
+        clearance=0.15,  # the nut may be half as large again
+        keep_out=((*PEG, 0.08), (*ROUND, 0.04), (-0.10, 0.0, 0.06)),
+    )
+    paraphrases = (
+        "place the square ring over the square peg",
+        "slide the nut onto the matching post",
+        "pick the nut up by its handle and drop it on the square pin",
+        "fit the nut onto the peg with the square section",
+    )
     cameras = {
         "front": Camera((0.5, 0.0, 0.53), (0.0, 0.0, 0.03), fovy=52.0),
         "overview": Camera((0.95, -0.95, 0.75), (-0.15, 0.0, 0.15)),

@@ -15,7 +15,7 @@ from foretell.seeding import generator
 if TYPE_CHECKING:
     from foretell.policy import Policy
 
-__all__ = ["Camera", "Mount", "Stage", "State", "Task"]
+__all__ = ["Camera", "Clutter", "Mount", "Stage", "State", "Task"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,21 @@ class Stage:
     threshold: str
 
 
+@dataclass(frozen=True)
+class Clutter:
+    """Where things that have no part in the task may stand."""
+
+    x: tuple[float, float]
+    y: tuple[float, float]
+    """Ranges in the task frame, m; things stay within."""
+    height: float = 0.0
+    """Of the surface."""
+    clearance: float = 0.07
+    """Least distance from the middle of a task's object to the edge of a thing, m."""
+    keep_out: tuple[tuple[float, float, float], ...] = ()
+    """Circles (x, y, radius) to stay out of: what stands still, and where the hand starts."""
+
+
 class State(Protocol):
     """What a task may look at: the true state of n slots. Positions in m, task frame."""
 
@@ -73,6 +88,16 @@ class Task:
     robots: Mapping[str, Mount] = {}
     roles: Mapping[str, str] = {}
     """Object -> its role: MO (manipulated), RO (receiving)."""
+    table: str = "table"
+    """The body whose colour and texture are the table's."""
+    ranges: Mapping[str, tuple[float, float]] = {}
+    """Factor -> its range at severity 1, where the factor's own would not do."""
+    fixed: Mapping[str, str] = {}
+    """Factor -> why it cannot change here."""
+    clutter: Clutter | None = None
+    """Where distractors may stand."""
+    paraphrases: tuple[str, ...] = ()
+    """The instruction in other words."""
     stages: tuple[Stage, ...] = ()
     cameras: Mapping[str, Camera] = {}
     controller: str = "ee_delta"

@@ -1,0 +1,61 @@
+"""Perturbation factors: what a person could change on the table, drawn per scenario and applied in every world."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from foretell.factors.factor import Factor, Given, Reason, Setting
+from foretell.registry import names, resolve
+from foretell.scenario import Placement, Scenario
+from foretell.seeding import generator
+from foretell.tasks.task import Task
+
+__all__ = ["Factor", "Given", "Reason", "Setting", "apply", "draw", "factor", "perturb", "place"]
+
+
+@cache
+def factor(name: str) -> Factor:
+    """The factor of a name. Raises UsageError for one that is not known."""
+    made: Factor = resolve("factors", name)()
+    return made
+
+
+def draw(name: str, scenario: Scenario, task: Task, severity: float = 1.0, given: Given | None = None) -> Any:
+    """A factor's value for a scenario, from the factor's own stream: no other draw depends on it, nor it on any."""
+    return factor(name).draw(generator(scenario.base, 0, f"factor/{name}"), scenario, task, severity, given)
+
+
+def perturb(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
+    """The scenario under factors: same base, placements and seed, so that it pairs with its clean control."""
+    changes: dict[str, Any] = {"factors": dict(values)}
+    if "Instruction" in values:
+        changes["instruction"] = values["Instruction"]
+    return scenario.model_copy(update=changes)
+
+
+@cache
+def _ranks() -> dict[str, int]:
+    return {name: rank for rank, name in enumerate(names("factors"))}
+
+
+def _in_order(scenario: Scenario) -> list[tuple[Factor, Any]]:
+    """Its factors and values in the catalogue's order, whatever the order in which they are written."""
+    known = _ranks()
+    found = sorted(scenario.factors, key=lambda name: (known.get(name, len(known)), name))
+    return [(factor(name), scenario.factors[name]) for name in found]
+
+
+def place(scenario: Scenario, task: Task) -> Mapping[str, Placement]:
+    """Where objects really are, and how large: the scenario's placements under its factors."""
+    placements = scenario.placements
+    for made, value in _in_order(scenario) if scenario.factors else ():
+        placements = made.place(value, placements, task)
+    return placements
+
+
+def apply(setting: Setting) -> None:
+    """Change a scene as its scenario's factors say."""
+    for made, value in _in_order(setting.scenario) if setting.scenario.factors else ():
+        made.apply(value, setting)

@@ -1,0 +1,206 @@
+"""Arms: which factors a study turns on together, and how far.
+
+An arm is `none`, `each` (one arm per factor that applies), `all` (all that apply), a factor, several joined by `+`,
+a number of THE COLOSSEUM (`colosseum:5`, or just 5), or a mapping that says more: `{MO_Size: [0.9, 1.1]}` a range,
+`{MO_Color: [red, blue]}` a list, `{use: MO_Size, severity: 0.5}` milder, `{use: MO_Size, values: [0.9, 1.1]}` a list
+of two numbers.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from foretell.errors import UsageError, suggest
+from foretell.factors import Given, Reason, draw, factor, perturb
+from foretell.registry import names
+from foretell.scenario import Scenario
+from foretell.tasks.task import Task
+
+__all__ = ["COLOSSEUM", "FOURTEEN", "Arm", "expand", "parse", "severity_of"]
+
+FOURTEEN = (
+    "MO_Color", "MO_Texture", "MO_Size", "RO_Color", "RO_Texture", "RO_Size", "Light_Color", "Table_Color",
+    "Table_Texture", "Distractor", "Background_Texture", "Camera_Pose", "Object_Friction", "Object_Mass",
+)  # fmt: skip
+"""THE COLOSSEUM's factors."""
+COLOSSEUM: dict[int, str] = {
+    2: "MO_Color", 3: "RO_Color", 4: "MO_Texture", 5: "RO_Texture", 6: "MO_Size", 7: "RO_Size", 8: "Light_Color",
+    9: "Table_Color", 10: "Table_Texture", 11: "Distractor", 12: "Background_Texture", 14: "Camera_Pose",
+    16: "Object_Friction", 17: "Object_Mass",
+}  # fmt: skip
+"""Its numbers; 0 is no perturbation, 1 all, and 13 and 15 are RLBench's task variations."""
+SETS = ("each", "all", "colosseum:each", "colosseum:all")
+
+
+@dataclass(frozen=True)
+class Use:
+    """A factor in an arm."""
+
+    factor: str
+    severity: float = 1.0
+    given: Given | None = None
+
+    @property
+    def label(self) -> str:
+        if self.given is None:
+            return self.factor + ("" if self.severity == 1 else f"@{self.severity:g}")
+        if self.given.values:
+            return self.factor + "{" + ",".join(map(str, self.given.values)) + "}"
+        return f"{self.factor}[{self.given.low:g},{self.given.high:g}]"
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Factors that are on together; none at all for the clean control. `name` is the arm's in every row."""
+
+    name: str
+    uses: tuple[Use, ...] = ()
+
+    def applies(self, task: Task) -> Reason | None:
+        """None where every factor of the arm applies to a task, else the first reason why not."""
+        return next((why for u in self.uses if (why := factor(u.factor).applies(task))), None)
+
+    def on(self, scenario: Scenario, task: Task) -> Scenario:
+        """A clean scenario under this arm, paired with it by construction."""
+        if not self.uses:
+            return scenario
+        return perturb(scenario, {u.factor: draw(u.factor, scenario, task, u.severity, u.given) for u in self.uses})
+
+
+def parse(item: Any) -> Arm:
+    """An arm as a study writes it. `each` and `all` have no factors yet: `expand` gives them a task's.
+    Raises UsageError for what is not one."""
+    if isinstance(item, bool) or not isinstance(item, (str, int, dict)):
+        raise UsageError(f"arm {item!r} should be a name, a number of THE COLOSSEUM, or a mapping")
+    if isinstance(item, int):
+        return _numbered(item)
+    if isinstance(item, str):
+        return _named(item, 1.0)
+    given = dict(item)
+    if "use" not in given:
+        if not given:
+            raise UsageError("arm {} names no factor")
+        return _joined([_use(str(name), value) for name, value in given.items()])
+    use = given.pop("use")
+    severity = _severity(use, given.pop("severity", 1.0))
+    wanted = {key: given.pop(key) for key in ("range", "values") if key in given}
+    if given:
+        extra = str(next(iter(given)))
+        raise UsageError(f"arm {use!r}: {extra!r} is not a field; {suggest(extra, ['severity', 'range', 'values'])}")
+    if not wanted:
+        return _numbered(use) if isinstance(use, int) else _named(str(use), severity)
+    if len(wanted) > 1 or severity != 1:
+        raise UsageError(f"arm {use!r}: give one of severity, range and values")
+    return _joined([_use(str(use), wanted)])
+
+
+def _numbered(number: int) -> Arm:
+    if number in COLOSSEUM:
+        return _named(COLOSSEUM[number], 1.0)
+    if number in (0, 1):
+        return _named(("none", "colosseum:all")[number], 1.0)
+    if number in (13, 15):
+        raise UsageError(f"arm {number}: THE COLOSSEUM's {number} is a task's variations, and no task has any yet")
+    raise UsageError(f"arm {number}: THE COLOSSEUM's numbers are 0 to 17")
+
+
+def _named(text: str, severity: float) -> Arm:
+    if text == "none":
+        return Arm("none")
+    if text in SETS:
+        return Arm(text + ("" if severity == 1 else f"@{severity:g}"), (Use(text, severity),))
+    if re.fullmatch(r"colosseum:\d+", text):
+        arm = _numbered(int(text.partition(":")[2]))
+        return _named(arm.name, severity)
+    parts = []
+    for part in text.split("+"):
+        name, at, said = part.strip().partition("@")
+        _known(name)
+        parts.append(Use(name, _severity(name, said) if at else _severity(name, severity)))
+    return _joined(parts)
+
+
+def _joined(uses: Iterable[Use]) -> Arm:
+    found = tuple(uses)
+    twice = [u.factor for u in found]
+    for name in twice:
+        if twice.count(name) > 1:
+            raise UsageError(f"arm {'+'.join(twice)!r}: {name} is named twice")
+    return Arm("+".join(u.label for u in found), found)
+
+
+def _known(name: str) -> None:
+    if name not in (known := names("factors")):
+        raise UsageError(f"arm {name!r} is not known; {suggest(name, ['none', *SETS, *known])}")
+
+
+def _severity(name: Any, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    most = factor(str(name)).most if name in names("factors") else 1.0
+    if "+" in str(name):  # each is checked on its own
+        most = math.inf
+    if isinstance(value, bool) or not 0 <= number <= most:
+        raise UsageError(f"arm {name!r}: severity {value!r} should be a number from 0 to {most:g}")
+    return number
+
+
+def _use(name: str, value: Any) -> Use:
+    _known(name)
+    if isinstance(value, dict):
+        if set(value) == {"severity"}:
+            return Use(name, _severity(name, value["severity"]))
+        if set(value) == {"range"} and _numbers(value["range"]) and len(value["range"]) == 2:
+            given = Given(*map(float, value["range"]))
+        elif set(value) == {"values"} and isinstance(value["values"], list) and value["values"]:
+            given = Given(values=tuple(value["values"]))
+        else:
+            raise UsageError(f"arm {name!r}: {value!r} should be severity: S, range: [LOW, HIGH] or values: [...]")
+    elif _numbers(value) and len(value) == 2:
+        given = Given(*map(float, value))
+    elif isinstance(value, list) and value:
+        given = Given(values=tuple(value))
+    elif isinstance(value, (str, int, float)):
+        given = Given(values=(value,))
+    else:
+        raise UsageError(f"arm {name!r}: {value!r} should be a value, a list of values or a range [LOW, HIGH]")
+    if given.low is not None and given.high is not None and not given.low <= given.high:
+        raise UsageError(f"arm {name!r}: the range [{given.low:g}, {given.high:g}] should go from low to high")
+    factor(name).check(given)
+    return Use(name, given=given)
+
+
+def _numbers(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and all(
+        isinstance(v, (int, float)) and not isinstance(v, bool) and math.isfinite(v) for v in value
+    )
+
+
+def expand(items: Iterable[Any], task: Task) -> list[Arm]:
+    """The arms of a task: `each` and `all` spelled out, those that do not apply left out, none twice."""
+    found: dict[str, Arm] = {}
+    for arm in map(parse, items):
+        made = [arm]
+        if arm.uses and arm.uses[0].factor in SETS:
+            kind, severity = arm.uses[0].factor, arm.uses[0].severity
+            pool = FOURTEEN if kind.startswith("colosseum") else names("factors")
+            uses = [Use(name, severity) for name in pool if factor(name).applies(task) is None]
+            made = [_joined([u]) for u in uses] if kind.endswith("each") else [replace(arm, uses=tuple(uses))]
+        for one in made:
+            if one.applies(task) is None:
+                found.setdefault(one.name, one)
+    return list(found.values())
+
+
+def severity_of(name: str) -> float | None:
+    """The severity of an arm by its name: None for the control, for given values, and where factors differ in it."""
+    parts = {part.partition("@")[2] or "1" for part in name.split("+")}
+    if name == "none" or name.startswith("given:") or "[" in name or "{" in name or len(parts) != 1:
+        return None
+    return float(parts.pop())

@@ -1,0 +1,97 @@
+"""Distractors: things of no use to the task, put where they are in nobody's way."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from foretell.errors import UsageError
+from foretell.factors.factor import Factor, Given, Setting
+from foretell.objects import DISTRACTORS, asset
+from foretell.rotation import from_yaw
+from foretell.scenario import Scenario
+from foretell.tasks.task import Clutter, Task
+
+__all__ = ["Distractor"]
+
+COUNT, MOST = 2, 4
+APART = 0.015
+"""Least gap between two distractors, m."""
+GROWN = 0.03
+"""Room left for what other factors do to the task's objects: they may grow, and be shifted by up to 3 cm."""
+LAYOUTS, TRIES = 30, 60
+"""How often a whole layout is begun anew, and how often a place is sought for each thing in it."""
+
+
+class Distractor(Factor):
+    """Things about the task's objects; a value is a list of {asset, pos (x, y in m), yaw (rad)}."""
+
+    name = "Distractor"
+    changes = "physics"
+    nominal, extreme = "none", f"{COUNT} of {len(DISTRACTORS)} things"
+    source = "Colosseum 2b: 2 in most tasks, of 78 YCB models; these are our own"
+    most = MOST / COUNT
+    given = "name"
+
+    def obstacle(self, task: Task) -> str | None:
+        return None if task.clutter else "it does not say where things may stand"
+
+    def names(self) -> Sequence[str]:
+        return list(DISTRACTORS)
+
+    def draw(
+        self, rng: np.random.Generator, scenario: Scenario, task: Task, severity: float, given: Given | None = None
+    ) -> list[dict[str, Any]]:
+        area = task.clutter
+        assert area is not None
+        taken = [(*p.pos[:2], area.clearance + GROWN) for p in scenario.placements.values()]
+        taken += area.keep_out
+        wanted = round(COUNT * severity)
+        # as many as there can be are drawn whatever the severity: a milder scene has the first few of them
+        for count in range(MOST, wanted - 1, -1):
+            for _ in range(LAYOUTS):
+                things = [given.pick(rng) if given else str(rng.choice(list(DISTRACTORS))) for _ in range(count)]
+                if (found := _lay_out(rng, area, things, taken)) is not None:
+                    return found[:wanted]
+        raise UsageError(f"{self.name}: no room for {wanted} things in scenario {scenario.id} of {task.name!r}")
+
+    def apply(self, value: Any, setting: Setting) -> None:
+        area = setting.task.clutter
+        assert area is not None
+        for index, thing in enumerate(value):
+            model = asset(thing["asset"])
+            body = setting.spec.worldbody.add_body(
+                name=f"distractor{index}",
+                pos=[*thing["pos"], area.height + model.rest],
+                quat=from_yaw(np.asarray(thing["yaw"])),
+            )
+            body.add_freejoint(name=f"distractor{index}/free")
+            model.add(setting.spec, body, np.ones(3), setting.physics)
+
+    def card(self, value: Any) -> str:
+        said = [
+            f"{v['asset']} at x {v['pos'][0]:+.3f} m, y {v['pos'][1]:+.3f} m, turned {math.degrees(v['yaw']):+.0f}°"
+            for v in value
+        ]
+        return "put down " + "; ".join(said) if said else "nothing to put down"
+
+
+def _lay_out(
+    rng: np.random.Generator, area: Clutter, things: Sequence[str], taken: Sequence[tuple[float, float, float]]
+) -> list[dict[str, Any]] | None:
+    """Places for things within an area and outside circles (x, y, radius), or None where none were found."""
+    circles, found = list(taken), []
+    for name in things:
+        radius, yaw = DISTRACTORS[name].radius, float(rng.uniform(-math.pi, math.pi))
+        low, high = np.array([area.x, area.y]).T
+        for x, y in rng.uniform(low + radius, high - radius, (TRIES, 2)):
+            if all(math.hypot(x - a, y - b) > r + radius for a, b, r in circles):
+                circles.append((x, y, radius + APART))
+                found.append({"asset": name, "pos": [float(x), float(y)], "yaw": yaw})
+                break
+        else:
+            return None
+    return found

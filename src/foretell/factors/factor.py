@@ -1,0 +1,150 @@
+"""A factor: a fact a person could set on the table, true in every world, applied relative to the world's nominal.
+
+A factor's value is drawn when a study is planned and kept in `Scenario.factors`; running draws nothing but noise.
+Severity scales how far a value lies from nominal: 0 is nominal, 1 the published extreme. The draw itself is the same
+at every severity, so a curve over severity follows one and the same situation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import mujoco
+import numpy as np
+
+from foretell.errors import UsageError, suggest
+from foretell.objects import ObjectPhysics
+from foretell.scenario import Placement, Scenario
+from foretell.tasks.task import Task
+
+__all__ = ["Factor", "Given", "Reason", "Setting", "furniture", "targets"]
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a factor cannot be applied to a task."""
+
+    factor: str
+    task: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.factor} does not apply to {self.task!r}: {self.why}"
+
+
+@dataclass(frozen=True)
+class Given:
+    """Values that an arm asks for instead of a factor's own range: an interval, or a list to choose from."""
+
+    low: float | None = None
+    high: float | None = None
+    values: tuple[Any, ...] = ()
+
+    def pick(self, rng: np.random.Generator) -> Any:
+        if self.values:
+            return self.values[int(rng.integers(len(self.values)))]
+        return float(rng.uniform(self.low, self.high))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The scene of one scenario, while it is built."""
+
+    spec: mujoco.MjSpec
+    task: Task
+    scenario: Scenario
+    seen: bool
+    """Whether this model is drawn. The one that physics runs on has no look."""
+    physics: ObjectPhysics
+    """What this world believes of objects."""
+
+    def geoms(self, body: str) -> list[Any]:
+        """Geoms of a body that a factor may change: its legs are not the table."""
+        return [g for g in self.spec.body(body).geoms if "/leg" not in g.name]
+
+
+class Factor:
+    """One factor. `draw` and `place` work on data, `apply` on a scene; each is called only where `applies` is None."""
+
+    name: ClassVar[str]
+    changes: ClassVar[str] = "look"
+    """What it may alter: look (nothing but images), physics, or sensing (what robot and policy are told)."""
+    nominal: ClassVar[str] = ""
+    extreme: ClassVar[str] = ""
+    """The range at severity 1, in words."""
+    source: ClassVar[str] = ""
+    most: ClassVar[float] = 1.0
+    """Largest severity that makes sense."""
+    given: ClassVar[str | None] = None
+    """What an arm may set it to: `number`, `name` or None."""
+    limits: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
+    """Numbers that an arm may ask for."""
+
+    def applies(self, task: Task) -> Reason | None:
+        """None where the factor can be applied to a task, else why not."""
+        why = task.fixed.get(self.name) or self.obstacle(task)
+        return Reason(self.name, task.name, why) if why else None
+
+    def obstacle(self, task: Task) -> str | None:
+        """What in the task stands in the way, in words."""
+        return None if task.robots else "it has no robot that foretell simulates"
+
+    def check(self, given: Given) -> None:
+        """Raises UsageError for values that the factor cannot take."""
+        if self.given is None:
+            raise UsageError(f"{self.name} takes a severity, not values")
+        low, high = self.limits
+        for value in given.values or (given.low, given.high):
+            if self.given == "number":
+                if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+                    raise UsageError(f"{self.name}: {value!r} should be a number from {low:g} to {high:g}")
+            elif value not in self.names():
+                raise UsageError(f"{self.name}: {value!r} is not known; {suggest(str(value), self.names())}")
+
+    def names(self) -> Sequence[str]:
+        """The names a `name` factor knows."""
+        return ()
+
+    def span(self, task: Task, default: tuple[float, float]) -> tuple[float, float]:
+        """The range for a task: its own where it has one."""
+        low, high = task.ranges.get(self.name, default)
+        return float(low), float(high)
+
+    def draw(
+        self, rng: np.random.Generator, scenario: Scenario, task: Task, severity: float, given: Given | None = None
+    ) -> Any:
+        """A value for a scenario, JSON-able. `rng` is the factor's own."""
+        raise NotImplementedError
+
+    def place(self, value: Any, placements: Mapping[str, Placement], task: Task) -> Mapping[str, Placement]:
+        """Where, and how large, objects are. Called before they are built."""
+        return placements
+
+    def apply(self, value: Any, setting: Setting) -> None:
+        """Change a scene that has all its bodies. Called once per model: of physics, and of images."""
+
+    def card(self, value: Any) -> str:
+        """What a person changes on a real table."""
+        return str(value)
+
+
+@lru_cache(maxsize=64)
+def furniture(task: Task) -> frozenset[str]:
+    """What a task's scene has before any object is in it: `body/NAME`, `geom/NAME`, `texture/NAME`, and `light`."""
+    spec = mujoco.MjSpec()
+    try:
+        task.build(spec)
+    except NotImplementedError:  # a task of another simulator
+        return frozenset()
+    named = {"body": spec.bodies, "geom": spec.geoms, "texture": spec.textures}
+    found = {f"{kind}/{thing.name}" for kind, things in named.items() for thing in things}
+    return frozenset(found | ({"light"} if spec.lights else set()))
+
+
+def targets(task: Task, role: str) -> list[str]:
+    """Objects of a role."""
+    return [name for name, has in task.roles.items() if has == role]

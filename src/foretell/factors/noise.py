@@ -1,0 +1,55 @@
+"""Noise in what the policy is told, and in what becomes of its actions. Drawn while an episode runs, from streams
+keyed by scenario, trial and factor; the value says only how strong it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from foretell.factors.factor import Factor, Given
+from foretell.scenario import Scenario
+from foretell.tasks.task import Task
+
+__all__ = ["ActionNoise", "SensorNoise"]
+
+
+class SensorNoise(Factor):
+    """Noise of cameras and sensors; a value is {image (of 255), position (m), joint (rad)}, standard deviations."""
+
+    name = "Sensor_Noise"
+    changes = "sensing"
+    nominal, extreme = "0", "images 24 of 255, object positions 5 mm, joints 5 mrad"
+    source = "LIBERO-PRO: noise sigma 24; positions and joints our own"
+    most = 3.0
+
+    def draw(
+        self, rng: np.random.Generator, scenario: Scenario, task: Task, severity: float, given: Given | None = None
+    ) -> dict[str, float]:
+        return {"image": 24.0 * severity, "position": 0.005 * severity, "joint": 0.005 * severity}
+
+    def card(self, value: Any) -> str:
+        image, position = value["image"], 1000 * value["position"]
+        return f"add noise in software: {image:.0f} of 255 on images, {position:.1f} mm on poses"
+
+
+class ActionNoise(Factor):
+    """Noise added to every action but the gripper's; a value is its standard deviation.
+
+    It is a share of half the action's range, or of 0.1 rad for a joint's absolute target.
+    """
+
+    name = "Action_Noise"
+    changes = "sensing"
+    nominal, extreme = "0", "0.1 of half an action's range"
+    source = "Factor World's experts, Perturbed RoboTwin; the size is our own"
+    most = 5.0
+    given, limits = "number", (0.0, 1.0)
+
+    def draw(
+        self, rng: np.random.Generator, scenario: Scenario, task: Task, severity: float, given: Given | None = None
+    ) -> float:
+        return float(given.pick(rng)) if given else 0.1 * severity
+
+    def card(self, value: Any) -> str:
+        return f"add noise to the actions in software: {value:.0%} of half their range"
