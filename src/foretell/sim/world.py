@@ -75,6 +75,7 @@ class MujocoWorld:
         self._stage_names = [s.name for s in task.stages]
         self._stage_tick = np.full((slots, len(task.stages)), -1, dtype=np.int64)
         self._faults: dict[int, str] = {}
+        self._shaken: set[int] = set()  # slots under a factor that disturbs what is sensed or done
 
     @property
     def streams(self) -> dict[str, Stream]:
@@ -115,6 +116,9 @@ class MujocoWorld:
             self._where[slot], self._scenario[slot], self._trial[slot] = layout, scenario, trial
             self._dressed.pop(slot, None)
             self._noise[slot] = {}
+            self._shaken.discard(slot)
+            if {"Sensor_Noise", "Action_Noise"} & set(scenario.factors):
+                self._shaken.add(slot)
             self._faults.pop(slot, None)
             _, ids, models = arriving.setdefault(id(layout), (layout, [], []))
             ids.append(slot)
@@ -225,6 +229,8 @@ class MujocoWorld:
 
     def _extra(self, slots: np.ndarray, kind: str) -> np.ndarray | None:
         """(n, 1) strength of the factor Sensor_Noise, or None where no slot has it."""
+        if not self._shaken:
+            return None
         strengths = [
             s.factors["Sensor_Noise"][kind] if (s := self._scenario[i]) and "Sensor_Noise" in s.factors else 0.0
             for i in slots.tolist()
@@ -281,6 +287,8 @@ class MujocoWorld:
 
     def _disturbed(self, slots: np.ndarray, actions: np.ndarray) -> np.ndarray:
         """Actions under the factor Action_Noise, kept within their range."""
+        if not self._shaken:
+            return actions
         strength = [s.factors.get("Action_Noise", 0.0) if (s := self._scenario[i]) else 0.0 for i in slots.tolist()]
         if not any(strength):
             return actions
