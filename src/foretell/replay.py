@@ -74,7 +74,7 @@ def replay(
     `video` writes an mp4, seen by `camera`. `policies` gives the policy where it was a Python object.
     """
     run = Path(run)
-    row = _find(run, episode)
+    row = find_episode(run, episode)
     who = f"episode {row['episode']}"
     if row["judge"] == "person":
         raise UsageError(f"{who} was a real trial judged by a person: only simulated episodes can be run again")
@@ -114,7 +114,7 @@ def replay(
     return Replay(row["episode"], len(compared), differences, _changes(run), outcome.success, film)
 
 
-def _find(run: Path, episode: str) -> dict[str, Any]:
+def find_episode(run: Path, episode: str) -> dict[str, Any]:
     table = read(run)
     keys = table["episode"].to_pylist()
     found = [i for i, k in enumerate(keys) if k.startswith(episode)] if episode else []

@@ -115,10 +115,10 @@ def timeline(
     `out`: FILE.json is a trace for https://ui.perfetto.dev or chrome://tracing, FILE.svg a picture. `start` and `stop`,
     in simulated seconds, choose a part of the episode for the picture.
     """
-    from foretell.replay import _find
+    from foretell.replay import find_episode
 
     path = None if out is None else _checked(Path(out), start, stop)
-    row = _find(Path(run), episode)
+    row = find_episode(Path(run), episode)
     events = _read(Path(run), row["episode"])
     length = max([float(row["sim_s"] or 0.0), *(e["until_s"] or e["sim_s"] for e in events)])
     if start >= length:

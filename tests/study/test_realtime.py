@@ -122,8 +122,14 @@ def play(use: str, n: int = 1, limit: float = 0.8, patience: float = 30.0, **clo
 
 
 def descendants() -> set[str]:
-    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True).stdout.splitlines()
-    return {line.split()[0] for line in listed if "foretell.study.companion" in line}
+    """Companions that we started, directly or through workers: others may run tests of their own beside us."""
+    listed = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True).stdout.splitlines()
+    parents = {line.split()[0]: line.split()[1] for line in listed}
+
+    def ours(pid: str) -> bool:
+        return pid == str(os.getpid()) or (pid in parents and ours(parents[pid]))
+
+    return {line.split()[0] for line in listed if "foretell.study.companion" in line and ours(line.split()[0])}
 
 
 @pytest.fixture(autouse=True)

@@ -95,12 +95,10 @@ class _Mind:
         if self.thinker is None:
             mine = {"sight": self.sight, "answers": self.answers} | ({"frames": self.frames} if self.cameras else {})
             self.thinker = self._start("thinker", mine, self.wake[0], {"name": self.name})
-            self.thinker.wait("opened", START_S)
         if self.frames is not None and self.eye is None:
             mine = {"frames": self.frames, "snapshots": self.snapshots}
             cameras = {n: asdict(s) for n, s in self.cameras.items()}
             self.eye = self._start("eye", mine, self.wake_eye[0], {"cameras": cameras, "view": self._view})
-            self.eye.wait("opened", START_S)
 
     def _start(self, role: str, memory: dict[str, Any], wake: int, more: dict[str, Any]) -> Companion:
         for part in memory.values():
@@ -108,7 +106,13 @@ class _Mind:
                 part.skip()
         described = {k: (self.shapes[k], part.fd) for k, part in memory.items()}
         fds = (wake, *(part.fd for part in memory.values()))
-        return self._launch({"role": role, "memory": described, "wake": wake, **more}, fds)
+        companion = self._launch({"role": role, "memory": described, "wake": wake, **more}, fds)
+        try:
+            companion.wait("opened", START_S)
+        except CompanionDied:
+            companion.kill()  # not kept: the next episode starts another
+            raise
+        return companion
 
     def drop(self, which: str) -> None:
         """End one of them; it starts again with the next episode."""
@@ -190,6 +194,8 @@ class _Realtime(AsynchronousDriver):
         job = self._job(0)
         mind = self.minds[job.policy]
         self.number += 1
+        self.asked = self.answered = -1
+        self.latencies, self.late, self.sensor, self.drawn = [], [], [], {}
         yield from super()._start(fresh)
         if self.jobs[0] is None:
             return
@@ -201,8 +207,6 @@ class _Realtime(AsynchronousDriver):
             mind.drop("eye")
             yield self._finish(0, "error", "machine", f"the process of the {which} {error}")
             return
-        self.asked = self.answered = -1
-        self.latencies, self.late, self.sensor, self.drawn = [], [], [], {}
         self._publish(mind)
         try:
             self._reset_thinker(mind, job)

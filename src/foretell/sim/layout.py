@@ -82,14 +82,16 @@ class Layout:
     def advance(self, slots: np.ndarray, targets: np.ndarray) -> dict[int, str]:
         """Run physics under actuator targets (n, ticks, nu). Returns slot -> reason for those that failed."""
         failed: dict[int, str] = {}
-        record = tuple(self._past) if self.delay else ()
+        ticks = targets.shape[1]
+        # arrays of our own: what neighbours of a slot that fails have seen is kept
+        seen = {f: np.zeros((len(slots), ticks, past.shape[2])) for f, past in self._past.items()} if self.delay else {}
         try:
-            seen = self.batch.rollout(targets.shape[1], targets, record=record, ids=slots)
-            for field in record:
-                line = np.concatenate([self._past[field][slots], seen[field]], axis=1)
-                self._past[field][slots] = line[:, -self.delay - 1 :]
+            self.batch.rollout(ticks, targets, record=tuple(seen), ids=slots, out=seen or None)
         except SimulationError as error:
             failed = {int(i): str(self.batch.error(int(i))) for i in error.ids}
+        for field, fresh in seen.items():
+            line = np.concatenate([self._past[field][slots], fresh], axis=1)
+            self._past[field][slots] = line[:, -self.delay - 1 :]
         self.batch.forward(slots, stage=mujoco.mjtStage.mjSTAGE_VEL)
         warned = self.batch.warning[slots][:, list(FATAL), 1] > 0
         for row in np.flatnonzero(warned.any(axis=1)):
