@@ -11,7 +11,7 @@ import foretell
 
 ROOT = Path(foretell.__file__).parent
 LAYERS = [
-    ("stats", "errors", "seeding", "rotation"),
+    ("stats", "errors", "process", "seeding", "rotation"),
     ("scenario", "episode", "policy", "clock", "latency", "spec", "world", "registry"),
     ("tasks", "robots", "objects", "factors", "papers"),
     ("sim", "bridges"),
@@ -22,7 +22,6 @@ LAYERS = [
         "summary",
         "answers",
         "cards",
-        "demo",
         "doctor",
         "machine",
         "measure",
@@ -33,6 +32,9 @@ LAYERS = [
         "train",
         "trials",
     ),
+    ("leaderboard", "redteam", "testset"),
+    ("report",),
+    ("demo", "figure", "view"),
     ("cli",),
     ("__init__", "__main__"),
 ]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import queue
 import subprocess
-import sys
 import threading
 import time
 from typing import Any
+
+from foretell.process import start
 
 __all__ = ["Companion", "CompanionDied", "CompanionFailed"]
 
@@ -26,16 +26,8 @@ class CompanionFailed(Exception):  # noqa: N818 - says what happened
 class Companion:
     """A child that takes JSON messages, one a line, and answers so. What is large goes through shared memory."""
 
-    def __init__(self, command: list[str], opening: dict[str, Any], fds: tuple[int, ...]):
-        path = os.pathsep.join(p or os.getcwd() for p in sys.path)
-        self.process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            pass_fds=fds,
-            env={**os.environ, "PYTHONPATH": path},
-        )
+    def __init__(self, module: str, opening: dict[str, Any], fds: tuple[int, ...]):
+        self.process = start(module, fds=fds)
         self._said: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
         self.tell(opening)

@@ -13,22 +13,20 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from foretell.clock import Realtime
 from foretell.errors import UsageError
-from foretell.policy import PolicySpec, observed
+from foretell.policy import observed
 from foretell.rollout.asynchronous import NEVER, Answered, AsynchronousDriver
-from foretell.rollout.companion import Companion, CompanionDied, CompanionFailed
-from foretell.rollout.eye import snapshot_shape
+from foretell.rollout.companion import CompanionDied, CompanionFailed
 from foretell.rollout.job import Job, Outcome
-from foretell.rollout.shared import Latest, Queue
+from foretell.rollout.mind import SNAPSHOT, START_S, Launch, Mind
 from foretell.rollout.sight import Sight
-from foretell.rollout.thinker import ANSWERS, WARM_UP, answer_shape, sight_shape
-from foretell.rollout.video import Video
+from foretell.rollout.thinker import ANSWERS, WARM_UP
+from foretell.rollout.video import LateVideo
 from foretell.seeding import seed
 from foretell.world import World, whole_ticks
 
@@ -38,11 +36,8 @@ KEEPS_UP, WINDOW_S = 0.99, 0.5
 """Realised over asked speed, in any window of so many wall seconds, below which a machine is too slow."""
 LISTEN_S = 0.02
 """Wall seconds between two looks at what the other processes say."""
-START_S = 60.0
-"""Wall seconds for a process to start."""
-
-Launch = Callable[[dict[str, Any], tuple[int, ...]], Companion]
-"""Starts a companion from its role's own arguments and the descriptors it inherits."""
+BLIND_S = 5.0
+"""Wall seconds without a picture after which the cameras' process counts as hung."""
 
 
 class TooSlow(Exception):  # noqa: N818 - says what happened
@@ -71,84 +66,9 @@ def run_realtime(
         driver.close()
 
 
-class _Mind:
-    """A policy's process, and the cameras' process where it has cameras, with the memory between them."""
-
-    def __init__(self, name: str, spec: PolicySpec, world: Any, launch: Launch, view: bool):
-        self.name, self.spec, self._world, self._launch, self._view = name, spec, world, launch, view
-        known = world.streams
-        self.cameras = {n: s for n, s in observed(spec.reads).items() if n.endswith("/rgb")}
-        self.shapes = {"sight": sight_shape(spec, known, False), "answers": answer_shape(spec)}
-        self.sight, self.answers = Latest(self.shapes["sight"]), Queue(self.shapes["answers"], ANSWERS)
-        self.frames = self.snapshots = None
-        if self.cameras or view:
-            self.shapes |= {"frames": sight_shape(spec, known, True), "snapshots": snapshot_shape(512)}
-            self.frames, self.snapshots = Latest(self.shapes["frames"]), Latest(self.shapes["snapshots"])
-        self.thinker: Companion | None = None
-        self.eye: Companion | None = None
-        self.wake, self.wake_eye = os.pipe(), os.pipe()
-        for _, end in (self.wake, self.wake_eye):
-            os.set_blocking(end, False)
-
-    def open(self) -> None:
-        """Start what does not run."""
-        if self.thinker is None:
-            mine = {"sight": self.sight, "answers": self.answers} | ({"frames": self.frames} if self.cameras else {})
-            self.thinker = self._start("thinker", mine, self.wake[0], {"name": self.name})
-        if self.frames is not None and self.eye is None:
-            mine = {"frames": self.frames, "snapshots": self.snapshots}
-            cameras = {n: asdict(s) for n, s in self.cameras.items()}
-            self.eye = self._start("eye", mine, self.wake_eye[0], {"cameras": cameras, "view": self._view})
-
-    def _start(self, role: str, memory: dict[str, Any], wake: int, more: dict[str, Any]) -> Companion:
-        for part in memory.values():
-            if isinstance(part, Queue):
-                part.skip()
-        described = {k: (self.shapes[k], part.fd) for k, part in memory.items()}
-        fds = (wake, *(part.fd for part in memory.values()))
-        companion = self._launch({"role": role, "memory": described, "wake": wake, **more}, fds)
-        try:
-            companion.wait("opened", START_S)
-        except CompanionDied:
-            companion.kill()  # not kept: the next episode starts another
-            raise
-        return companion
-
-    def drop(self, which: str) -> None:
-        """End one of them; it starts again with the next episode."""
-        companion = getattr(self, which)
-        if companion is not None:
-            companion.kill()
-            setattr(self, which, None)
-
-    def close(self) -> None:
-        for which in ("thinker", "eye"):
-            self.drop(which)
-        for part in (self.sight, self.answers, self.frames, self.snapshots):
-            if part is not None:
-                part.close()
-        for end in (*self.wake, *self.wake_eye):
-            os.close(end)
-
-
-class _Later(Video):
-    """A video drawn when the episode is over: drawing takes longer than a tick."""
-
-    def shoot(self, world: Any) -> None:
-        if not hasattr(self, "kept"):
-            self.kept: list[np.ndarray] = []
-            self._world = world
-        self.kept.append(world.snapshot(self._slot))
-
-    def close(self) -> None:
-        for qpos in self.kept:
-            super().shoot(self._world, qpos)
-        super().close()
-
-
 class _Realtime(AsynchronousDriver):
     clock: Realtime
-    VIDEO = _Later
+    VIDEO = LateVideo
 
     def __init__(
         self,
@@ -162,7 +82,7 @@ class _Realtime(AsynchronousDriver):
     ):
         super().__init__(world, policies, watch, clock)
         self.patience = patience
-        self.minds = {name: _Mind(name, spec, world, launch, view) for name, spec in self.specs.items()}
+        self.minds = {name: Mind(name, spec, world, launch, view) for name, spec in self.specs.items()}
         for name, mind in self.minds.items():
             # cameras are drawn elsewhere
             own = {k: s for k, s in observed(mind.spec.reads).items() if k not in mind.cameras}
@@ -176,6 +96,7 @@ class _Realtime(AsynchronousDriver):
         self.late: list[float] = []  # wall seconds by which ticks were late
         self.drawn: dict[int, float] = {}  # tick of a frame -> when it was asked for
         self.sensor: list[float] = []
+        self.seen_at = 0.0  # when the last picture came
         self.camera_next = NEVER
         self.flood = (0, 0)  # (action period, chunks that came within it)
         self.frame = 0
@@ -229,9 +150,9 @@ class _Realtime(AsynchronousDriver):
             log.wall = lambda: time.perf_counter() - self.started
         _hurry(True)
         self.trail.clear()
-        self.started = self.listened = time.perf_counter()
+        self.started = self.listened = self.seen_at = time.perf_counter()
 
-    def _camera_rate(self, mind: _Mind) -> float:
+    def _camera_rate(self, mind: Mind) -> float:
         rates = {s.rate for s in mind.cameras.values()}
         if len(rates) > 1:
             raise UsageError(f"policy {mind.name!r}: its cameras have rates {rates}; realtime takes one for all")
@@ -240,13 +161,13 @@ class _Realtime(AsynchronousDriver):
             return mind.spec.action_rate
         return self.clock.camera_rate if rate is None else rate
 
-    def _reset_eye(self, mind: _Mind, job: Job) -> None:
+    def _reset_eye(self, mind: Mind, job: Job) -> None:
         if mind.eye is not None:
             scenario = job.scenario.model_dump(mode="json")
             mind.eye.tell({"reset": self.number, "scenario": scenario, "trial": job.trial})
             mind.eye.wait("reset", START_S, self.number)
 
-    def _reset_thinker(self, mind: _Mind, job: Job) -> None:
+    def _reset_thinker(self, mind: Mind, job: Job) -> None:
         assert mind.thinker is not None
         drawn = seed(job.scenario.base, job.trial, "policy")
         mind.thinker.tell({"reset": self.number, "instruction": job.scenario.instruction, "seed": drawn})
@@ -258,7 +179,7 @@ class _Realtime(AsynchronousDriver):
 
     # -- while it runs ------------------------------------------------------------------------------------------
 
-    def _publish(self, mind: _Mind) -> None:
+    def _publish(self, mind: Mind) -> None:
         """Show the policy the world as it is now."""
         slots = np.zeros(1, dtype=np.int32)
         seen = self.sights[mind.name].view(slots)
@@ -282,12 +203,12 @@ class _Realtime(AsynchronousDriver):
         self.asked, self.asked_tick, _ = self._asked(0)
         self.asked_at = time.perf_counter()
         self._publish(mind)
-        os.write(mind.wake[1], b"x")
+        mind.call(mind.wake)
         if log := self.events.get(0):
             log.add("look", self.asked_tick, inference=self.asked)
 
     @property
-    def _mind(self) -> _Mind:
+    def _mind(self) -> Mind:
         return self.minds[self._job(0).policy]
 
     def _pending(self, slot: int) -> int:
@@ -334,14 +255,14 @@ class _Realtime(AsynchronousDriver):
             self._publish(mind)  # it has not looked yet: the newest wins
         self._keep_up(now)
 
-    def _snap(self, mind: _Mind, now: float) -> None:
+    def _snap(self, mind: Mind, now: float) -> None:
         assert mind.snapshots is not None
         qpos = self.world.snapshot(0)  # type: ignore[attr-defined]
-        padded = np.zeros(512)
+        padded = np.zeros(SNAPSHOT)
         padded[: len(qpos)] = qpos
         tick = int(self.age[0])
         mind.snapshots.write({"tick": tick, "episode": self.number, "size": len(qpos), "qpos": padded})
-        os.write(mind.wake_eye[1], b"x")
+        mind.call(mind.wake_eye)
         self.drawn[tick] = now
         self.frame += 1
         self.camera_next = int(whole_ticks(self.frame + 1, 1.0 / self.world.tick, self.rate))
@@ -370,7 +291,7 @@ class _Realtime(AsynchronousDriver):
         except _Blind as blind:
             yield self._finish(0, "error", "machine", str(blind))
 
-    def _listen(self, mind: _Mind) -> None:
+    def _listen(self, mind: Mind) -> None:
         """Hear what the other processes say, and that they live."""
         now = self.listened = time.perf_counter()
         assert mind.thinker is not None
@@ -387,11 +308,15 @@ class _Realtime(AsynchronousDriver):
         if mind.eye is not None:
             try:
                 while message := mind.eye.heard():
+                    self.seen_at = now
                     if (began := self.drawn.pop(message.get("frame", -1), None)) is not None:
                         self._saw(int(message["frame"]), message["at"] - began)
             except CompanionDied as died:
                 mind.drop("eye")
                 raise _Blind(f"the cameras' process {died}") from None
+            if self.drawn and now - self.seen_at > BLIND_S:
+                mind.drop("eye")
+                raise _Blind(f"the cameras' process drew nothing for {BLIND_S:g} s")
 
     def _saw(self, tick: int, took: float) -> None:
         self.sensor.append(took)

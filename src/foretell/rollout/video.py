@@ -8,7 +8,7 @@ from typing import Any
 
 from foretell.errors import ForetellError
 
-__all__ = ["Video", "require_encoder"]
+__all__ = ["LateVideo", "Video", "require_encoder"]
 
 
 def require_encoder() -> Any:
@@ -58,3 +58,18 @@ class Video:
         """Give up: the episode did not end."""
         self._file.close()
         self._part.unlink(missing_ok=True)
+
+
+class LateVideo(Video):
+    """A video drawn when the episode is over: drawing takes longer than a tick."""
+
+    def shoot(self, world: Any) -> None:
+        if not hasattr(self, "kept"):
+            self.kept: list[Any] = []
+            self._world = world
+        self.kept.append(world.snapshot(self._slot))
+
+    def close(self) -> None:
+        for qpos in self.kept:
+            super().shoot(self._world, qpos)
+        super().close()

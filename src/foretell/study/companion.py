@@ -8,24 +8,17 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import sys
 import traceback
 from typing import Any
+
+from foretell.process import serve
 
 __all__ = ["main"]
 
 
 def main() -> None:
     """Serve until standard input ends, which it does when the world's process dies, however it dies."""
-    from foretell.study.worker import _die_with_parent
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _die_with_parent()
-    wire, orders = os.fdopen(os.dup(1), "w", buffering=1), os.dup(0)
-    os.dup2(2, 1)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    sys.stdout = sys.stderr
+    wire, orders = serve()
     reader = os.fdopen(orders, "rb", buffering=0)
 
     def say(message: dict[str, Any]) -> None:

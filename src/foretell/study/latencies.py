@@ -8,10 +8,8 @@ A profile is a YAML file, device -> latency. The latency of a device is one for 
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
@@ -23,6 +21,7 @@ import yaml
 from foretell.clock import Clock, Virtual
 from foretell.errors import ForetellError, UsageError, suggest
 from foretell.latency import Latency, parse_latency
+from foretell.process import start
 from foretell.study.config import PolicyEntry, Study, TaskEntry
 
 __all__ = ["Settle", "settler"]
@@ -138,14 +137,7 @@ def _measure(study: Study, policy: str, task: TaskEntry) -> list[float]:
         "policy": study.policies[policy].model_dump(),
         "calls": CALLS,
     }
-    path = {"PYTHONPATH": os.pathsep.join(p or os.getcwd() for p in sys.path)}
-    child = subprocess.Popen(
-        [sys.executable, "-P", "-m", "foretell.study.stopwatch"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-        env={"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **os.environ, **path},
-    )
+    child = start("foretell.study.stopwatch", one_thread=True)
     try:
         said, _ = child.communicate(json.dumps(asked), timeout=60 + study.policy_timeout * 10)
         answer = json.loads(said) if said.strip() else {"refused": f"its process ended with code {child.returncode}"}

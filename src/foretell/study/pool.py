@@ -9,11 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import math
-import os
 import queue
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections import deque
@@ -22,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from foretell.errors import ForetellError, UsageError
+from foretell.process import start
 from foretell.rollout import Outcome
 from foretell.study.session import Opened
 
@@ -160,21 +159,7 @@ class Pool:
         self._crew.clear()
 
     def _hire(self) -> None:
-        path = os.pathsep.join(p or os.getcwd() for p in sys.path)  # workers import what we would
-        threads = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "LP_NUM_THREADS": "1"}
-        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the worker says it ignores it
-        try:
-            process = subprocess.Popen(
-                # -P: the current folder is on our path or not; on a worker's own it could hide Python's modules
-                [sys.executable, "-P", "-m", "foretell.study.worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-                env={**threads, **os.environ, "PYTHONPATH": path},
-            )
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        worker = _Worker(process)
+        worker = _Worker(start("foretell.study.worker", one_thread=True))
         self._crew.append(worker)
         threading.Thread(target=self._listen, args=(worker,), daemon=True).start()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -120,8 +119,7 @@ class Session:
     def _launch(self, asked: dict[str, Any], fds: tuple[int, ...]) -> Companion:
         """Start a process beside the world's: the policy's, or the cameras'."""
         policy = {"policy": self._entries[asked["name"]].model_dump()} if "name" in asked else {}
-        command = [sys.executable, "-P", "-m", "foretell.study.companion"]
-        return Companion(command, {"open": {**self._alike, **policy, **asked}}, fds)
+        return Companion("foretell.study.companion", {"open": {**self._alike, **policy, **asked}}, fds)
 
     def close(self) -> None:
         self.world.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 
 from foretell.errors import ForetellError, UsageError
 from foretell.policies.make import make_policy
+from foretell.process import serve
 from foretell.rollout import Job
 from foretell.study.config import PolicyEntry
 from foretell.study.session import Session
@@ -68,9 +68,8 @@ def time_calls(
 
 def main() -> None:
     """Time what standard input asks for."""
-    asked = json.loads(sys.stdin.readline())
-    wire = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what the policy prints is not the answer
+    wire, orders = serve()
+    asked = json.loads(os.fdopen(orders).readline())
     entry = PolicyEntry.model_validate(asked.pop("policy"))
     try:
         answer: dict[str, Any] = {"seconds": time_calls(entry, asked.pop("calls"), **asked)[0]}

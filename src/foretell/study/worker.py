@@ -8,33 +8,25 @@ Nothing is pickled. The policy may print what it likes: its output goes to stand
 
 from __future__ import annotations
 
-import ctypes
 import json
 import os
 import queue
-import signal
-import sys
 import threading
 import traceback
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
+from foretell.process import serve
+
 __all__ = ["main"]
 
 
 def main() -> None:
     """Serve until standard input ends, which it does when the parent dies, however it dies."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # which has kept it off until here
-    _die_with_parent()
-    # policies, and programs they start, may print and read what they like: the wires are elsewhere
-    wire, orders = os.fdopen(os.dup(1), "w", buffering=1), os.fdopen(os.dup(0))
-    os.dup2(2, 1)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    sys.stdout = sys.stderr
+    wire, orders = serve()
     inbox: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(orders, inbox), daemon=True).start()
+    threading.Thread(target=_listen, args=(os.fdopen(orders), inbox), daemon=True).start()
 
     def send(message: dict[str, Any]) -> None:
         wire.write(json.dumps(message) + "\n")
@@ -49,12 +41,6 @@ def _listen(orders: TextIO, inbox: queue.SimpleQueue[dict[str, Any]]) -> None:
     for line in orders:
         inbox.put(json.loads(line))
     os._exit(0)
-
-
-def _die_with_parent() -> None:
-    """Where the system can: a policy stuck in C never lets `_listen` see that the parent has gone."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
 
 
 def _group(asked: dict[str, Any], inbox: queue.SimpleQueue[dict[str, Any]], send: Any) -> None:
