@@ -64,6 +64,8 @@ class Played:
     wall: float
     actions: list[int]
     lags: list[float]
+    looks: list[int]
+    """Of every action, the tick that its observation is of."""
 
 
 def _session(task: str, entry: PolicyEntry, clock: Any) -> Session:
@@ -71,10 +73,11 @@ def _session(task: str, entry: PolicyEntry, clock: Any) -> Session:
     return Session(task=task, policies={"p": entry}, clock=clock, **more)
 
 
-def _story(path: Path, tick: float) -> tuple[list[int], list[float]]:
+def _story(path: Path, tick: float) -> tuple[list[int], list[float], list[int]]:
     rows = pq.read_table(path).to_pylist()
-    actions = [round(r["sim_s"] / tick) for r in rows if r["kind"] == "action"]
-    return actions, [r["until_s"] - r["sim_s"] for r in rows if r["kind"] == "think"]
+    acted = [r for r in rows if r["kind"] == "action"]
+    lags = [r["until_s"] - r["sim_s"] for r in rows if r["kind"] == "think"]
+    return [round(r["sim_s"] / tick) for r in acted], lags, [round((r["sim_s"] - r["value"]) / tick) for r in acted]
 
 
 def in_real_time(task: str, entry: PolicyEntry, speed: float, seeds: list[int]) -> tuple[dict[int, Played], int]:
@@ -94,8 +97,8 @@ def in_real_time(task: str, entry: PolicyEntry, speed: float, seeds: list[int]) 
                 slow += 1
                 left.append(int(job.key))
                 continue
-            actions, lags = _story(Path(scratch) / f"{job.key}.parquet", session.world.tick)
-            found[int(job.key)] = Played(outcome, outcome.wall_s, actions, lags)
+            story = _story(Path(scratch) / f"{job.key}.parquet", session.world.tick)
+            found[int(job.key)] = Played(outcome, outcome.wall_s, *story)
     session.close()
     return found, slow
 
@@ -133,6 +136,7 @@ def agreement(episodes: int, speeds: list[float], tasks: list[str]) -> list[dict
             apart = [
                 max(abs(x - y) for x, y in zip(first[s].actions, virtual[s].actions, strict=False)) for s in both
             ]  # fmt: skip
+            same = [s for s in both if first[s].looks == virtual[s].looks]
             cells.append(
                 {
                     "task": task,
@@ -149,6 +153,8 @@ def agreement(episodes: int, speeds: list[float], tasks: list[str]) -> list[dict
                     "median latency, simulated ms": round(
                         1e3 * float(np.median([x for s in both for x in first[s].lags])), 2
                     ),
+                    "saw the same all along": len(same),
+                    "of these, virtual agrees": agree(first, virtual, same),
                     "differ": [s for s in both if first[s].outcome.success != virtual[s].outcome.success],
                 }
             )

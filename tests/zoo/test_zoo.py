@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 
+import numpy as np
 import pytest
 
 from foretell.catalogue import catalogue
 from foretell.checks import check_policy
 from foretell.errors import UsageError
 from foretell.policies.make import make_policy
+from foretell.policy import observed
 from foretell.rollout import Job
 from foretell.study.config import PolicyEntry
 from foretell.study.session import Session
@@ -147,3 +149,28 @@ def test_the_catalogue_lists_each() -> None:
     listed = {entry["name"]: entry for entry in catalogue("policies")}
     assert set(listed["zoo:bc"]["tasks"]) == set(TASKS)
     assert "diffusion" in listed["zoo:dp"]["about"]
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_diffusion_policy_continues_what_is_committed(task: str) -> None:
+    """Real-time chunking: its chunk starts with the actions that will have begun, and the others follow from them."""
+    session = Session(
+        task=task, controller=None, world="mujoco", policies={"it": PolicyEntry(use="zoo:dp")}, slots=1, threads=1
+    )
+    policy, slots = session.policies["it"], np.zeros(1, dtype=np.int32)
+    world, spec = session.world, session.policies["it"].spec
+    world.reset(slots, [world.task.scenario(0)], [0])
+    seen = world.observe(slots, observed(spec.reads))
+    seen |= {k: np.repeat(seen[k][:, None], 2, axis=1) for k in observed(spec.reads) if seen[k].ndim == 2}
+
+    def ask(plan: float, committed: int) -> np.ndarray:
+        policy.reset(slots, [""], [0])
+        told = {"plan": np.full((1, 16, 7), plan), "committed": np.full(1, committed)}
+        return np.asarray(policy.act(slots, {**seen, **told}).actions)[0]
+
+    free = ask(0.0, 0)
+    assert (ask(0.3, 0) == free).all(), "a plan that is not committed to says nothing"
+    bound = ask(0.3, 4)
+    assert bound[:4] == pytest.approx(0.3, abs=1e-6)
+    assert np.abs(bound[4:] - free[4:]).max() > 1e-3
+    session.close()

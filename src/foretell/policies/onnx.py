@@ -1,7 +1,8 @@
 """An exported network as a policy: `onnx:PATH`. The file says, in its metadata, what it reads and returns.
 
 An input named after a stream receives it: `panda/ee_pos`, or with `.` or `__` for the slash, for exporters that
-allow only identifiers. `foretell.inputs` gives the stream of an input that is named otherwise. See docs/policies.md.
+allow only identifiers; `plan` and `committed` come from the driver. `foretell.inputs` gives the stream of an input
+that is named otherwise. See docs/policies.md.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from foretell.errors import PolicyError, UsageError, suggest
-from foretell.policy import Chunk, Policy, PolicySpec
+from foretell.policy import PLANS, Chunk, Policy, PolicySpec
 from foretell.registry import resolve
 from foretell.robots.controller import CONTROLLERS, make_controller
 from foretell.spec import ActionSpec, Stream
@@ -148,7 +149,7 @@ class Onnx(Policy):
                 raise self._wrong("input 'state' needs metadata 'foretell.state', the list of the streams it holds")
             return _Input(name, dims, found.dtype, tuple(self._said["state"]), joined=True)
         stream = stream or name.replace("__", "/").replace(".", "/")
-        if "/" not in stream:
+        if "/" not in stream and stream not in PLANS:
             raise self._wrong(
                 f"input {name!r} is not a stream; name it after one, such as 'panda/ee_pos' (or 'panda__ee_pos'), "
                 "or say which it is in metadata 'foretell.inputs'"

@@ -11,18 +11,25 @@ import torch
 from foretell.policies.onnx import annotate
 from foretell.spec import Stream
 from foretell.train.demos import streams
+from foretell.train.heads import DIM
 from foretell.train.students import StateStudent
 
 __all__ = ["export", "export_state"]
 
 
-def export(module: torch.nn.Module, inputs: dict[str, torch.Tensor], path: Path, **spec: Any) -> None:
-    """Write a module, called with `inputs` in their order, whose output is `actions`; `spec` as `annotate` takes it."""
+def export(student: Any, inputs: dict[str, torch.Tensor], path: Path, **spec: Any) -> None:
+    """Write a student, called with `inputs` and what its head takes besides, whose output is `actions`; `spec` as
+    `annotate` takes it."""
+    head = student.head
+    if head.noise is not None:
+        inputs = {**inputs, "noise": torch.zeros(2, *head.noise)}
+    if head.continues:
+        inputs = {**inputs, "plan": torch.zeros(2, head.chunk, DIM), "committed": torch.zeros(2)}
     path.parent.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the exporter that needs no further package is called legacy
         torch.onnx.export(
-            module,
+            student,
             tuple(inputs.values()),
             str(path),
             input_names=list(inputs),
@@ -31,23 +38,19 @@ def export(module: torch.nn.Module, inputs: dict[str, torch.Tensor], path: Path,
             opset_version=17,
             dynamo=False,
         )
-    annotate(path, action="ee_delta", **spec)
+    annotate(
+        path,
+        action="ee_delta",
+        chunk=head.chunk,
+        execute=student.shape.execute or head.chunk,
+        noise="noise" if head.noise is not None else None,
+        **spec,
+    )
 
 
 def export_state(task: str, student: StateStudent, path: Path) -> None:
-    shape, head = student.shape, student.head
-    inputs = {"state": torch.zeros(2, shape.history, 15)}
-    if head.noise is not None:
-        inputs["noise"] = torch.zeros(2, *head.noise)
+    history = student.shape.history
+    inputs = {"state": torch.zeros(2, history, 15)}
     sizes = (3, 4, 1, 3, 4)
-    reads = {name: Stream((n,), None, shape.history) for name, n in zip(streams(task), sizes, strict=True)}
-    export(
-        student,
-        inputs,
-        path,
-        state=streams(task),
-        reads=reads,
-        chunk=head.chunk,
-        execute=shape.execute or head.chunk,
-        noise="noise" if head.noise is not None else None,
-    )
+    reads = {name: Stream((n,), None, history) for name, n in zip(streams(task), sizes, strict=True)}
+    export(student, inputs, path, state=streams(task), reads=reads)

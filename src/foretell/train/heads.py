@@ -2,6 +2,8 @@
 
 `loss(code, actions)` is what training lowers, `sample(code, noise)` what the exported policy returns. `code` is
 (n, width), `actions` (n, chunk, 7), `noise` (n, *noise), standard normal, given by foretell from the slot's seed.
+A head that `continues` also takes `plan` (n, chunk, 7), the actions to come, and `committed` (n,), how many of them
+will have begun when it answers: its chunk starts with these.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ def gripper_loss(score: Tensor, wanted: Tensor) -> Tensor:
 class Head(nn.Module):
     chunk = 1
     noise: tuple[int, ...] | None = None
+    continues = False
 
     def loss(self, code: Tensor, actions: Tensor) -> Tensor:
         raise NotImplementedError
@@ -158,9 +161,11 @@ class Variational(Head):
 
 
 class Diffusion(Head):
-    """Diffusion over chunks of 16 actions: trained to undo 100 steps of noise, runs 16 of them (DDIM)."""
+    """Diffusion over chunks of 16 actions: trained to undo 100 steps of noise, runs 16 of them (DDIM). Committed
+    actions take the place of the network's guess of them at every step, and so shape its guess of the others."""
 
     chunk = 16
+    continues = True
     noise = (chunk, DIM)
     STEPS, RUN = 100, 16
 
@@ -192,13 +197,18 @@ class Diffusion(Head):
         noisy = kept.sqrt() * wanted + (1 - kept).sqrt() * torch.randn_like(wanted)
         return functional.mse_loss(self.clean(noisy, code, step / self.STEPS), wanted)
 
-    def sample(self, code: Tensor, noise: Tensor | None) -> Tensor:
+    def sample(
+        self, code: Tensor, noise: Tensor | None, plan: Tensor | None = None, committed: Tensor | None = None
+    ) -> Tensor:
         assert noise is not None
         x = noise
+        begun = None if committed is None else torch.arange(self.chunk)[None, :, None] < committed[:, None, None]
         steps = torch.linspace(self.STEPS, 0, self.RUN + 1).round().long().tolist()
         for now, after in pairwise(steps):
             a, b = float(self.kept[now]), float(self.kept[after])
             guess = self.clean(x, code, torch.full_like(code[:, :1], now / self.STEPS)).clamp(-2, 2)
+            if plan is not None and begun is not None:
+                guess = torch.where(begun, plan * self.scale, guess)
             rest = (x - math.sqrt(a) * guess) / math.sqrt(1 - a)
             x = math.sqrt(b) * guess + math.sqrt(1 - b) * rest
         return (x / self.scale).clamp(-1, 1)

@@ -57,12 +57,12 @@ class StateStudent(nn.Module):
     def loss(self, states: Tensor, actions: Tensor) -> Tensor:
         return self.head.loss(self.code(states), actions)
 
-    def forward(self, states: Tensor, noise: Tensor | None = None) -> Tensor:
-        """(n, history, 15) -> (n, chunk, 7)"""
-        return self.head.sample(self.code(states), noise)
+    def forward(self, states: Tensor, *more: Tensor) -> Tensor:
+        """(n, history, 15) -> (n, chunk, 7); `more` as the head's `sample` takes it."""
+        return self.head.sample(self.code(states), *(more or (None,)))
 
     def act(self, states: np.ndarray) -> np.ndarray:
         """First action of each chunk, for collecting more data. The noise is zero."""
         with torch.no_grad():
-            noise = None if self.head.noise is None else torch.zeros(len(states), *self.head.noise)
-            return self(torch.from_numpy(states), noise)[:, 0].numpy()
+            noise = () if self.head.noise is None else (torch.zeros(len(states), *self.head.noise),)
+            return self(torch.from_numpy(states), *noise)[:, 0].numpy()

@@ -70,8 +70,8 @@ class VisionStudent(nn.Module):
     def code(self, state: Tensor, front: Tensor, wrist: Tensor) -> Tensor:
         return self.join(torch.cat([self.front(front), self.wrist(wrist), self.hand(state)], -1))
 
-    def forward(self, state: Tensor, front: Tensor, wrist: Tensor, noise: Tensor | None = None) -> Tensor:
-        return self.head.sample(self.code(state, front, wrist), noise)
+    def forward(self, state: Tensor, front: Tensor, wrist: Tensor, *more: Tensor) -> Tensor:
+        return self.head.sample(self.code(state, front, wrist), *(more or (None,)))
 
 
 def whereabouts(state: Tensor) -> Tensor:
@@ -173,20 +173,8 @@ def fit_head(
 
 
 def export_vision(student: VisionStudent, path: Path) -> None:
-    head = student.head
     picture = torch.zeros(2, 84, 84, 3, dtype=torch.uint8)
     inputs = {"state": torch.zeros(2, 8), "front__rgb": picture, "panda__wrist__rgb": picture.clone()}
-    if head.noise is not None:
-        inputs["noise"] = torch.zeros(2, *head.noise)
     reads = {name: Stream((n,)) for name, n in zip(OWN, (3, 4, 1), strict=True)}
     reads |= {f"{name}/rgb": stream for name, stream in CAMERAS.items()}
-    export(
-        student,
-        inputs,
-        path,
-        state=OWN,
-        reads=reads,
-        chunk=head.chunk,
-        execute=student.shape.execute or head.chunk,
-        noise="noise" if head.noise is not None else None,
-    )
+    export(student, inputs, path, state=OWN, reads=reads)
