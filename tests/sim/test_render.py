@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from collections import OrderedDict
+
+import mujoco
 import numpy as np
 import pytest
 from rollouts import episodes, reproducible
 
+from foretell.factors.arms import expand
 from foretell.policies.expert import Expert
 from foretell.rollout import Job, run_sync
-from foretell.sim.render import Camera
+from foretell.scenario import Scenario
+from foretell.sim import variants
+from foretell.sim.render import Camera, _shapes, shared_renderer
+from foretell.sim.textures import Textures
+from foretell.sim.variants import Variants
 from foretell.sim.world import MujocoWorld
 from foretell.spec import Stream
 from foretell.study.plan import make_task
@@ -98,3 +108,121 @@ def test_overview_shows_robot_and_table() -> None:
         world, _ = start(1, name)
         image = world.picture(0, Camera("overview", 240, 320, fine=True))
         assert image.std() > 25
+
+
+def perturbed(name: str, seeds: range) -> list[Scenario]:
+    """Scenarios under various factors: each has textures, colours, lights and cameras of its own."""
+    task = make_task(name)
+    arms = expand(["all", "none", "Background_Texture", "MO_Texture+Light_Color", "Robot_Texture"], task)
+    return [arms[i % len(arms)].on(task.scenario(i), task) for i in seeds]
+
+
+def anew(world: MujocoWorld, slot: int, camera: Camera) -> np.ndarray:
+    """The picture as a context and a scene made for it alone draw it."""
+    shared_renderer()
+    scenario, layout = world._scenario[slot], world._where[slot]
+    model = world.scene.dress(scenario, world._trial[slot])
+    data = mujoco.MjData(model)
+    data.qpos[:] = layout.qpos[slot]
+    mujoco.mj_forward(model, data)
+    if camera.fine:
+        model.vis.quality.shadowsize, model.vis.quality.offsamples = 2048, 4
+    model.vis.global_.offwidth, model.vis.global_.offheight = camera.width, camera.height
+    context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
+    mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, context)
+    scene, option, view = mujoco.MjvScene(model, maxgeom=2000), mujoco.MjvOption(), mujoco.MjvCamera()
+    option.geomgroup[3] = 0
+    view.type, view.fixedcamid = mujoco.mjtCamera.mjCAMERA_FIXED, model.camera(camera.name).id
+    mujoco.mjv_updateScene(model, data, option, None, view, mujoco.mjtCatBit.mjCAT_ALL.value, scene)
+    scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = camera.fine
+    scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = 0
+    whole, image = mujoco.MjrRect(0, 0, camera.width, camera.height), np.empty((camera.height, camera.width, 3), "u1")
+    mujoco.mjr_render(whole, scene, context)
+    mujoco.mjr_readPixels(image, None, whole, context)
+    context.free()
+    return image[::-1]
+
+
+@pytest.mark.parametrize("room", [0, 2**21, 2**25])  # little: textures come and go all the time
+def test_pictures_are_those_of_a_context_of_their_own(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was drawn before, in whatever order, of whatever task and in whatever quality."""
+    monkeypatch.setattr(shared_renderer(), "_textures", Textures(room))
+    worlds = {name: MujocoWorld(make_task(name), slots=5) for name in ("lift", "can", "square")}
+    cameras = (Camera("front", 84, 84), Camera("panda/wrist", 64, 80), Camera("overview", 90, 120, fine=True))
+    views = []
+    for name, world in worlds.items():
+        world.reset(np.arange(5, dtype=np.int32), perturbed(name, range(5)), [0] * 5)
+        views += [(name, slot, camera) for slot in range(5) for camera in cameras[: 2 if slot else 3]]
+    expected = {(name, slot, camera): anew(worlds[name], slot, camera) for name, slot, camera in views}
+    assert len({image.tobytes() for image in expected.values()}) == len(views)
+    order = np.random.default_rng(0).permutation(2 * len(views)) // 2  # each twice
+    for at in order:
+        name, slot, camera = views[at]
+        assert np.array_equal(worlds[name].picture(slot, camera), expected[views[at]]), views[at]
+
+
+def test_a_scene_drawn_with_shared_textures_has_its_own_materials() -> None:
+    """What a context knows of materials and textures is what one made for the model would."""
+    world = MujocoWorld(make_task("square"), slots=5)
+    world.reset(np.arange(5, dtype=np.int32), perturbed("square", range(5)), [0] * 5)
+    for slot in (3, 0, 4, 1, 2):
+        world.picture(slot, Camera("front", 32, 32))
+        used = next(reversed(shared_renderer()._contexts.values())).context
+        own = mujoco.MjrContext(world._dressed[slot], mujoco.mjtFontScale.mjFONTSCALE_100.value)
+        for field in ("mat_texid", "mat_texuniform", "mat_texrepeat"):
+            assert np.array_equal(getattr(used, field), getattr(own, field)), field
+        assert used.ntexture == own.ntexture > 0
+        assert np.array_equal(used.textureType[: own.ntexture], own.textureType[: own.ntexture])
+        own.free()
+
+
+def test_what_is_kept_to_draw_with_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(variants, "_shared", Variants(0))
+    renderer = shared_renderer()
+    textures = Textures(2**20)
+    monkeypatch.setattr(renderer, "_textures", textures)
+    world = MujocoWorld(make_task("lift"), slots=1)
+    ids = np.zeros(1, dtype=np.int32)
+    most, models = 0, []
+    for scenario in perturbed("lift", range(25)):
+        world.reset(ids, [scenario], [0])
+        world.picture(0, Camera("front", 32, 32))
+        models.append(weakref.ref(world._dressed[0]))
+        assert textures.bytes <= 2**20 and len(textures) <= 12
+        most = max(most, len(textures))
+    assert most > 6  # more than one scene's
+    gc.collect()
+    # the models themselves go: of each layout of MjData that was used, here two, the first and the last may stay
+    assert sum(made() is not None for made in models) <= 4
+
+
+def test_a_context_given_back_leaves_the_textures_of_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    renderer = shared_renderer()
+    monkeypatch.setattr(renderer, "CONTEXTS", 1)
+    monkeypatch.setattr(renderer, "_contexts", OrderedDict())
+    world = MujocoWorld(make_task("lift"), slots=2)
+    world.reset(np.arange(2, dtype=np.int32), perturbed("lift", range(2)), [0] * 2)
+    plain, fine = Camera("front", 48, 64), Camera("front", 48, 64, fine=True)
+    expected = {camera: anew(world, 0, camera) for camera in (plain, fine)}
+    for camera in (plain, fine, plain, fine):
+        assert np.array_equal(world.picture(0, camera), expected[camera])
+        assert len(renderer._contexts) == 1
+
+
+def room(*, floor: float = 3.0, repeat: float = 1.0, corner: float = 1.0, texture: int = 0, x: float = 0.0) -> bytes:
+    """Names the shapes of a scene with a floor and a mesh."""
+    spec = mujoco.MjSpec()
+    spec.stat.extent = 1.0
+    made = spec.add_texture(name="t", type=mujoco.mjtTexture.mjTEXTURE_2D, width=2, height=2, nchannel=3)
+    made.data = bytes([texture] * 12)
+    spec.add_material(name="m", texrepeat=[repeat, repeat]).textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "t"
+    spec.add_mesh(name="wedge", uservert=[0, 0, 0, corner, 0, 0, 0, 1, 0, 0, 0, 1])
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[floor, floor, 0.1], material="m")
+    body = spec.worldbody.add_body(pos=[x, 0, 0])
+    body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname="wedge", rgba=[1, 0, 0, 1])
+    return _shapes(spec.compile())
+
+
+def test_models_share_a_context_only_if_it_would_be_made_alike() -> None:
+    assert room() == room(texture=9) == room(x=1.0) == room(repeat=2.0)
+    assert len({room(), room(floor=2.0), room(corner=2.0), room(floor=0.0), room(floor=0.0, repeat=2.0)}) == 5

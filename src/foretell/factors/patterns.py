@@ -147,7 +147,7 @@ def _hsv(hue: float, saturation: float, value: float) -> np.ndarray:
     return value * (1 + saturation * (part - 1))
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=512)
 def texture(name: str, size: int = 128) -> np.ndarray:
     """(size, size, 3) uint8, not to be written to; size is at most 128."""
     if name not in TEXTURES:

@@ -1,22 +1,27 @@
 """Camera images on any machine: one GL context per process, shared by every model and slot.
 
-A `mujoco.Renderer` per scenario costs 130-500 ms, so the context is kept, and only a scene with other textures makes
-a new one. Nothing here runs unless a camera or a video is asked for.
+A `mujoco.Renderer` per scenario costs 130-500 ms, so what OpenGL holds is kept: shapes for all models that have the
+same, textures by content. Nothing here runs unless a camera or a video is asked for.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
 import sys
-import zlib
+from collections import OrderedDict
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import mujoco
 import numpy as np
 
 from foretell.errors import ForetellError
+from foretell.sim.scene import signature
+from foretell.sim.textures import Content, Textures, contents
 
 __all__ = ["Camera", "Renderer", "backends", "open_context", "shared_renderer"]
 
@@ -54,10 +59,39 @@ def open_context(backend: str, width: int, height: int) -> Any:
     return context
 
 
+@dataclass(frozen=True)
+class Look:
+    """What OpenGL is told of a model, once."""
+
+    sizes: tuple[tuple[str, int], ...]
+    """Models of the same sizes can take turns on one MjData."""
+    shapes: bytes
+    """Names meshes, planes and all else that a context fixes when it is made, but for quality and textures."""
+    textures: tuple[Content, ...]
+
+
+class Canvas:
+    """A context and a scene for all models with the same shapes."""
+
+    def __init__(self, model: mujoco.MjModel):
+        self.context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
+        self._own = self.context.texture[: self.context.ntexture].copy()
+        self.scene = mujoco.MjvScene(model, maxgeom=2000)
+
+    def free(self) -> None:
+        """Give its memory back: that of its own textures, not of those it was lent."""
+        self.context.ntexture = len(self._own)
+        self.context.texture[: len(self._own)] = self._own
+        self.context.free()
+
+
 class Renderer:
-    """Draws any model of any slot; keeps one MjrContext per set of textures and quality."""
+    """Draws any model of any slot. A model that was drawn must keep its shapes and textures; where things are, colours,
+    lights and cameras may change."""
 
     WIDEST, TALLEST = 1280, 960
+    CONTEXTS, LAYOUTS = 4, 4
+    """How many to keep: sets of shapes in one quality, each with buffers of its own; layouts of MjData."""
 
     def __init__(self) -> None:
         self._gl: Any = None
@@ -73,10 +107,10 @@ class Renderer:
                 f"cannot draw: no OpenGL here ({'; '.join(failures)}). On a machine without a screen install the "
                 "packages libegl1 and libgl1-mesa-dri; `foretell doctor` says what works here"
             )
-        self._contexts: dict[Any, mujoco.MjrContext] = {}
-        self._scenes: dict[Any, mujoco.MjvScene] = {}
-        self._owner: mujoco.MjModel | None = None
-        self._data: Any = None
+        self._looks: WeakKeyDictionary[mujoco.MjModel, Look] = WeakKeyDictionary()
+        self._contexts: OrderedDict[Any, Canvas] = OrderedDict()
+        self._posed: OrderedDict[Any, tuple[mujoco.MjModel, mujoco.MjData]] = OrderedDict()
+        self._textures = Textures()
         self._option = mujoco.MjvOption()
         mujoco.mjv_defaultOption(self._option)
         self._option.geomgroup[3] = 0  # collision shapes
@@ -85,14 +119,12 @@ class Renderer:
         """(height, width, 3) uint8, upright: what a camera of the model sees at joint positions qpos."""
         if camera.height > self.TALLEST or camera.width > self.WIDEST:
             raise ForetellError(f"camera {camera.name!r}: at most {self.WIDEST}x{self.TALLEST} pixels")
-        if self._owner is not model:
-            self._owner, self._data = model, mujoco.MjData(model)
-        data = self._data
-        data.qpos[:] = qpos
-        mujoco.mj_kinematics(model, data)
-        mujoco.mj_comPos(model, data)
-        mujoco.mj_camlight(model, data)
-        context, scene = self._prepare(model, camera.fine)
+        look = self._looks.get(model)
+        if look is None:
+            look = self._looks[model] = Look(signature(model), _shapes(model), contents(model))
+        data = self._pose(model, look, qpos)
+        canvas = self._prepare(model, look, camera.fine)
+        context, scene = canvas.context, canvas.scene
         view = mujoco.MjvCamera()
         view.type = mujoco.mjtCamera.mjCAMERA_FIXED
         view.fixedcamid = model.camera(camera.name).id
@@ -107,34 +139,67 @@ class Renderer:
         mujoco.mjr_readPixels(image, None, rectangle, context)
         return image[::-1]
 
-    def _prepare(self, model: mujoco.MjModel, fine: bool) -> tuple[mujoco.MjrContext, mujoco.MjvScene]:
-        # a context holds textures and meshes: models that share those, as all of one task do, share a context
+    def _pose(self, model: mujoco.MjModel, look: Look, qpos: np.ndarray) -> mujoco.MjData:
+        """Everything where it is at joint positions qpos."""
+        owner, data = self._posed.pop(look.sizes, (None, None))
+        if data is None:
+            data = mujoco.MjData(model)
+        elif owner is not model:
+            mujoco.mj_resetData(model, data)
+        self._posed[look.sizes] = model, data
+        if len(self._posed) > self.LAYOUTS:
+            self._posed.popitem(last=False)
+        data.qpos[:] = qpos
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_camlight(model, data)
+        return data
+
+    def _prepare(self, model: mujoco.MjModel, look: Look, fine: bool) -> Canvas:
+        """A context with the model's shapes, and its textures in place."""
         quality = model.vis.quality
-        key = hash(
-            (
-                fine or (quality.shadowsize, quality.offsamples),
-                model.ntexdata,
-                model.nmeshvert,
-                model.ngeom,
-                zlib.crc32(model.tex_data),
-                zlib.crc32(model.mesh_vert),
-            )
-        )
-        if key not in self._contexts:
-            if len(self._contexts) >= 4:  # a new scene family: give the oldest one's memory back
-                oldest = next(iter(self._contexts))
-                self._contexts.pop(oldest).free()
-                del self._scenes[oldest]
-            before = quality.shadowsize, quality.offsamples
-            if fine:
-                quality.shadowsize, quality.offsamples = 2048, 4
+        before = quality.shadowsize, quality.offsamples
+        wanted = (2048, 4) if fine else before
+        canvas = self._contexts.get((look.shapes, wanted))
+        if canvas is None:
+            if len(self._contexts) >= self.CONTEXTS:  # other robots or qualities: give the oldest one's memory back
+                self._contexts.popitem(last=False)[1].free()
             model.vis.global_.offwidth, model.vis.global_.offheight = self.WIDEST, self.TALLEST
-            context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
-            quality.shadowsize, quality.offsamples = before
-            mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, context)
-            self._contexts[key] = context
-            self._scenes[key] = mujoco.MjvScene(model, maxgeom=2000)
-        return self._contexts[key], self._scenes[key]
+            quality.shadowsize, quality.offsamples = wanted
+            try:
+                canvas = self._contexts[look.shapes, wanted] = Canvas(model)
+            finally:
+                quality.shadowsize, quality.offsamples = before
+        self._contexts.move_to_end((look.shapes, wanted))
+        self._textures.use(model, look.textures, canvas.context)
+        return canvas
+
+
+@cache
+def _shaping(kind: type[mujoco.MjModel]) -> tuple[str, ...]:
+    """Names of the arrays that display lists are made from, and of more, but of none that tells of other geoms."""
+    wide = (name for name in dir(kind) if name.startswith(("mesh_", "hfield_", "skin_", "flex_")))
+    return tuple(name for name in wide if not name.endswith(("_bvhadr", "_octadr", "_pathadr", "_matid")))
+
+
+def _shapes(model: mujoco.MjModel) -> bytes:
+    vis, planes = model.vis, model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
+    size = model.geom_size[planes]
+    # a plane without end is cut where its texture repeats
+    cut = np.where((size[:, :2] <= 0).any(axis=1), model.geom_matid[planes], -1)
+    numbers = (
+        (vis.quality.numslices, vis.quality.numstacks, vis.quality.numquads, vis.global_.linewidth, model.stat.extent),
+        (vis.map.shadowclip, vis.map.shadowscale, vis.map.fogstart, vis.map.fogend, vis.map.haze, vis.map.zfar),
+        (*vis.rgba.fog, *vis.rgba.haze),
+        (model.nskin, model.nflex, model.nhfield, model.nmesh, len(size)),
+    )
+    digest = hashlib.blake2b(repr(numbers).encode(), digest_size=16)
+    for array in (size, cut >= 0, model.mat_texrepeat[cut[cut >= 0]]):
+        digest.update(np.ascontiguousarray(array))
+    for name in _shaping(type(model)):
+        if isinstance(array := getattr(model, name), np.ndarray):
+            digest.update(np.ascontiguousarray(array))
+    return digest.digest()
 
 
 _shared: Renderer | None = None

@@ -132,15 +132,15 @@ _FREE = (
 _FREE_EXACT = {"ngravcomp", "nexclude", "npair", "nbuffer"}
 
 
+_SIZES: list[str] = []
+
+
 def signature(model: mujoco.MjModel) -> tuple[tuple[str, int], ...]:
     """The sizes that decide MjData's layout: models with equal signatures can share a batch."""
-    sizes = []
-    for name in dir(model):
-        if name.startswith("n") and not name.startswith(_FREE) and name not in _FREE_EXACT:
-            value = getattr(model, name)
-            if isinstance(value, int):
-                sizes.append((name, value))
-    return tuple(sizes)
+    if not _SIZES:
+        fields = (n for n in dir(model) if n.startswith("n") and not n.startswith(_FREE) and n not in _FREE_EXACT)
+        _SIZES.extend(name for name in fields if isinstance(getattr(model, name), int))
+    return tuple((name, getattr(model, name)) for name in _SIZES)
 
 
 def look_at(camera: Camera) -> np.ndarray:

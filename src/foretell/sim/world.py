@@ -19,7 +19,8 @@ from foretell.seeding import generator
 from foretell.sim.layout import Layout, Rows
 from foretell.sim.params import WorldFile, load_world
 from foretell.sim.render import Camera, shared_renderer
-from foretell.sim.scene import Scene, signature
+from foretell.sim.scene import Scene
+from foretell.sim.variants import Variant, shared_variants
 from foretell.spec import ActionSpec, Stream
 from foretell.tasks.task import Task
 from foretell.world import Observations, Verdict
@@ -45,6 +46,8 @@ class MujocoWorld:
         self.file = load_world(world)
         self.name, self.hash = self.file.name, self.file.hash
         self.scene = Scene(task, self.file)
+        # what besides the scenario decides a model; a task with attributes of its own is like no other of its class
+        self._kind = (type(self), object() if vars(task) else type(task), self.hash)
         self.tick = self.file.physics.timestep
         self.controller = controller or task.controller
         theta, physics = self.file.theta, self.file.physics
@@ -108,11 +111,11 @@ class MujocoWorld:
     def reset(self, slots: np.ndarray, scenarios: Sequence[Scenario], trials: Sequence[int]) -> None:
         arriving: dict[int, tuple[Layout, list[int], list[Any]]] = {}
         for slot, scenario, trial in zip(slots.tolist(), scenarios, trials, strict=True):
-            model = self.scene.compile(scenario, trial)
-            sizes = signature(model)
-            if sizes not in self._layouts:
-                self._layouts[sizes] = Layout(model, self.slots, self.threads, self.scene, self._late)
-            layout = self._layouts[sizes]
+            variant = self._variant(scenario, trial, seen=False)
+            model = variant.model
+            if variant.sizes not in self._layouts:
+                self._layouts[variant.sizes] = Layout(model, self.slots, self.threads, self.scene, self._late)
+            layout = self._layouts[variant.sizes]
             self._where[slot], self._scenario[slot], self._trial[slot] = layout, scenario, trial
             self._dressed.pop(slot, None)
             self._noise[slot] = {}
@@ -138,6 +141,12 @@ class MujocoWorld:
                 delay = np.array([self._delay(slot) for slot in ids])
                 controller.reset(rows, start, finger, delay)
             layout.forward(rows)
+
+    def _variant(self, scenario: Scenario, trial: int, seen: bool) -> Variant:
+        """The model of a scenario: that which is drawn (`seen`), or that which physics runs on."""
+        make = self.scene.dress if seen else self.scene.compile
+        slip = trial if self.file.physics.placement_noise > 0 else None  # else every trial has the same model
+        return shared_variants().get((*self._kind, scenario.id, slip, seen), lambda: make(scenario, trial))
 
     def _start(self, slot: int, robot: str) -> tuple[float, ...]:
         scenario = self._scenario[slot]
@@ -282,7 +291,7 @@ class MujocoWorld:
         layout, scenario = self._where[slot], self._scenario[slot]
         assert layout is not None and scenario is not None, "the slot has no episode"
         if slot not in self._dressed:
-            self._dressed[slot] = self.scene.dress(scenario, self._trial[slot])
+            self._dressed[slot] = self._variant(scenario, self._trial[slot], seen=True).model
         return shared_renderer().render(self._dressed[slot], layout.qpos[slot] if qpos is None else qpos, camera)
 
     def _disturbed(self, slots: np.ndarray, actions: np.ndarray) -> np.ndarray:
