@@ -42,13 +42,18 @@ def barnard(successes_a: int, n_a: int, successes_b: int, n_b: int, alternative:
 
 def mcnemar(only_a: int, only_b: int, alternative: Alternative = "two-sided") -> float:
     """p-value of the exact McNemar test; counts of scenarios solved by a alone and by b alone. Scalars in."""
-    from scipy.stats import binomtest
+    from scipy.special import bdtr, bdtrc  # a hundred times faster than scipy.stats.binomtest
 
     if min(only_a, only_b) < 0:
         raise ValueError(f"counts must be >= 0, got {only_a} and {only_b}")
     if only_a + only_b == 0:
         return 1.0
-    return float(binomtest(only_a, only_a + only_b, 0.5, alternative=alternative).pvalue)
+    n = only_a + only_b
+    if alternative == "two-sided":
+        return min(1.0, 2.0 * float(bdtr(min(only_a, only_b), n, 0.5)))
+    if alternative == "less":
+        return float(bdtr(only_a, n, 0.5))
+    return float(bdtrc(only_a - 1, n, 0.5)) if only_a else 1.0
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -51,9 +52,12 @@ def _means(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
         return np.asarray(weights @ np.where(there, values, 0.0) / total), np.asarray(total)
 
 
+@lru_cache(maxsize=4)
 def _weights(n: int, draws: int, seed: int) -> Floats:
-    """How often each of n scenarios is in each resample, shape (draws, n)."""
-    return np.random.default_rng(seed).multinomial(n, np.full(n, 1.0 / n), size=draws).astype(np.float64)
+    """How often each of n scenarios is in each resample, shape (draws, n); not to be written to."""
+    found = np.random.default_rng(seed).multinomial(n, np.full(n, 1.0 / n), size=draws).astype(np.float64)
+    found.flags.writeable = False
+    return found
 
 
 def _matched(sync: ArrayLike, asyn: ArrayLike) -> tuple[Floats, Floats]:
