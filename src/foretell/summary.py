@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foretell.clock import label
 from foretell.errors import UsageError
-from foretell.scenario import digest
-from foretell.stats import wilson
-from foretell.study.store import read
+from foretell.study.running import COLUMNS, Tally
+from foretell.study.store import read, read_plan
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -19,55 +17,20 @@ __all__ = ["episode_table", "episodes", "show", "table"]
 
 
 def show(run: str | Path, alpha: float = 0.05) -> list[dict[str, Any]]:
-    """One entry per world, task, policy, clock and arm: n, successes, rate, Wilson interval, errors.
+    """One entry per world, task, policy, clock and arm: n, successes, rate, interval, errors.
 
+    The interval is Wilson's where all that was planned is finished. Elsewhere the entry is `running`: it counts the
+    leading scenarios that are complete, and its interval holds whenever one looks (see `study.running`).
     Errors blamed on the policy count as failures; those of world or machine are left out of n and counted apart.
     A policy whose weights changed, or a world whose θ did, under one name is listed once for each, with its hash.
     """
     if not 0 < alpha < 1:
         raise UsageError(f"alpha is {alpha}, it must be between 0 and 1")
-    groups: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
-    columns = [
-        "world",
-        "world_hash",
-        "task",
-        "policy",
-        "policy_hash",
-        "policy_options",
-        "clock",
-        "arm",
-        "success",
-        "blame",
-    ]
-    for row in read(run).select(columns).to_pylist():
-        groups[tuple(row[c] for c in columns[:8])].append(row)
-    hashes: dict[tuple[str, ...], set[str]] = defaultdict(set)
-    for world, world_hash, task, policy, policy_hash, options, *_ in groups:
-        hashes["world", world].add(world_hash)
-        hashes[task, policy].add(digest([policy_hash, options]))
-    found = []
-    for (world, world_hash, task, policy, policy_hash, options, clock, arm), rows in sorted(groups.items(), key=_order):
-        judged = [row["success"] for row in rows if row["success"] is not None]
-        interval = wilson(sum(judged), len(judged), alpha) if judged else None
-        found.append(
-            {
-                "world": world if len(hashes["world", world]) == 1 else f"{world}#{world_hash[:6]}",
-                "task": task,
-                "policy": policy
-                if len(hashes[task, policy]) == 1
-                else f"{policy}#{digest([policy_hash, options])[:6]}",
-                "clock": label(clock),
-                "arm": arm,
-                "n": len(judged),
-                "successes": sum(judged),
-                "rate": interval.estimate if interval else None,
-                "low": interval.low if interval else None,
-                "high": interval.high if interval else None,
-                "alpha": alpha,
-                "errors": _errors(rows),
-            }
-        )
-    return found
+    tally = Tally(read_plan(run))
+    for row in read(run).select(COLUMNS).to_pylist():
+        tally.add(row)
+    figures = [row for row in tally.figures(alpha) if row["finished"]]
+    return [{name: value for name, value in row.items() if name != "pace"} for row in figures]
 
 
 def episodes(run: str | Path, failed: bool = False) -> list[dict[str, Any]]:
@@ -89,20 +52,6 @@ def episodes(run: str | Path, failed: bool = False) -> list[dict[str, Any]]:
     for row in rows:
         row["clock"] = label(row["clock"])
     return [row for row in rows if not (failed and row["success"])]
-
-
-def _order(group: tuple[tuple[str, ...], Any]) -> tuple[Any, ...]:
-    """By name, the plain clocks before those with options."""
-    *names, clock, arm = group[0]
-    return (*names, label(clock).partition(" ")[0], clock, arm)
-
-
-def _errors(rows: list[dict[str, Any]]) -> dict[str, int]:
-    counted: dict[str, int] = {}
-    for row in rows:
-        if row["blame"]:
-            counted[row["blame"]] = counted.get(row["blame"], 0) + 1
-    return counted
 
 
 def episode_table(rows: list[dict[str, Any]]) -> None:
@@ -153,6 +102,8 @@ def table(rows: list[dict[str, Any]]) -> None:
         cells = [str(row[c]) for c in ("world", "task", "policy", "clock", "arm") if c not in fixed]
         rate = "-" if row["rate"] is None else f"{row['rate']:.0%}"
         bounds = "-" if row["low"] is None else f"{row['low']:.0%} to {row['high']:.0%}"
+        if row["running"]:
+            bounds += f", running: {row['finished']} of {row['planned']}"
         errors = ", ".join(f"{count} {blame}" for blame, count in row["errors"].items())
         page.add_row(*cells, rate, str(row["n"]), bounds, errors)
     if fixed:

@@ -19,7 +19,8 @@ from foretell.study.progress import Bar
 from foretell.study.run import Progress
 from foretell.study.store import read, read_scenarios
 
-KEYS = ["world", "task", "policy", "clock", "arm", "n", "successes", "rate", "low", "high", "alpha", "errors"]
+KEYS = ["world", "task", "policy", "clock", "arm", "n", "successes", "rate", "low", "high", "alpha", "errors", "method"]
+KEYS += ["running", "finished", "planned"]
 
 
 @pytest.fixture(scope="module")

@@ -57,11 +57,11 @@ class ScenarioSource(_Model):
     """Where scenarios come from: drawn by seed, from a file, or those of another run."""
 
     count: int | None = Field(default=None, ge=1)
-    """How many; with `file` or `like`, the first so many of each task."""
+    """How many; with `file` or `like`, the first so many of each task; of a test set, of each task and arm."""
     seed: int = Field(default=0, ge=0)
     """Scenario i of a task is the one of seed `seed + i`."""
     file: Path | None = None
-    """One scenario per line, as JSON."""
+    """One scenario per line, as JSON; or a test set, which brings its own arms (`foretell testset build`)."""
     like: Path | None = None
     """A run folder: exactly the scenarios that run holds."""
 

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
-
 from foretell import clock
 from foretell.clock import Clock
 from foretell.errors import UsageError
@@ -17,6 +15,7 @@ from foretell.factors import arms, factor
 from foretell.registry import resolve
 from foretell.scenario import Scenario
 from foretell.study.config import Study, TaskEntry
+from foretell.study.scenario_file import ScenarioFile, read_scenario_file
 from foretell.study.store import read_scenarios
 from foretell.tasks.task import Task
 
@@ -71,8 +70,10 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, list[Scenario]], str]:
         count = source.count or COUNT
         drawn = {use: [task.scenario(source.seed + i) for i in range(count)] for use, task in tasks.items()}
         return drawn, "iid"
+    made = testset_of(study)
     if source.file is not None:
-        given, design, where = _read_file(source.file), "chosen", str(source.file)
+        given, where = read_scenario_file(source.file).scenarios, str(source.file)
+        design = "iid" if made else "chosen"  # a test set is drawn by seed
     else:
         assert source.like is not None
         try:
@@ -87,6 +88,10 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, list[Scenario]], str]:
     for scenario in given:
         by_task[scenario.task].append(scenario)
     chosen = {use: by_task.get(task.name, [])[: source.count] for use, task in tasks.items()}
+    if made:
+        for use, task in tasks.items():
+            made.check_task(task.name, task.version)
+            chosen[use] = [s for under in made.arms(task.name, source.count).values() for s in under]
     for use, found in chosen.items():
         if not found:
             raise UsageError(f"scenarios: {where} has none of task {use!r}; it has {sorted(by_task) or 'nothing'}")
@@ -99,26 +104,11 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, list[Scenario]], str]:
     return chosen, design
 
 
-def _read_file(path: Path) -> list[Scenario]:
-    if not path.is_file():
-        raise UsageError(f"scenarios: there is no file {path}")
-    found: dict[str, tuple[int, Scenario]] = {}
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise UsageError(f"scenarios: {path} is not text; it should hold one scenario a line, as JSON") from None
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.strip():
-            try:
-                scenario = Scenario.model_validate_json(line)
-            except ValidationError as error:
-                first = error.errors()[0]
-                field = "".join(f"{part}." for part in first["loc"])[:-1] or "scenario"
-                raise UsageError(f"scenarios: {path}, line {number}: {field}: {first['msg']}") from None
-            if scenario.id in found:
-                raise UsageError(f"scenarios: {path}, line {number} repeats line {found[scenario.id][0]}")
-            found[scenario.id] = (number, scenario)
-    return [scenario for _, scenario in found.values()]
+def testset_of(study: Study) -> ScenarioFile | None:
+    """The test set that a study runs, if its scenarios come from one."""
+    file = study.scenarios.file
+    found = read_scenario_file(file) if file is not None else None
+    return found if found is not None and found.header is not None else None
 
 
 def _design_of(run: Path) -> str:
@@ -130,8 +120,12 @@ def _design_of(run: Path) -> str:
 
 def perturb_scenarios(study: Study, scenarios: dict[str, list[Scenario]]) -> dict[str, dict[str, list[Scenario]]]:
     """Task entry -> arm -> its scenarios under that arm. An arm that applies to no task is an error; to some, it is
-    run on those."""
+    run on those. A test set brings its own arms."""
     tasks = {entry.use: make_task(entry.use) for entry in study.tasks}
+    if made := testset_of(study):
+        if study.arms != ["none"]:
+            raise UsageError(f"arms: {study.scenarios.file} is a test set and brings its own: leave `arms` out")
+        return {use: made.arms(task.name, study.scenarios.count) for use, task in tasks.items()}
     for item in study.arms:
         if not any(arms.expand([item], task) for task in tasks.values()):
             arm = arms.parse(item)

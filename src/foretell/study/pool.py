@@ -15,7 +15,7 @@ import subprocess
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,8 +101,11 @@ class Pool:
                 assert opened is not None
                 return opened
 
-    def run(self, batches: list[Batch], workers: int | None = None) -> Iterator[tuple[str, Outcome]]:
-        """Run every job, with at most so many workers, and yield (key, outcome) as each ends."""
+    def run(
+        self, batches: list[Batch], workers: int | None = None, look: Callable[[], None] = lambda: None
+    ) -> Iterator[tuple[str, Outcome]]:
+        """Run every job, with at most so many workers, and yield (key, outcome) as each ends. `look` is called a few
+        times a second, and ends everything by raising."""
         left = sum(len(batch.jobs) for batch in batches)
         crew = min(workers or self.workers, max(1, left))
         while len(self._crew) < crew:
@@ -111,6 +114,7 @@ class Pool:
             self._assign(worker, batches)
         looked = time.monotonic()
         while left:
+            look()
             if (now := time.monotonic()) - looked > LOOK:
                 self._look_for_hangs(now, stopped=now - looked > 10 * LOOK)
                 looked = now

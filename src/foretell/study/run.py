@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -19,16 +20,19 @@ from foretell.rollout import Job, Outcome
 from foretell.rollout.viewer import require_screen
 from foretell.study.config import PolicyEntry, Study, load_study
 from foretell.study.latencies import settler
-from foretell.study.plan import Group, Planned, plan, resolve_scenarios
+from foretell.study.plan import Group, Planned, plan, resolve_scenarios, testset_of
 from foretell.study.pool import Batch, Pool
 from foretell.study.provenance import provenance
+from foretell.study.running import COLUMNS, Tally
 from foretell.study.session import Opened, Session
-from foretell.study.store import Store
+from foretell.study.store import Store, read
 
 __all__ = ["Progress", "Run", "row_of", "run"]
 
 SLOTS = 32
 """Episodes side by side in each worker: enough to drown Python's share, few enough to end together."""
+LOOK = 0.2
+"""Wall seconds between two looks whether somebody asks the study to stop."""
 
 
 @dataclass
@@ -42,6 +46,9 @@ class Progress:
     """In this call."""
     solved: Counter[str] = field(default_factory=Counter)
     judged: Counter[str] = field(default_factory=Counter)
+    tally: Tally = field(default_factory=Tally)
+    """The figures so far, cell by cell, with those of earlier calls."""
+    study: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,11 @@ def run(
             store.write_study(study.to_yaml())
             store.write_scenarios(s for group in scenarios.values() for s in group)
             store.write_scenarios(e.scenario for e in episodes)  # under their arms
-            store.write_provenance({"study": study.name, "design": design, **provenance()})
+            about = {"study": study.name, "design": design}
+            if (made := testset_of(study)) and made.header:
+                about["testset"] = made.header.id
+                store.write_testset(made.path.read_bytes())
+            store.write_provenance({**about, **provenance()})
             try:
                 return _fill(study, store, episodes, opened, engine, limit, progress)
             finally:
@@ -147,12 +158,19 @@ def _fill(
             todo[name] = episode
     left = max(0, len(todo) - limit) if limit else 0
     chosen = dict(list(todo.items())[: len(todo) - left])
-    state = Progress(len(episodes), skipped, 0)
+    planned = _planned(named, opened)
+    store.write_plan(planned)
+    state = Progress(len(episodes), skipped, 0, tally=Tally(planned, since=time.time()), study=study.name)
+    if store.done:
+        for earlier in read(store.path).select(COLUMNS).to_pylist():
+            state.tally.add(earlier)
     progress(state)
     troubles: dict[str, list[str]] = {}
-    for name, outcome in engine.run(chosen, store.path):
+    look = _stopper(store)
+    for name, outcome in engine.run(chosen, store.path, look):
         row = row_of(study, name, chosen[name], opened[chosen[name].group], outcome)
         store.append([row])
+        state.tally.add(vars(row))
         state.done, state.ran = state.done + 1, state.ran + 1
         label = f"{row.task} {row.policy}"
         if row.success is not None:
@@ -167,8 +185,36 @@ def _fill(
                 f"episode {row.episode}, {row.metrics['out_of_range_actions']:.0f} actions"
             )
         progress(state)
+        if state.ran < len(chosen):
+            look()
     notes = [f"{what}: {_count(len(where))}, first {where[0]}" for what, where in troubles.items()]
     return Run(store.path, len(episodes), state.ran, skipped, left, (*store.problems, *notes))
+
+
+def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> list[dict[str, str]]:
+    """Every episode to be, as `Store.write_plan` takes it."""
+    cells: dict[tuple[int, str, str], dict[str, str]] = {}
+    plan = []
+    for name, episode in named.items():
+        cell = (id(episode.group), episode.policy, episode.arm)
+        if cell not in cells:
+            cells[cell] = _columns(episode, opened[episode.group])
+        plan.append({**cells[cell], "unit": episode.scenario.parent or episode.scenario.id, "episode": name})
+    return plan
+
+
+def _stopper(store: Store) -> Callable[[], None]:
+    """To be called often: raises KeyboardInterrupt, as Ctrl-C does, once somebody asks the study to stop."""
+    looked = 0.0
+
+    def look() -> None:
+        nonlocal looked
+        if (now := time.monotonic()) - looked > LOOK:
+            looked = now
+            if store.stop_asked():
+                raise KeyboardInterrupt
+
+    return look
 
 
 def _count(episodes: int) -> str:
@@ -197,28 +243,35 @@ def row_of(study: Study, name: str, episode: Planned, opened: Opened, outcome: O
     return Episode(
         episode=name,
         study=study.name,
-        world=opened.world,
         world_params=json.dumps(opened.params, sort_keys=True),
-        world_hash=opened.world_hash,
         robot=opened.robot,
         controller=opened.controller,
-        task=opened.task,
         task_version=opened.task_version,
-        policy=episode.policy,
-        policy_hash=opened.policies[episode.policy]["hash"],
-        policy_options=json.dumps(opened.policies[episode.policy]["options"], sort_keys=True),
         scenario=scenario.id,
         parent=scenario.parent,
         base=scenario.base,
         trial=episode.trial,
-        arm=episode.arm,
         factors=json.dumps(dict(scenario.factors), sort_keys=True),
         severity=severity_of(episode.arm),
-        clock=json.dumps(episode.group.clock.to_dict(), sort_keys=True),
         success_rule=opened.success_rule,
         video=str(video) if video else None,
+        **_columns(episode, opened),
         **asdict(outcome),
     )
+
+
+def _columns(episode: Planned, opened: Opened) -> dict[str, str]:
+    """The columns `CELL`, known before it runs."""
+    return {
+        "world": opened.world,
+        "world_hash": opened.world_hash,
+        "task": opened.task,
+        "policy": episode.policy,
+        "policy_hash": opened.policies[episode.policy]["hash"],
+        "policy_options": json.dumps(opened.policies[episode.policy]["options"], sort_keys=True),
+        "clock": json.dumps(episode.group.clock.to_dict(), sort_keys=True),
+        "arm": episode.arm,
+    }
 
 
 def _video(name: str, episode: Planned, task: str) -> Path:
@@ -265,7 +318,7 @@ class _Crew:
         self._opened[group] = self._pool.inspect(self._open(group))
         return self._opened[group]
 
-    def run(self, chosen: dict[str, Planned], folder: Path) -> Iterator[tuple[str, Outcome]]:
+    def run(self, chosen: dict[str, Planned], folder: Path, look: Callable[[], None]) -> Iterator[tuple[str, Outcome]]:
         batches: dict[Group, Batch] = {}
         for name, episode in chosen.items():
             if episode.group not in batches:
@@ -286,9 +339,9 @@ class _Crew:
         timed = [batch for group, batch in batches.items() if isinstance(group.clock, Realtime)]
         others = [batch for batch in batches.values() if batch not in timed]
         if others:
-            yield from self._pool.run(others)
+            yield from self._pool.run(others, look=look)
         if timed:
-            yield from self._pool.run(timed, workers=1)
+            yield from self._pool.run(timed, workers=1, look=look)
 
     def close(self) -> None:
         self._pool.close()
@@ -312,7 +365,7 @@ class _Here:
         self._opened[group] = self._session(group, 1).opened
         return self._opened[group]
 
-    def run(self, chosen: dict[str, Planned], folder: Path) -> Iterator[tuple[str, Outcome]]:
+    def run(self, chosen: dict[str, Planned], folder: Path, look: Callable[[], None]) -> Iterator[tuple[str, Outcome]]:
         for group in dict.fromkeys(e.group for e in chosen.values()):
             mine = {name: e for name, e in chosen.items() if e.group == group}
             session = self._session(group, min(self._slots, len(mine)))
@@ -328,7 +381,8 @@ class _Here:
                 )
                 for name, e in mine.items()
             )
-            for job, outcome in session.run(lambda jobs=jobs: next(jobs, None)):  # type: ignore[misc]
+            source = lambda jobs=jobs: next(jobs, None)  # noqa: E731
+            for job, outcome in session.run(source, lambda doing, jobs: look()):
                 yield job.key, outcome
             session.close()
 

@@ -1,6 +1,6 @@
 """The store of a run folder: what is finished stays finished, whatever happens to the process or the disk.
 
-    study.yaml  scenarios.parquet  provenance.json  lock  journal/  episodes/part-*.parquet  videos/
+    study.yaml  scenarios.parquet  plan.parquet  provenance.json  lock  journal/  episodes/part-*.parquet  videos/
 
 An episode first becomes a line of the journal. Every `SEAL` rows, and at close, the journal is sealed: its
 rows go to a new part, and only when that part is named on disk are the journal files deleted. At any moment
@@ -15,7 +15,6 @@ import fcntl
 import json
 import os
 import re
-import time
 import warnings
 import weakref
 from collections.abc import Iterable, Sequence
@@ -41,8 +40,10 @@ from foretell.study.journal import (
     sync_folder,
     to_table,
 )
+from foretell.study.lock import STOP, lock
+from foretell.study.running import CELL
 
-__all__ = ["SEAL", "Store", "read", "read_scenarios"]
+__all__ = ["SEAL", "Store", "read", "read_plan", "read_scenarios"]
 
 SEAL = 1000
 """Rows at which the journal becomes a part."""
@@ -50,6 +51,7 @@ SEAL = 1000
 _VERSION = b"foretell.schema"
 _ORDER = ("world", "task", "policy", "clock", "arm", "scenario", "trial", "episode")
 _TEXT = pa.string()
+_PLAN = pa.schema([(name, pa.dictionary(pa.int32(), _TEXT)) for name in CELL] + [("unit", _TEXT), ("episode", _TEXT)])
 _SCENARIOS = pa.schema({"id": _TEXT, "base": _TEXT, "parent": _TEXT, "task": _TEXT, "seed": pa.int64(), "json": _TEXT})
 
 
@@ -74,7 +76,7 @@ class Store:
                 (self.path / name).mkdir(parents=True, exist_ok=True)
             sync_folder(self.path)
             sync_folder(self.path.parent)
-            self._lock: int | None = _lock(self.path)
+            self._lock: int | None = lock(self.path)
         _OPEN.add(self)
         try:
             with disk_errors(self.path, opening=True):
@@ -112,6 +114,12 @@ class Store:
         with disk_errors(self.path):
             replace(self.path / "study.yaml", text.encode("utf-8", "backslashreplace"))
 
+    def write_testset(self, data: bytes) -> None:
+        """The test set that the study runs, as it was built: a run folder needs no other file to be judged by."""
+        self._check_open()
+        with disk_errors(self.path):
+            replace(self.path / "testset.jsonl", data)
+
     def write_provenance(self, info: dict[str, Any]) -> None:
         """Versions, commit, machine, seeds."""
         self._check_open()
@@ -134,6 +142,19 @@ class Store:
             if new or not path.exists():
                 added = pa.Table.from_pylist([_scenario_row(s) for s in new.values()], schema=_SCENARIOS)
                 _write_table(path, pa.concat_tables([table, added]))
+
+    def write_plan(self, plan: Sequence[dict[str, str]]) -> None:
+        """Every episode to be, in order, with the columns `CELL`, `unit` and `episode`. Cells of other studies in this
+        folder keep their plans."""
+        self._check_open()
+        mine = {tuple(entry[c] for c in CELL) for entry in plan}
+        others = [entry for entry in read_plan(self.path) if tuple(entry[c] for c in CELL) not in mine]
+        with disk_errors(self.path):
+            _write_table(self.path / "plan.parquet", pa.Table.from_pylist([*others, *plan], schema=_PLAN))
+
+    def stop_asked(self) -> bool:
+        """Whether somebody has called `ask_to_stop` since this store was opened."""
+        return (self.path / STOP).exists()
 
     def close(self) -> None:
         """Seals and releases. A journal that cannot be sealed loses nothing, so that is a warning, not an
@@ -160,6 +181,7 @@ class Store:
 
     def _recover(self) -> None:
         """Takes stock of what earlier processes left. Their journals are sealed with ours, not here."""
+        (self.path / STOP).unlink(missing_ok=True)  # meant for an earlier one
         for name in os.listdir(self.path / "episodes"):
             if name.endswith(".tmp"):  # never named as a part, so its rows are still in the journal
                 (self.path / "episodes" / name).unlink()
@@ -231,6 +253,7 @@ class Store:
             if unlock:
                 with contextlib.suppress(OSError):
                     os.ftruncate(fd, 0)
+                    (self.path / STOP).unlink(missing_ok=True)
                 fcntl.flock(fd, fcntl.LOCK_UN)
             os.close(fd)
 
@@ -271,6 +294,16 @@ def read_scenarios(run: Path | str) -> list[Scenario]:
         return [Scenario.model_validate_json(text) for text in _read_scenarios(path)["json"].to_pylist()]
     except (_DamagedError, ValueError) as damage:
         raise ForetellError(f"{path} is damaged ({damage}): run the study again to write it anew") from None
+
+
+def read_plan(run: Path | str) -> list[dict[str, str]]:
+    """What was planned, in order; empty where nothing was, or where it cannot be read: a plan only tells how far
+    things are."""
+    try:
+        table = _read_table(Path(run) / "plan.parquet")
+        return table.select(_PLAN.names).to_pylist()
+    except (OSError, _DamagedError, KeyError, UsageError):
+        return []
 
 
 def _check_run(run: Path | str) -> Path:
@@ -375,33 +408,6 @@ def _write_table(path: Path, table: pa.Table) -> None:
             raise OSError(errno.EIO, f"{path.name} does not read back as written: {again.num_rows} rows")
 
     replace(path, sink.getvalue(), verify)
-
-
-def _lock(run: Path) -> int:
-    """The open lock file. The kernel frees it with the process, however that ends; the file itself stays: if
-    it were deleted, two processes could each lock a file of that name."""
-    fd = os.open(run / "lock", os.O_RDWR | os.O_CREAT, 0o666)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        with contextlib.suppress(OSError):  # who holds it is a courtesy; a full disk must not stop us here
-            holder = {"pid": os.getpid(), "since": time.strftime("%Y-%m-%d %H:%M:%S %z")}
-            os.ftruncate(fd, 0)
-            os.pwrite(fd, json.dumps({**holder, "host": os.uname().nodename}).encode(), 0)
-    except BlockingIOError:
-        try:
-            holder = json.loads(os.pread(fd, 4096, 0))
-            who = f"process {holder['pid']} on {holder['host']} since {holder['since']}"
-        except (ValueError, LookupError, TypeError):  # it has only just taken the lock
-            who = "another process"
-        os.close(fd)
-        raise UsageError(
-            f"run {run.name} ({run}) is being written by {who}: wait until it ends, or stop it, and re-issue "
-            "the same command; reading the run works meanwhile"
-        ) from None
-    except BaseException:
-        os.close(fd)
-        raise
-    return fd
 
 
 _OPEN: weakref.WeakSet[Store] = weakref.WeakSet()

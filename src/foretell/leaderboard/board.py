@@ -1,0 +1,200 @@
+"""The leaderboard: who succeeds most under perturbation, in cells that can be solved, and what each factor costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foretell import stats
+from foretell.errors import UsageError
+from foretell.leaderboard.entries import Entry, entries_of, read_runs
+from foretell.leaderboard.ground import Ground, common_ground
+from foretell.leaderboard.metrics import (
+    arm_rows,
+    cell_rows,
+    charged,
+    columns_of,
+    curves,
+    ends,
+    factor_rows,
+    score,
+    weighted,
+)
+from foretell.leaderboard.worlds import alignment
+
+__all__ = ["Leaderboard", "leaderboard"]
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Policies on one test set, best first; those without a score last."""
+
+    ground: Ground
+    world: str
+    clock: str
+    alpha: float
+    entries: list[Row]
+    curves: list[Row]
+    """Success against severity, where the test set has several."""
+    worlds: Row | None
+    """The same policies in a second world, where one was given."""
+    notes: tuple[str, ...]
+
+    @property
+    def not_certified(self) -> list[str]:
+        """Cells that are shown, and not charged."""
+        return [f"{c.task} {c.arm} {c.rate:.0%}" for c in self.ground.certificates.values() if not c.certified]
+
+    def to_dict(self) -> Row:
+        """JSON-able form."""
+        ground, header = self.ground, self.ground.header
+        about: Row = {
+            "id": ground.id,
+            "name": header.name if header else None,
+            "tasks": ground.versions,
+            "arms": ground.arms,
+            "episodes": ground.n,
+            "cells": len(ground.columns),
+            "certified": sum(c.certified for c in ground.certificates.values()) if ground.certificates else None,
+            "not_certified": self.not_certified,
+            "protocol": header.protocol.model_dump(mode="json") if header else None,
+        }
+        return {
+            "testset": about,
+            "world": self.world,
+            "clock": self.clock,
+            "alpha": self.alpha,
+            "entries": self.entries,
+            "curves": self.curves,
+            "worlds": self.worlds,
+            "notes": list(self.notes),
+        }
+
+    def text(self) -> str:
+        """Tables for a terminal."""
+        from foretell.leaderboard.words import text
+
+        return text(self)
+
+    def html(self) -> str:
+        """One page that opens from disk."""
+        from foretell.leaderboard.section import contents
+        from foretell.report.page import needs_extra, page
+
+        needs_extra()
+        return page(contents(self))
+
+
+def leaderboard(
+    *runs: str | Path,
+    testset: str | Path | None = None,
+    real: Sequence[str | Path] | str | Path = (),
+    clock: str | None = None,
+    alpha: float = stats.ALPHA,
+    seed: int = 0,
+) -> Leaderboard:
+    """Rank the policies of run folders that hold the same test set, in one world and under one clock.
+
+    `testset`: the file that says what is certified, for runs that ran its scenarios without it. `real`: runs of the
+    same test set in another world, to set beside. `seed` is that of the resampling.
+    """
+    if not 0.0 < alpha < 1.0:
+        raise UsageError(f"alpha is {alpha}, it must be between 0 and 1")
+    others = [real] if isinstance(real, (str, Path)) else list(real)
+    rows, shared, notes = read_runs(runs, clock)
+    file = Path(testset) if testset is not None else None
+    ground = common_ground(rows, file)
+    found, said = entries_of(rows, ground)
+    notes += said
+    worlds = None
+    if others:
+        their_rows, theirs, more = read_runs(others, clock)
+        if theirs["world_hash"] == shared["world_hash"]:
+            raise UsageError(f"real: {others[0]} is of world {shared['world']!r} too: there is nothing to compare")
+        _same_ground(ground, common_ground(their_rows, file))
+        beside, said = entries_of(their_rows, ground)
+        worlds = {"sim": shared["world"], "real": theirs["world"], **alignment(ground, found, beside, alpha, seed)}
+        notes += [*more, *(f"{theirs['world']}: {note}" for note in said)]
+        notes += [f"{theirs['world']}: {e.policy} has {e.missing} episodes missing" for e in beside if e.missing]
+    ranked = _ranked(found, ground, alpha, seed)
+    notes += _told(found, ground)
+    order = [row["policy"] for row in ranked]
+    lines = [row for e in sorted(found, key=lambda e: order.index(e.policy)) for row in curves(e, ground, alpha)]
+    said = list(dict.fromkeys(notes))
+    return Leaderboard(ground, shared["world"], shared["clock"], alpha, ranked, lines, worlds, tuple(said))
+
+
+def _same_ground(one: Ground, other: Ground) -> None:
+    if one.id != other.id:
+        raise UsageError(
+            "two worlds can be compared on one test set only, and these are two:\n"
+            f"  {one.source} is {one.label()}\n  {other.source} is {other.label()}"
+        )
+
+
+def _ranked(found: list[Entry], ground: Ground, alpha: float, seed: int) -> list[Row]:
+    scores = {entry.policy: score(entry, ground, alpha) for entry in found}
+    values = {policy: interval.estimate for policy, (interval, _) in scores.items() if interval}
+    able = [entry for entry in found if entry.policy in values]
+    ranges = _rank_ranges(able, ground, alpha)
+    rows = []
+    for entry in found:
+        interval, why = scores[entry.policy]
+        above = [v for v in values.values() if interval and v > interval.estimate + 1e-12]
+        arms = arm_rows(entry, ground, alpha, seed)
+        percents = [row.get("percent_change") for row in arms if row["factor"] and row["tasks"]]
+        defined = [p["estimate"] for p in percents if p]
+        rows.append(
+            {
+                "rank": 1 + len(above) if interval else None,
+                "rank_range": ranges.get(entry.policy),
+                "policy": entry.policy,
+                "score": {**(ends(interval) or {}), "guarantee": interval.guarantee} if interval else None,
+                "reason": why,
+                "episodes": entry.episodes,
+                "missing": entry.missing,
+                "left_out": entry.left_out,
+                "percent_change_mean": float(np.mean(defined)) if defined and len(defined) == len(percents) else None,
+                "arms": arms,
+                "factors": factor_rows(entry, ground),
+                "cells": cell_rows(entry, ground, alpha),
+            }
+        )
+    return sorted(rows, key=lambda row: (row["rank"] is None, row["rank"], row["policy"]))
+
+
+def _rank_ranges(able: list[Entry], ground: Ground, alpha: float) -> dict[str, list[int]]:
+    """Ranks that paired comparisons of the scores leave open, after Holm's adjustment."""
+    if len(able) < 2:
+        return {}
+    common = np.logical_and.reduce([columns_of(entry, ground) for entry in able])
+    if common.sum() < 2:
+        return {}
+    each = {entry.policy: weighted(entry, ground, common) for entry in able}
+    found = stats.compare_all(each, paired=True, test="betting", alpha=alpha)
+    return {name: [int(r[0]), int(r[1])] for name, r in zip(found.names, found.ranks, strict=True)}
+
+
+def _told(found: list[Entry], ground: Ground) -> list[str]:
+    notes = []
+    if not ground.certificates:
+        notes.append(
+            "no score: nothing says which cells can be solved. Build the test set with the same tasks, arms, episodes "
+            "and seed (`foretell testset build`) and give it by --testset"
+        )
+    for entry in found:
+        if entry.left_out:
+            why = ", ".join(f"{count} {blame}" for blame, count in entry.left_out.items())
+            notes.append(f"{entry.policy}: {sum(entry.left_out.values())} episodes do not count ({why})")
+        if charged(ground) and not entry.missing and not (columns := columns_of(entry, ground)).all():
+            notes.append(
+                f"{entry.policy}: its score is of the {int(columns.sum())} of {ground.n} scenarios in which all "
+                "its episodes count"
+            )
+    return notes

@@ -1,0 +1,149 @@
+"""A leaderboard as text: who is first, then factor by factor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from foretell.answers.words import level, table
+from foretell.leaderboard.ground import CLEAN
+
+if TYPE_CHECKING:
+    from foretell.leaderboard.board import Leaderboard
+
+__all__ = ["about", "change", "percent", "rate", "text"]
+
+Row = dict[str, Any]
+
+
+def rate(found: Row | None) -> str:
+    """Success with its interval: 72% (58 to 82)."""
+    if not found:
+        return "-"
+    if found["low"] is None:
+        return f"{found['estimate']:.0%}"
+    return f"{found['estimate']:.0%} ({100 * found['low']:.0f} to {100 * found['high']:.0f})"
+
+
+def change(found: Row | None) -> str:
+    """Change in points with its interval: -18 (-30 to -6)."""
+    if not found:
+        return "-"
+    value, low, high = (round(100 * found[k]) for k in ("estimate", "low", "high"))
+    return f"{value:+d} ({low:+d} to {high:+d})".replace("+0", "0")
+
+
+def percent(row: Row) -> str:
+    """The percentage change, as THE COLOSSEUM has it."""
+    if "percent_change" not in row:
+        return "-"
+    found = row["percent_change"]
+    return _percent(found["estimate"] if found else None)
+
+
+def _percent(value: float | None) -> str:
+    return "undefined" if value is None else f"{round(value):+d}%".replace("+0%", "0%")
+
+
+def about(board: Leaderboard) -> list[str]:
+    """What was run, and what counts."""
+    ground, header = board.ground, board.ground.header
+    name = f"{header.name}, " if header else ""
+    seeds = ""
+    if header:
+        protocol = header.protocol
+        seeds = f", seeds {protocol.seed} to {protocol.seed + protocol.episodes - 1}"
+    lines = [
+        f"test set {name}id {ground.id}: {', '.join(f'{t} (version {v})' for t, v in ground.versions.items())}",
+        f"{ground.n} episodes in each of {len(ground.columns)} cells{seeds}, paired with their clean control; "
+        f"world {board.world}, clock {board.clock}",
+    ]
+    if header and header.certificates:
+        certified = sum(c.certified for c in header.certificates)
+        lines.append(
+            f"certified: {certified} of {len(header.certificates)} cells, in which the scripted expert succeeds in at "
+            f"least {header.protocol.required:.0%} of the episodes"
+        )
+        if board.not_certified:
+            lines.append(f"not certified, so not charged (expert's success): {', '.join(board.not_certified)}")
+    return lines
+
+
+def text(board: Leaderboard) -> str:
+    """Everything, as tables."""
+    confidence = level(board.alpha)
+    parts = [*about(board), ""]
+    together = [arm for arm in board.ground.arms if arm in ("all", "colosseum:all")]
+    rows = []
+    for entry in board.entries:
+        of = {row["arm"]: row for row in entry["arms"]}
+        low, high = entry["rank_range"] or (None, None)
+        spread = "" if low is None or low == high else f" ({low} to {high})"
+        rows.append(
+            [
+                entry["policy"],
+                "-" if entry["rank"] is None else f"{entry['rank']}{spread}",
+                rate(entry["score"]) if entry["score"] else f"none: {entry['reason']}",
+                rate(of[CLEAN].get("success")),
+                *(rate(of[arm].get("success")) for arm in together),
+                _percent(entry["percent_change_mean"]),
+                str(entry["episodes"]),
+            ]
+        )
+    parts.append(table(["policy", "rank", "score", "clean", *together, "mean change", "episodes"], rows))
+    parts += ["", *_by_arm(board)]
+    if board.curves:
+        parts += ["", *_curves(board)]
+    if board.worlds:
+        parts += ["", *_worlds(board)]
+    parts += [
+        "",
+        f"Score: mean success over certified cells, every factor weighing the same; {confidence} interval, "
+        "finite-sample. Ranks in brackets: what paired comparisons leave open.",
+        f"Success: Wilson; change in points against the clean control: Newcombe's paired interval, {confidence}; "
+        "in percent: of the clean control's mean success, as THE COLOSSEUM has it.",
+    ]
+    return "\n".join([*parts, *(f"note: {note}" for note in board.notes)])
+
+
+def _by_arm(board: Leaderboard) -> list[str]:
+    policies = [entry["policy"] for entry in board.entries]
+    rates, changes = [], []
+    for i, arm in enumerate(board.ground.arms):
+        rows = [entry["arms"][i] for entry in board.entries]
+        tasks = ", ".join(board.ground.of(arm)) or "not certified"
+        rates.append([arm, tasks, *(rate(row.get("success")) for row in rows)])
+        if arm != CLEAN:
+            said = [f"{change(row.get('change'))}, {percent(row)}" if row["tasks"] else "-" for row in rows]
+            changes.append([arm, *said])
+    return [table(["success", "tasks", *policies], rates), "", table(["change, points", *policies], changes)]
+
+
+def _curves(board: Leaderboard) -> list[str]:
+    severities = sorted({row["severity"] for row in board.curves})
+    lines: dict[tuple[str, str, str], dict[float, str]] = {}
+    place = {factor: i for i, factor in enumerate(dict.fromkeys(row["factor"] for row in board.curves))}
+    for row in sorted(board.curves, key=lambda row: place[row["factor"]]):
+        lines.setdefault((row["factor"], row["task"], row["policy"]), {})[row["severity"]] = rate(row)
+    header = ["success by severity", "task", "policy", *(f"{s:g}" for s in severities)]
+    return [table(header, [[*key, *(found.get(s, "-") for s in severities)] for key, found in lines.items()])]
+
+
+def _worlds(board: Leaderboard) -> list[str]:
+    assert board.worlds is not None
+    sim, real = board.worlds["sim"], board.worlds["real"]
+    rows = []
+    for row in board.worlds["arms"]:
+        found = row["r_squared"]
+        value = "-" if found["value"] is None else f"{found['value']:.2f}"
+        ends = "-" if found["low"] is None or found["value"] is None else f"{found['low']:.2f} to {found['high']:.2f}"
+        rows.append([row["arm"], rate(row["sim"]), rate(row["real"]), value, ends, str(found["points"])])
+    header = ["two worlds", sim, real, "R squared", f"{level(board.alpha)} interval", "points"]
+    parts = [table(header, rows)]
+    for row in board.worlds["policies"]:
+        if row["pearson"] is not None:
+            parts.append(
+                f"{row['policy']}: changes under {row['arms']} arms in {sim} and {real}: Pearson r "
+                f"{row['pearson']:.2f}, mmrv {row['mmrv']:.2f}"
+            )
+    reasons = dict.fromkeys(r["r_squared"]["reason"] for r in board.worlds["arms"] if "reason" in r["r_squared"])
+    return [*parts, *(f"no interval, or no R squared: {reason}" for reason in reasons)]

@@ -1,0 +1,106 @@
+"""Two worlds on one test set: does a factor do in the one what it does in the other? (THE COLOSSEUM's Fig. 6.)"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from foretell.errors import UsageError
+from foretell.leaderboard.entries import Entry, Floats
+from foretell.leaderboard.ground import CLEAN, Cell, Ground
+from foretell.stats import Interval, mmrv, pearson
+from foretell.stats.predictivity import MIN_POLICIES
+from foretell.stats.robustness import factor_alignment, headline, success_rate
+
+__all__ = ["alignment"]
+
+Row = dict[str, Any]
+
+
+def alignment(ground: Ground, sim: list[Entry], real: list[Entry], alpha: float, seed: int = 0) -> Row:
+    """Every arm's success in both worlds and its R squared over policies and tasks; and for every policy, how well its
+    changes over arms in the one foretell those in the other."""
+    partner = {entry.policy: entry for entry in real}
+    both = [(entry, partner[entry.policy]) for entry in sim if entry.policy in partner]
+    if not both:
+        raise UsageError(
+            f"real: no policy is in both worlds: {', '.join(e.policy for e in sim)} against "
+            f"{', '.join(e.policy for e in real)}"
+        )
+    arms = []
+    for arm in ground.arms:
+        points = [(a, t, *_common(a, b, (t, arm))) for a, b in both for t in ground.of(arm)]
+        points = [point for point in points if point[2].size]
+        if not points:
+            continue
+        sides = [x for *_, x, _ in points], [y for *_, y in points]
+        row: Row = {"arm": arm, "r_squared": _said(factor_alignment(sides[1], sides[0], alpha, seed=seed), len(points))}
+        row["points"] = [
+            {
+                "policy": a.policy,
+                "task": t,
+                "sim": _rate(success_rate([x], alpha)),
+                "real": _rate(success_rate([y], alpha)),
+            }
+            for a, t, x, y in points
+        ]
+        row["sim"], row["real"] = _together(both, [(t, arm) for t in ground.of(arm)], sides, alpha)
+        arms.append(row)
+    return {"arms": arms, "policies": [_shifts(ground, a, b) for a, b in both]}
+
+
+def _common(sim: Entry, real: Entry, cell: Cell) -> tuple[Floats, Floats]:
+    """Outcomes of the scenarios that count in both worlds."""
+    x, y = sim.outcomes[cell], real.outcomes[cell]
+    both = np.isfinite(x) & np.isfinite(y)
+    return x[both], y[both]
+
+
+def _together(
+    both: list[tuple[Entry, Entry]], cells: list[Cell], sides: tuple[list[Floats], list[Floats]], alpha: float
+) -> tuple[Row, Row]:
+    """Mean success in either world. Policies share scenarios, so these are what the interval counts: those in which
+    every policy counts in both worlds."""
+    rows = [[pair[k].outcomes[cell] for pair in both for cell in cells] for k in (0, 1)]
+    known = np.isfinite(rows).all(axis=(0, 1))
+    made = []
+    for side, outcomes in zip(sides, rows, strict=True):
+        if known.any():
+            made.append(_rate(headline([one[known] for one in outcomes], ["all"] * len(outcomes), alpha)))
+        else:
+            mean = float(np.mean([one.mean() for one in side]))
+            made.append({"estimate": mean, "low": None, "high": None, "n": 0})
+    return made[0], made[1]
+
+
+def _rate(found: Interval) -> Row:
+    return {"estimate": found.estimate, "low": found.low, "high": found.high, "n": found.n}
+
+
+def _said(found: Interval, points: int) -> Row:
+    row: Row = {"value": found.estimate if math.isfinite(found.estimate) else None}
+    row |= {"low": found.low, "high": found.high, "points": points}
+    if row["value"] is None:
+        row["reason"] = "success does not vary in one of the worlds"
+    elif found.low is None:
+        row["reason"] = f"{points} points are too few for an interval, {MIN_POLICIES} are needed"
+    return row
+
+
+def _shifts(ground: Ground, sim: Entry, real: Entry) -> Row:
+    """Changes of one policy over arms, sim against real, as SIMPLER compares them: mmrv and Pearson's r."""
+    changes = []
+    for arm in ground.arms:
+        pairs = [(sim.pairs((t, arm)), real.pairs((t, arm))) for t in ground.of(arm) if arm != CLEAN]
+        pairs = [(a, b) for a, b in pairs if a[0].size and b[0].size]
+        if pairs:
+            sides = zip(*pairs, strict=True)
+            changes.append([float(np.mean([after.mean() - before.mean() for after, before in s])) for s in sides])
+    row: Row = {"policy": sim.policy, "arms": len(changes), "pearson": None, "mmrv": None}
+    if len(changes) >= 3:  # two always lie on a line
+        x, y = np.array(changes).T
+        r = float(pearson(y, x))
+        row |= {"pearson": r if math.isfinite(r) else None, "mmrv": float(mmrv(y, x))}
+    return row

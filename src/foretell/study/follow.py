@@ -1,0 +1,78 @@
+"""Following a run while it is written: each look reads only what is new."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from foretell.study.journal import journals, parse
+from foretell.study.lock import writer
+from foretell.study.running import COLUMNS, Tally
+from foretell.study.store import _DamagedError, _parts, _read_part, read_plan
+
+__all__ = ["Follower"]
+
+
+class Follower:
+    """Where a run stands, whenever one looks. The folder may not exist yet, and may be replaced by another."""
+
+    def __init__(self, run: Path) -> None:
+        self.run = run
+        self.tally = Tally()
+        self.writer: dict[str, Any] | None = None
+        self.rows = 0
+        """Rows read so far, some of them twice: it changes when there is news."""
+        self._is: Any = None
+        self._read: dict[str, int] = {}
+        """Journal file -> bytes read of it."""
+        self._parts: set[str] = set()
+
+    @property
+    def exists(self) -> bool:
+        """Whether it is a run folder by now."""
+        return any((self.run / name).exists() for name in ("study.yaml", "journal", "episodes"))
+
+    def look(self) -> None:
+        """Take in what is new. Raises UsageError if the rows are of a newer schema."""
+        self.writer = writer(self.run)
+        found = tuple(_stat(self.run / name) for name in ("journal", "plan.parquet"))
+        if found != self._is:
+            self._is, self._read, self._parts, self.tally = found, {}, set(), Tally(read_plan(self.run))
+        self.tally.since = _seconds(self.writer["since"]) if self.writer else 0.0
+        # Journal first, as in `store.read`: what vanishes from it meanwhile is in a part that is listed after.
+        for path in journals(self.run):
+            with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
+                file.seek(self._read.get(path.name, 0))
+                data = file.read()
+                whole = data.rfind(b"\n") + 1
+                self._add(parse(data[:whole], path).rows)
+                self._read[path.name] = self._read.get(path.name, 0) + whole
+        for path in _parts(self.run):
+            if path.name not in self._parts:
+                with contextlib.suppress(_DamagedError, FileNotFoundError):
+                    self._add(_read_part(path).select(COLUMNS).to_pylist())
+                self._parts.add(path.name)
+                self._read = {}  # the journal was sealed, and the next one may have its name
+
+    def _add(self, rows: list[dict[str, Any]]) -> None:
+        for row in rows:
+            self.tally.add(row)
+        self.rows += len(rows)
+
+
+def _stat(path: Path) -> Any:
+    """What tells a file or folder from another of its name; not a folder's time, which its entries change."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino, None if path.is_dir() else found.st_mtime_ns)
+
+
+def _seconds(since: str) -> float:
+    with contextlib.suppress(ValueError):
+        return datetime.strptime(since, "%Y-%m-%d %H:%M:%S %z").timestamp()
+    return 0.0

@@ -1,0 +1,181 @@
+"""A file of scenarios: one a line, as JSON; or a test set, whose first line says what it is and whose others name arms.
+
+{"testset": {"id": "3f...", "tasks": {"lift": 1}, "protocol": {...}, "certificates": [...], ...}}
+{"arm": "none", "scenario": {...}}
+{"arm": "MO_Size", "scenario": {...}}
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from foretell.errors import UsageError
+from foretell.scenario import Scenario, digest
+
+__all__ = ["FORMAT", "Certificate", "Header", "Protocol", "ScenarioFile", "identify", "read_scenario_file"]
+
+FORMAT = 1
+"""Version of test set files. Newer ones are refused, not guessed at."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Certificate(_Model):
+    """How the scripted expert did in one cell: a task under an arm."""
+
+    task: str
+    arm: str
+    n: int
+    successes: int
+    rate: float
+    low: float
+    high: float
+    """Wilson's interval, at 95 %."""
+    certified: bool
+    """Whether the rate is at least the one required. A cell without is not charged to a policy."""
+
+
+class Protocol(_Model):
+    """How a test set was drawn."""
+
+    arms: tuple[Any, ...]
+    """As a study would write them."""
+    episodes: int
+    """Of each cell."""
+    seed: int
+    """Scenario i of a task is the one of seed `seed + i`, under every arm."""
+    required: float | None = None
+    """Success rate of the expert that certifies a cell; None where nothing was certified."""
+
+
+class Header(_Model):
+    """The first line of a test set."""
+
+    name: str
+    id: str
+    """Names tasks with their versions, and every arm with its scenarios; see `identify`."""
+    tasks: Mapping[str, int]
+    """Task -> its version."""
+    protocol: Protocol
+    certificates: tuple[Certificate, ...] = ()
+    left_out: Mapping[str, Mapping[str, str]] = {}
+    """Task -> factor that does not apply to it -> why."""
+    made_with: Mapping[str, str] = {}
+    """Package -> version; no part of the id."""
+    format: int = FORMAT
+
+
+@dataclass(frozen=True)
+class ScenarioFile:
+    """What a file of scenarios holds."""
+
+    path: Path
+    lines: tuple[tuple[str, Scenario], ...]
+    """Arm and scenario, in order; the arm is "" in a plain file, whose scenarios run as they are."""
+    header: Header | None = None
+    """Of a test set."""
+
+    @property
+    def scenarios(self) -> list[Scenario]:
+        return [scenario for _, scenario in self.lines]
+
+    def arms(self, task: str, count: int | None = None) -> dict[str, list[Scenario]]:
+        """Arm -> its scenarios of a task, the first `count` of each."""
+        found: dict[str, list[Scenario]] = defaultdict(list)
+        for arm, scenario in self.lines:
+            if scenario.task == task and (count is None or len(found[arm]) < count):
+                found[arm].append(scenario)
+        return dict(found)
+
+    def check_task(self, name: str, version: int) -> None:
+        """Raises UsageError where a test set was made for another version of a task."""
+        if self.header is not None and self.header.tasks.get(name, version) != version:
+            raise UsageError(
+                f"scenarios: {self.path} is a test set for version {self.header.tasks[name]} of task {name!r}, which "
+                f"is at {version} here: build it anew"
+            )
+
+
+def identify(tasks: Mapping[str, int], lines: Iterable[tuple[str, str, str]]) -> str:
+    """The id of a test set, from its tasks' versions and its (task, arm, scenario id), in any order."""
+    return digest({"tasks": dict(tasks), "lines": sorted(map(list, lines))})
+
+
+def read_scenario_file(path: Path) -> ScenarioFile:
+    """Read a file of scenarios. Raises UsageError, with the line, for what is none, and for a test set that was changed
+    after it was built."""
+    try:
+        stat = path.stat()
+    except OSError:
+        raise UsageError(f"scenarios: there is no file {path}") from None
+    return _read(path, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=8)
+def _read(path: Path, changed: int, size: int) -> ScenarioFile:
+    if not path.is_file():
+        raise UsageError(f"scenarios: there is no file {path}")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"scenarios: {path} is not text; it should hold one scenario a line, as JSON") from None
+    numbered = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    header = _header(path, *numbered[0]) if numbered and numbered[0][1].lstrip().startswith('{"testset"') else None
+    found: dict[tuple[str, str], tuple[int, Scenario]] = {}
+    for number, line in numbered[1:] if header else numbered:
+        arm, scenario = _line(path, number, line, header is not None)
+        if (before := found.setdefault((arm, scenario.id), (number, scenario)))[0] != number:
+            raise UsageError(f"scenarios: {path}, line {number} repeats line {before[0]}")
+    lines = tuple((arm, scenario) for (arm, _), (_, scenario) in found.items())
+    if header is not None:
+        given = identify(header.tasks, ((s.task, arm, s.id) for arm, s in lines))
+        if given != header.id:
+            raise UsageError(
+                f"scenarios: {path} is not the test set it says: its first line has id {header.id}, its other lines "
+                f"give {given}. Build it anew, or take out the first line and the arms"
+            )
+    return ScenarioFile(path, lines, header)
+
+
+def _header(path: Path, number: int, line: str) -> Header:
+    try:
+        given = json.loads(line)["testset"]
+        if isinstance(given, dict) and isinstance(given.get("format"), int) and given["format"] > FORMAT:
+            raise UsageError(
+                f"scenarios: {path} has format {given['format']}; this foretell reads up to {FORMAT}: upgrade foretell"
+            )
+        return Header.model_validate(given)
+    except ValidationError as error:
+        raise UsageError(f"scenarios: {path}, line {number}: testset.{_first(error)}") from None
+    except ValueError as error:
+        raise UsageError(f"scenarios: {path}, line {number}: {error}") from None
+
+
+def _line(path: Path, number: int, line: str, named: bool) -> tuple[str, Scenario]:
+    try:
+        if not named:
+            return "", Scenario.model_validate_json(line)
+        given = json.loads(line)
+        if not isinstance(given, dict) or set(given) != {"arm", "scenario"} or not isinstance(given["arm"], str):
+            raise UsageError(f"scenarios: {path}, line {number}: a line of a test set has an arm and a scenario")
+        return given["arm"], Scenario.model_validate(given["scenario"])
+    except ValidationError as error:
+        raise UsageError(f"scenarios: {path}, line {number}: {_first(error)}") from None
+    except ValueError as error:
+        raise UsageError(f"scenarios: {path}, line {number}: {error}") from None
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors()[0]
+    field = "".join(f"{part}." for part in first["loc"])[:-1] or "scenario"
+    return f"{field}: {first['msg']}"
