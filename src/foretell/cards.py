@@ -1,31 +1,112 @@
-"""Cards: how to set a real table for each scenario of a run, and a sheet to fill in while trying them."""
+"""Cards: how to set a real table for each scenario of a run, what to print for it, and a sheet to fill in."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from foretell.errors import UsageError, suggest
+from foretell.factors import place
+from foretell.factors.factor import targets
+from foretell.objects.stl import Solid, file_name, solid, solid_of, write_stl
+from foretell.scenario import Scenario
+from foretell.study.config import load_study
+from foretell.study.plan import make_task
 from foretell.study.store import read_scenarios
+from foretell.tasks.task import Task
 
 __all__ = ["cards", "write_sheet"]
 
 COLUMNS = ("policy", "task", "scenario", "success", "failure_reason")
 
 
-def cards(run: str | Path, task: str | None = None) -> list[dict[str, str]]:
-    """Id, task and card of each scenario of a run, in the order in which they were planned; of one task, if given."""
+def cards(run: str | Path, task: str | None = None, *, stl: str | Path | None = None) -> list[dict[str, Any]]:
+    """Id, task and card of each scenario of a run, in the order in which they were planned; of one task, if given.
+
+    `stl` is a folder to write one STL file into per object and size that occurs; each card then says which to print
+    and how heavy, and has it under `print`: object, file, size in mm and grams (None for what stands still).
+    """
     scenarios = read_scenarios(run)
     if not scenarios:
         raise UsageError(f"{run} has no scenarios to set a table by")
     known = {s.task for s in scenarios}
     if task is not None and task not in known:
         raise UsageError(f"task: {run} has none of {task!r}; {suggest(task, known)}")
-    return [{"id": s.id, "task": s.task, "card": s.card()} for s in scenarios if task in (None, s.task)]
+    chosen = [s for s in scenarios if task in (None, s.task)]
+    found: list[dict[str, Any]] = [{"id": s.id, "task": s.task, "card": s.card()} for s in chosen]
+    if stl is not None:
+        tasks, written = _tasks(Path(run), known), dict[str, Solid]()
+        for card, scenario in zip(found, chosen, strict=True):
+            card["print"] = _prints(scenario, tasks[scenario.task], Path(stl), written)
+            card["card"] += "".join(f"\n  {_said(thing)}" for thing in card["print"])
+    return found
 
 
-def write_sheet(path: str | Path, found: Iterable[Mapping[str, str]]) -> None:
+def _said(thing: Mapping[str, Any]) -> str:
+    x, y, z = thing["size"]
+    grams = "fixed to the table" if thing["grams"] is None else f"to weigh {thing['grams']:.1f} g"
+    return f"print {thing['object']}: {thing['file']} ({x:.1f} x {y:.1f} x {z:.1f} mm), {grams}"
+
+
+def _tasks(run: Path, known: Iterable[str]) -> dict[str, Task]:
+    """The tasks of a run's scenarios, by name."""
+    named: dict[str, Task] = {}
+    if (run / "study.yaml").is_file():
+        named = {made.name: made for made in (make_task(entry.use) for entry in load_study(run / "study.yaml").tasks)}
+    return {name: named[name] if name in named else make_task(name) for name in known}
+
+
+def _prints(scenario: Scenario, task: Task, folder: Path, written: dict[str, Solid]) -> list[dict[str, Any]]:
+    """What a person prints for a scenario; files that are not written yet are."""
+    heavier = float(scenario.factors.get("Object_Mass", 1.0))
+    found = []
+    things = [
+        (name, p.asset, tuple(round(s, 3) for s in p.scale), heavier if task.roles.get(name) == "MO" else 1.0)
+        for name, p in place(scenario, task).items()
+    ]
+    things += [(v["asset"], v["asset"], (1.0, 1.0, 1.0), 1.0) for v in scenario.factors.get("Distractor", ())]
+    for name, asset, scale, mass in things:
+        file = file_name(asset, scale)
+        if file not in written:
+            written[file] = solid(asset, scale)  # of the rounded scale: a file is what its name says
+            write_stl(folder / file, written[file].triangles)
+        found.append(_print(name, file, written[file], mass))
+    grown = round(float(scenario.factors.get("RO_Size", 1.0)), 3)
+    for name in _standing(scenario, task):
+        file = file_name(f"{task.name}-{name}", grown)
+        if file not in written:
+            nominal = _furniture(task, name)
+            written[file] = Solid(nominal.triangles * grown, 0.0)
+            write_stl(folder / file, written[file].triangles)
+        found.append(_print(name, file, written[file], 1.0))
+    return found
+
+
+def _print(name: str, file: str, made: Solid, heavier: float) -> dict[str, Any]:
+    grams = round(heavier * made.grams, 1) if made.grams else None
+    return {"object": name, "file": file, "size": [round(float(s), 2) for s in made.size], "grams": grams}
+
+
+def _standing(scenario: Scenario, task: Task) -> list[str]:
+    """Receiving objects that stand still, where their size may change: a peg, not a bin whose size is the task's."""
+    from foretell.factors import factor
+
+    if factor("RO_Size").applies(task):
+        return []
+    return [name for name in targets(task, "RO") if name not in scenario.placements]
+
+
+def _furniture(task: Task, name: str) -> Solid:
+    import mujoco
+
+    spec = mujoco.MjSpec()
+    task.build(spec)
+    return solid_of(spec.compile(), name)
+
+
+def write_sheet(path: str | Path, found: Iterable[Mapping[str, Any]]) -> None:
     """Write a spreadsheet with a line per card that `import_` takes once policy and success are filled in.
 
     A file that is there is never written over: it may have been filled in.

@@ -10,7 +10,7 @@ import pytest
 
 import foretell
 from foretell.errors import UsageError
-from foretell.factors.arms import COLOSSEUM, FOURTEEN, expand, parse, severity_of
+from foretell.factors.arms import COLOSSEUM, COMPOUND, FOURTEEN, expand, parse, severity_of
 from foretell.registry import names
 from foretell.study.config import load_study
 from foretell.study.plan import make_task, plan, resolve_scenarios
@@ -45,6 +45,10 @@ def planned(arms: Any, **more: Any) -> list[Any]:
         ("colosseum:11", "Distractor"),
         (0, "none"),
         (1, "colosseum:all"),
+        ("workbench", "workbench"),
+        ({"use": "dining_table", "severity": 0.5}, "dining_table@0.5"),
+        ("study_table@0.25", "study_table@0.25"),
+        ("all@0.5", "all@0.5"),
     ],
 )
 def test_arms_have_one_name(item: Any, name: str) -> None:
@@ -73,6 +77,9 @@ def test_arms_have_one_name(item: Any, name: str) -> None:
         ("colosseum:15", "no task has any yet"),
         (18, "0 to 17"),
         (1.5, "should be a name"),
+        ("work_bench", "did you mean 'workbench'?"),
+        ("workbench@1.5", "severity '1.5' should be a number from 0 to 1"),
+        ({"workbench": [0, 1]}, "arm 'workbench' is not known"),
     ],
 )
 def test_what_is_not_an_arm_is_named(item: Any, said: str) -> None:
@@ -95,6 +102,30 @@ def test_each_and_all_are_what_applies() -> None:
     assert [u.factor for u in everything.uses] == names("factors")
     assert {u.severity for u in everything.uses} == {0.5}
     assert [u.factor for u in expand([1], square)[0].uses] == list(FOURTEEN)
+
+
+def test_compound_scenes_use_what_applies() -> None:
+    """Two combinations are the paper's, and it has three scenes."""
+    assert list(COMPOUND) == ["workbench", "dining_table", "study_table"]
+    published = [{"Distractor", "MO_Size"}, {"Light_Color", "Table_Texture", "Distractor", "MO_Size"}]
+    assert all(combination in map(set, COMPOUND.values()) for combination in published)
+    for task in map(make_task, ("lift", "can", "square")):
+        for name, factors in COMPOUND.items():
+            (arm,) = expand([{"use": name, "severity": 0.5}], task)
+            assert [(u.factor, u.severity) for u in arm.uses] == [(f, 0.5) for f in factors]
+            assert set(arm.on(task.scenario(0), task).factors) == set(factors)
+
+    class Plain(type(make_task("lift"))):  # type: ignore[misc]
+        clutter = None
+
+    assert [u.factor for u in expand(["study_table"], Plain())[0].uses] == ["Light_Color", "Table_Texture", "MO_Size"]
+
+    class Bare(Plain):
+        roles = {}
+
+    assert expand(["workbench"], Bare()) == []
+    assert "it does not say where things may stand" in str(parse("workbench").applies(Bare()))
+    assert parse("workbench").applies(Plain()) is None
 
 
 def test_arms_pair_with_their_control() -> None:
@@ -128,6 +159,7 @@ def test_an_arm_runs_where_it_applies_and_nowhere_is_an_error() -> None:
         ("given:Light_Color", None),
         ("all", 1.0),
         ("all@0.25", 0.25),
+        ("study_table@0.25", 0.25),
     ],
 )
 def test_severity_by_name(name: str, severity: float | None) -> None:

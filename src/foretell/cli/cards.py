@@ -1,4 +1,4 @@
-"""Say how to set a real table for each scenario of a run."""
+"""Say how to set a real table for each scenario of a run, and what to print."""
 
 from __future__ import annotations
 
@@ -12,22 +12,30 @@ __all__ = ["main"]
 
 
 def main(
-    run: Annotated[Path, tyro.conf.Positional],
+    run: Annotated[Path | None, tyro.conf.Positional] = None,
     task: str | None = None,
     csv: Path | None = None,
+    stl: Path | None = None,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """Print a card per scenario: its id, and where to put what. Try them in this order, and leave none out.
 
     Args:
-        run: A run folder.
+        run: A run folder. Without one, --stl writes every object at its own size.
         task: Only scenarios of this task.
         csv: Also write a spreadsheet to fill in and give to `foretell import FILE --like RUN`.
+        stl: Also write a binary STL file (mm) into this folder for each object and size in these scenarios.
         json_: Print the cards as JSON.
     """
     from foretell.cards import cards, write_sheet
+    from foretell.errors import UsageError
 
-    found = cards(run, task)
+    if run is None:
+        if stl is None or task is not None or csv is not None:
+            raise UsageError("cards: give a run folder; without one there is only --stl DIR, which writes all objects")
+        _objects(stl, json_)
+        return
+    found = cards(run, task, stl=stl)
     if csv is not None:
         write_sheet(csv, found)
     if json_:
@@ -37,3 +45,22 @@ def main(
         print(f"{card['id']}  {card['card']}")
     if csv is not None:
         print(f"{len(found)} lines in {csv}; once filled in: foretell import {csv} --like {run}")
+    if stl is not None:
+        files = {thing["file"] for card in found for thing in card["print"]}
+        print(f"{len(files)} STL file{'s' if len(files) > 1 else ''} in {stl}")
+
+
+def _objects(folder: Path, json_: bool) -> None:
+    from foretell.objects.stl import write_objects
+
+    lines = [
+        {"file": path.name, "size": [round(float(s), 2) for s in made.size], "grams": round(made.grams, 1)}
+        for path, made in write_objects(folder).items()
+    ]
+    if json_:
+        print(json.dumps(lines, indent=2))
+        return
+    for line in lines:
+        x, y, z = line["size"]  # type: ignore[misc]
+        print(f"{line['file']:<24} {x:6.1f} x {y:5.1f} x {z:5.1f} mm  {line['grams']:6.1f} g")
+    print(f"{len(lines)} STL files in {folder}")

@@ -29,3 +29,7 @@ def main(
     width = max(len(entry["name"]) for entry in found)
     for entry in found:
         print(f"{entry['name']:<{width}}  {entry['about']}")
+    if what == "factors":
+        from foretell.factors.arms import COMPOUND
+
+        print(f"compound scenes, as arms: {', '.join(COMPOUND)}")

@@ -1,0 +1,248 @@
+"""`redteam`: search, verify on fresh scenarios, and show a failure."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foretell.clock import Realtime, parse
+from foretell.errors import ForetellError, UsageError, suggest
+from foretell.factors import factor
+from foretell.redteam.answer import RedTeam, Seen
+from foretell.redteam.looks import Looks, Settings
+from foretell.redteam.search import FINAL, SIZES, Combination, Found, search
+from foretell.redteam.verify import Finding, attempts, solved, verify
+from foretell.registry import names
+from foretell.study.config import Record, ScenarioSource, Study, load_study
+from foretell.study.run import SLOTS, Progress
+from foretell.tasks.task import Task
+
+__all__ = ["redteam"]
+
+LEAST = 0.3
+"""Clean success below which there is nothing to break."""
+
+
+def redteam(
+    study: Study | dict[str, Any] | str | Path,
+    *,
+    policy: str | None = None,
+    task: str | None = None,
+    factors: Sequence[str] = (),
+    budget: int = 800,
+    most: int = 3,
+    severity: float = 1.0,
+    breaks: float = 0.5,
+    certificate: float = 0.9,
+    fresh: int = 50,
+    alpha: float = 0.05,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    slots: int = SLOTS,
+    video: bool = True,
+    policies: Mapping[str, Any] | None = None,
+    progress: Callable[[Progress], None] = lambda state: None,
+    told: Callable[[str], None] = lambda text: None,
+) -> RedTeam:
+    """Find the mildest combination of factors that breaks a policy: few factors, then a small sum of severities.
+
+    Of the study it takes world, clock, seed, and one task and policy (`task` and `policy` choose). A combination
+    breaks the policy if success is below `breaks` times clean success, and counts if the scripted expert solves
+    `certificate` of the same scenarios. It is verified on `fresh` scenarios of its own. `budget` counts all episodes:
+    of the search, the expert's, and of the verification. Calling it again runs nothing twice.
+    `factors`: which (default all that apply); `most`: at most so many together; `severity`: up to which.
+    `policies` adds policy objects, as `run` does.
+    """
+    chosen = _choose(study, policy, task, policies)
+    (name,) = chosen.policies
+    settings = Settings(
+        chosen, Path(out) if out is not None else Path("runs") / f"{chosen.name}-redteam", budget, policies,
+        progress, told, workers=workers, slots=slots,
+    )  # fmt: skip
+    tops = _tops(settings.task, factors, severity)
+    _check(budget, most, breaks, certificate, fresh, alpha, len(tops))
+    first, n = settings.first, SIZES[-1]
+    looks = Looks(settings, "search", first, reserve=5 * fresh if budget >= 6 * fresh + 300 else 3 * fresh)
+    told(f"clean control: {n} scenarios")
+    clean = looks.policy([Combination()], n)[Combination()]
+    found, clean_rate = Found(), float(np.nan_to_num(clean).mean())
+    if clean_rate >= LEAST:
+        told(f"search: {len(tops)} factors, clean success {clean_rate:.0%}")
+        found = search(looks, tops, clean, most=most, breaks=breaks, certificate=certificate)
+    spent = {"search": settings.spent - (cost := _expert(settings)), "certificates": cost}
+    # a verification that has its own scenarios: nothing of the search can leak into it
+    last = Looks(settings, "verify", first + FINAL)
+    finding, refuted, discarded = None, list[Finding](), list[Seen]()
+    for c in attempts(found, breaks):
+        told(f"verification: {c.arm} on {fresh} fresh scenarios")
+        expert = last.expert([c], fresh).get(c)
+        if expert is None:
+            break
+        if np.nan_to_num(expert).mean() < certificate:
+            discarded.append(replace(_seen(found, c), expert=solved(expert)))
+            continue
+        tried = verify(last, c, fresh, breaks, alpha, expert)
+        if tried is None:
+            break
+        if tried.verified:
+            finding = tried
+            break
+        refuted.append(tried)
+    spent["verification"] = settings.spent - sum(spent.values())
+    answer = RedTeam(
+        policy=name,
+        task=settings.task.name,
+        world=chosen.world if isinstance(chosen.world, str) else "as the study says",
+        found=finding,
+        why=_why(name, settings.task.name, finding, found, solved(clean), breaks, bool(refuted or discarded)),
+        breaks=breaks,
+        certificate=certificate,
+        severity=severity,
+        most=most,
+        seeds=((first, first + FINAL - 1), (first + FINAL, first + FINAL + fresh - 1)),
+        budget=budget,
+        spent=spent,
+        ran=settings.ran,
+        out=settings.out,
+        seen=tuple(_seen(found, c) for c in found.verdicts),
+        discarded=(*(_seen(found, c) for c in found.discarded), *discarded),
+        refuted=tuple(refuted),
+        **(_shown(settings, last, finding, video, told) if finding and finding.failing else {}),
+    )
+    settings.out.mkdir(parents=True, exist_ok=True)
+    (settings.out / "redteam.json").write_text(json.dumps(answer.to_dict(), indent=2) + "\n", encoding="utf-8")
+    return answer
+
+
+def _choose(source: Any, policy: str | None, task: str | None, objects: Mapping[str, Any] | None) -> Study:
+    """The study with one task, one policy and one clock."""
+    if objects and isinstance(source, dict):
+        given = source.get("policies") or {}
+        given = {str(v): v for v in given} if isinstance(given, list) else dict(given)
+        source = {**source, "policies": given | {name: {"use": f"object:{name}"} for name in objects}}
+    study = load_study(source)
+    uses = {entry.use: entry for entry in study.tasks}
+    for field, wanted, known in (("policy", policy, list(study.policies)), ("task", task, list(uses))):
+        if wanted is None and len(known) > 1:
+            raise UsageError(f"{field}: the study has {', '.join(map(repr, known))}; say which")
+        if wanted is not None and wanted not in known:
+            raise UsageError(f"{field}: {wanted!r} is not in the study; {suggest(wanted, known)}")
+    if len(study.clocks) > 1 or isinstance(parse(study.clocks[0]), Realtime):
+        raise UsageError("clocks: a search needs one clock that reproduces, `sync` or `virtual`")
+    if study.scenarios.file is not None or study.scenarios.like is not None:
+        raise UsageError("scenarios: a search needs fresh ones, drawn by seed; `file` and `like` have no more of them")
+    name, use = policy or next(iter(study.policies)), task or next(iter(uses))
+    changes = {"policies": {name: study.policies[name]}, "tasks": [uses[use]]}
+    return study.model_copy(update=changes)
+
+
+def _tops(task: Task, wanted: Sequence[str], severity: float) -> dict[str, float]:
+    """Factor -> the highest severity to look at."""
+    known = names("factors")
+    for name in wanted:
+        if name not in known:
+            raise UsageError(f"factors: {name!r} is not known; {suggest(name, known)}")
+        if why := factor(name).applies(task):
+            raise UsageError(f"factors: {why}")
+    try:
+        task.expert()
+    except NotImplementedError:
+        raise UsageError(f"task: {task.name!r} has no scripted expert to say what can be done at all") from None
+    applying = [name for name in known if factor(name).applies(task) is None]
+    if not applying:
+        raise UsageError(f"factors: none applies to task {task.name!r}")
+    if not 0 < severity <= 5:
+        raise UsageError(f"severity: {severity:g} should be above 0 and at most 5")
+    return {name: min(severity, factor(name).most) for name in applying if not wanted or name in wanted}
+
+
+def _check(budget: int, most: int, breaks: float, certificate: float, fresh: int, alpha: float, factors: int) -> None:
+    for field, value, low, high in (
+        ("breaks", breaks, 0.0, 1.0), ("certificate", certificate, 0.0, 1.0), ("alpha", alpha, 0.0, 1.0),
+    ):  # fmt: skip
+        if not low < value < high and not (field == "certificate" and value == 1):
+            raise UsageError(f"{field}: {value:g} should lie between {low:g} and {high:g}")
+    if most < 1:
+        raise UsageError(f"most: {most} should be at least 1 factor")
+    if fresh < 10:
+        raise UsageError(f"fresh: {fresh} scenarios verify nothing; at least 10")
+    least = FINAL + SIZES[0] * factors + 3 * fresh
+    if budget < least:
+        raise UsageError(
+            f"budget: {budget} episodes are too few: {FINAL} clean ones, {SIZES[0]} for each of {factors} factors "
+            f"and 3 x {fresh} to verify are {least}"
+        )
+
+
+def _expert(settings: Settings) -> int:
+    return sum(folder == "expert" for folder, *_ in settings.asked)
+
+
+def _seen(found: Found, c: Combination) -> Seen:
+    outcomes = found.outcomes.get(c, np.empty(0))
+    k, n = solved(outcomes)
+    expert = solved(found.experts[c]) if c in found.experts else None
+    verdict = "the expert cannot do it" if c in found.discarded else found.verdicts[c]
+    return Seen(c.arm, k, n, solved(found.clean[:n])[0], verdict, expert)
+
+
+def _why(
+    policy: str, task: str, finding: Finding | None, found: Found, clean: tuple[int, int], breaks: float, tried: bool
+) -> str:
+    who = f"{policy} on {task}"
+    if finding:
+        c = finding.combination
+        count = "1 factor" if len(c.severities) == 1 else f"{len(c.severities)} factors"
+        return f"{who} breaks under {c.arm} ({count}, severities {c.mildness[1]:g} in all)"
+    if not found.verdicts:
+        return f"nothing to break: {who} solves {clean[0]} of {clean[1]} clean scenarios"
+    if tried:
+        return f"not found within the budget: what broke {who} in the search was not confirmed on fresh scenarios"
+    ended = "" if found.complete else "; the budget ended the search"
+    return f"not found within the budget: no combination looked at takes {who} below {breaks:g} of clean success{ended}"
+
+
+def _shown(
+    settings: Settings, looks: Looks, finding: Finding, video: bool, told: Callable[[str], None]
+) -> dict[str, Any]:
+    """One failing episode: its scenario as a file, how to run it again, and a video."""
+    from foretell.replay import replay
+
+    c, seed = finding.combination, finding.failing[0]
+    scenario, episode = looks.scenario(c, seed), looks.row(c, seed)["episode"]
+    path, again = settings.out / "failure.jsonl", settings.out / "failure.yaml"
+    path.write_text(scenario.model_dump_json() + "\n", encoding="utf-8")
+    run = settings.out / "verify"
+    (name,) = settings.study.policies
+    shown: dict[str, Any] = {"episode": episode, "scenario": path, "commands": {}}
+    if name in settings.policies:
+        shown["commands"]["replay"] = f"foretell.replay({str(run)!r}, {episode!r}, policies={{{name!r}: ...}})"
+    else:
+        study = settings.study.model_copy(
+            update={
+                "name": f"{settings.study.name[:80]}-failure",
+                "scenarios": ScenarioSource(file=Path(path.name)),
+                "arms": ["none"],
+                "record": Record(video=1),
+            }
+        )
+        again.write_text(study.to_yaml(), encoding="utf-8")
+        shown["commands"] = {
+            "replay": f"foretell replay {shlex.quote(str(run))} {episode}",
+            "run": f"foretell run {shlex.quote(str(again))}",
+        }
+    film = settings.out / f"failure-{episode}.mp4"
+    if video and not film.exists():
+        told("video of a failing episode")
+        try:
+            replay(run, episode, video=film, policies=settings.policies)
+        except ForetellError as error:
+            film.unlink(missing_ok=True)
+            return {**shown, "notes": (f"no video: {error}",)}
+    return {**shown, "video": film} if film.exists() else shown

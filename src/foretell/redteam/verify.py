@@ -1,0 +1,99 @@
+"""Is it true? A combination that a search has found, tried on scenarios that the search has never seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from foretell.redteam.looks import Looks
+from foretell.redteam.search import Combination, Found, excess
+from foretell.stats import Interval, clopper_pearson, newcombe_paired, star
+
+__all__ = ["ATTEMPTS", "Finding", "attempts", "verify"]
+
+ATTEMPTS = 3
+"""Combinations that may be verified; each is held to a third of alpha, so that the three together keep it."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A combination on fresh scenarios."""
+
+    combination: Combination
+    clean: Interval
+    """The policy's success on the clean controls of the same scenarios."""
+    broken: Interval
+    """Under the combination."""
+    change: Interval
+    """Paired: broken less clean."""
+    margin: Interval
+    """Broken success less the share of clean success that it must stay below; verified if it lies below 0."""
+    expert: tuple[int, int]
+    """Scenarios the scripted expert solves under the combination, of how many."""
+    failing: tuple[int, ...]
+    """Seeds where the policy solves the clean control and the expert the perturbed one, which the policy does not."""
+
+    @property
+    def verified(self) -> bool:
+        return self.margin.high is not None and self.margin.high < 0
+
+    def to_dict(self) -> dict[str, Any]:
+        c = self.combination
+        return {
+            "arm": c.arm,
+            "factors": dict(c.severities),
+            "severities_sum": c.mildness[1],
+            "verified": self.verified,
+            "clean": self.clean.to_dict(),
+            "broken": self.broken.to_dict(),
+            "change": self.change.to_dict(),
+            "margin": self.margin.to_dict(),
+            "certificate": {"solved": self.expert[0], "n": self.expert[1]},
+        }
+
+
+def attempts(found: Found, breaks: float) -> list[Combination]:
+    """What to verify, in this order: the mildest; the mildest that was clear (three standard errors); the clearest."""
+
+    def doubt(c: Combination, errors: float) -> float:
+        above, error = excess(found.outcomes[c], found.clean, breaks)
+        return above + errors * error
+
+    if not found.hits:
+        return []
+    broke = [c for c, verdict in found.verdicts.items() if verdict == "breaks" and c not in found.discarded]
+    others = sorted((c for c in broke if c.mildness > found.hits[0].mildness), key=lambda c: c.mildness)
+    order = found.hits[:1]
+    order += [c for c in others if doubt(c, 3.0) < 0][:1]
+    order += sorted(others, key=lambda c: (doubt(c, 0.0), c.mildness))[:1]
+    return list(dict.fromkeys(order))[:ATTEMPTS]
+
+
+def verify(looks: Looks, c: Combination, n: int, breaks: float, alpha: float, expert: np.ndarray) -> Finding | None:
+    """Try a combination on n fresh scenarios, next to their clean controls; None where the budget does not allow it."""
+    clean_arm = Combination()
+    got = looks.policy([clean_arm, c], n)
+    if c not in got:
+        return None
+    before, after = got[clean_arm], got[c]
+    told = np.isfinite(before) & np.isfinite(after)
+    a, b = after[told].astype(int), before[told].astype(int)
+    both, only_a, only_b, neither = (int(np.sum((a == x) & (b == y))) for x, y in ((1, 1), (1, 0), (0, 1), (0, 0)))
+    failing = [s for s, x, y, e in zip(looks.seeds(n), after, before, expert, strict=True) if (x, y, e) == (0, 1, 1)]
+    return Finding(
+        c,
+        clopper_pearson(int(b.sum()), len(b), alpha),
+        clopper_pearson(int(a.sum()), len(a), alpha),
+        newcombe_paired(both, only_a, only_b, neither, alpha),
+        star(a - breaks * b, alpha / ATTEMPTS, within=(-breaks, 1.0)),
+        solved(expert),
+        tuple(failing),
+    )
+
+
+def solved(outcomes: Sequence[float] | np.ndarray) -> tuple[int, int]:
+    """Successes, of how many; an episode without a verdict is not one."""
+    return int(np.nansum(np.asarray(outcomes))), len(outcomes)
