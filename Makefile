@@ -22,7 +22,7 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV) || { echo "on Debian or Ubuntu: apt install python3-venv"; exit 1; }
 
 $(VENV)/installed: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[video]'
+	$(BIN)/python -m pip install --quiet --editable '.[video,report]'
 	touch $@
 
 $(VENV)/installed-test: $(VENV)/installed

@@ -1,11 +1,14 @@
-"""A skip, with a plain reason, for machines that cannot draw."""
+"""Skips, with a plain reason, for machines that cannot draw or have no browser."""
 
 from __future__ import annotations
 
 import functools
+import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -26,3 +29,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if drawing and not _can_draw():
         for item in drawing:
             item.add_marker(pytest.mark.skip(reason="no OpenGL here: install libegl1 and libgl1-mesa-dri"))
+
+
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """The system's chromium, driven by Playwright: `browser.new_context(...)` and so on. One for each module."""
+    found = next(filter(None, map(shutil.which, CHROMIUM)), None)
+    if found is None:
+        pytest.skip("no browser here: install chromium")
+    driver = pytest.importorskip("playwright.sync_api", reason="no Playwright here: pip install playwright")
+    with driver.sync_playwright() as playwright:
+        # no sandbox: tests run as root in containers, on pages of our own
+        started = playwright.chromium.launch(executable_path=found, args=["--no-sandbox", "--mute-audio"])
+        yield started
+        started.close()

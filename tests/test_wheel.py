@@ -24,7 +24,8 @@ def test_the_wheel_installs_and_runs_the_demo(tmp_path: Path) -> None:
     sh(sys.executable, "-m", "build", "--wheel", "--outdir", tmp_path / "dist", ROOT)
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    assert {"foretell/py.typed", "foretell/worlds/standin.yaml"} <= set(names)
+    pages = {"report/page.html", "report/charts.js", "report/theme.json", "view/live.css", "view/live.js"}
+    assert {f"foretell/{name}" for name in ("py.typed", "worlds/standin.yaml", *pages)} <= set(names)
     assert not [n for n in names if n.startswith(("tests", "examples", "benchmarks"))]
     sh(sys.executable, "-m", "venv", tmp_path / "venv")
     python = tmp_path / "venv" / "bin" / "python"

@@ -42,15 +42,21 @@ _WHERE = {
     "compare": "foretell.answers.compare",
     "demo": "foretell.demo",
     "doctor": "foretell.doctor",
+    "figure": "foretell.figure",
     "import_": "foretell.trials",
     "latency": "foretell.measure",
+    "leaderboard": "foretell.leaderboard",
     "predictivity": "foretell.answers.predictivity",
     "read": "foretell.study.store",
+    "redteam": "foretell.redteam",
     "replay": "foretell.replay",
+    "report": "foretell.report",
     "reproduce": "foretell.reproduction",
     "run": "foretell.study.run",
     "show": "foretell.summary",
+    "testset": "foretell.testset",
     "timeline": "foretell.timeline",
+    "view": "foretell.view",
 }
 __all__ = [*_WHERE, "__version__"]
 
@@ -68,11 +74,15 @@ if TYPE_CHECKING:
     from foretell.episode import Episode as Episode
     from foretell.errors import ForetellError as ForetellError
     from foretell.errors import UsageError as UsageError
+    from foretell.figure import figure as figure
+    from foretell.leaderboard import leaderboard as leaderboard
     from foretell.measure import latency as latency
     from foretell.policy import Chunk as Chunk
     from foretell.policy import Policy as Policy
     from foretell.policy import PolicySpec as PolicySpec
+    from foretell.redteam import redteam as redteam
     from foretell.replay import replay as replay
+    from foretell.report import report as report
     from foretell.reproduction import reproduce as reproduce
     from foretell.scenario import Placement as Placement
     from foretell.scenario import Scenario as Scenario
@@ -82,8 +92,10 @@ if TYPE_CHECKING:
     from foretell.study.store import read as read
     from foretell.summary import show as show
     from foretell.tasks.task import Task as Task
+    from foretell.testset import testset as testset
     from foretell.timeline import timeline as timeline
     from foretell.trials import import_ as import_
+    from foretell.view import view as view
 
 
 class _Package(ModuleType):

@@ -1,4 +1,4 @@
-"""The demonstration: four policies on three tasks, and what 30 trials in another world say about one of them."""
+"""The demonstration: four policies on three tasks, what 30 trials in another world say about one of them, a report."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from foretell.errors import UsageError
 from foretell.stats import Interval, TrialsSaved, bound, clopper_pearson, real_trials_saved
 from foretell.study.run import Progress, Run, run
 from foretell.study.store import read
@@ -37,6 +38,10 @@ class Demo:
     """With simulation."""
     saved: TrialsSaved | None
     """Real trials that the bound with simulation is worth; None where simulation was not used."""
+    report: Path | None
+    """The page with all of it; None where what draws charts is not installed."""
+    why: str = ""
+    """Why there is none."""
 
     def text(self) -> str:
         """The answer, in words."""
@@ -70,8 +75,10 @@ def demo(
     more: int = 250,
     workers: int | None = None,
     progress: Callable[[Progress], None] = lambda state: None,
+    told: Callable[[str], None] = lambda text: None,
 ) -> Demo:
-    """Run the demonstration into three run folders and bound the success of one policy in the stand-in reality."""
+    """Run the demonstration into three run folders, bound the success of one policy in the stand-in reality, and write
+    a report of it, `demo.html`. `told` hears what is done besides episodes."""
     folder = Path(out)
     tried = {"tasks": [TASK], "policies": {TRIED: POLICIES[TRIED]}}
     studies: dict[str, dict[str, Any]] = {
@@ -90,7 +97,21 @@ def demo(
     alone = clopper_pearson(int(sum(ours)), len(ours))
     answer = bound(ours, theirs, extra)
     saved = real_trials_saved(ours, answer.width) if answer.method == "blocked" else None
-    return Demo(done["demo"], done["demo-more"], done["demo-standin"], alone, answer, saved)
+    told("writing the report")
+    page, why = _report([done[name].path for name in studies], folder / "demo.html")
+    return Demo(done["demo"], done["demo-more"], done["demo-standin"], alone, answer, saved, page, why)
+
+
+def _report(runs: list[Path], out: Path) -> tuple[Path | None, str]:
+    """Where it is; or None, and why."""
+    from foretell.report import report
+    from foretell.report.page import needs_extra
+
+    try:
+        needs_extra()
+    except UsageError as error:
+        return None, str(error)
+    return report(*runs, out=out).path, ""
 
 
 def _scores(path: Path) -> dict[str, float]:

@@ -35,12 +35,15 @@ def main(
     from foretell.summary import show, table
 
     with Bar() as bar:
-        done = demo(out, scenarios=scenarios, trials=trials, more=more, workers=workers, progress=bar.update)
+        done = demo(
+            out, scenarios=scenarios, trials=trials, more=more, workers=workers, progress=bar.update, told=bar.say
+        )
     if json_:
         runs = {"simulated": show(done.simulated.path), "standin": show(done.real.path)}
         saved = asdict(done.saved) if done.saved else None
         answers = {"alone": done.alone.to_dict(), "bound": done.bound.to_dict(), "saved": saved}
-        print(json.dumps({**runs, **answers, "text": done.text()}, indent=2))
+        page = str(done.report) if done.report else None
+        print(json.dumps({**runs, **answers, "text": done.text(), "report": page}, indent=2))
         return
     print("In simulation")
     table(show(done.simulated.path))
@@ -49,3 +52,4 @@ def main(
     print(f"\n{done.text()}\n")
     print(f"Every episode: {done.simulated.path}, {done.more.path} and {done.real.path}")
     print(f"Look closer: foretell show {done.simulated.path}; foretell list tasks; foretell run STUDY.yaml")
+    print(f"The report, to be opened in a browser: {done.report}" if done.report else f"No report: {done.why}")

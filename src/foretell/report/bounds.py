@@ -1,0 +1,206 @@
+"""Bounds: how good each policy really is, from few real trials and many simulated ones, and what simulation buys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from foretell import stats
+from foretell.answers.bound import Bound, bound
+from foretell.answers.inputs import open_table
+from foretell.answers.units import measure, pair
+from foretell.errors import UsageError
+from foretell.report.charts import dots, lines, slug
+from foretell.report.groups import Group, distinct, noted, unfinished
+from foretell.report.reality import worlds
+from foretell.report.runs import Runs
+from foretell.report.section import Block, Chart, Section, Sheet, Words
+from foretell.report.verdict import MECHANISM
+from foretell.stats import Interval, TrialsSaved, WidthCurve
+
+__all__ = ["section"]
+
+LIVELY = ("blocked", "suresim", "clopper_pearson", "betting")
+"""Methods drawn, beside the default, where there are many policies; the table has all."""
+MANY = 4
+"""Policies above which not every method is drawn."""
+CURVES = 6
+"""Policies of a task, at most, for which it is worked out what simulation buys: that resamples, which takes time."""
+DRAWS = 4
+"""Resamples of the real trials in that forecast."""
+KINDS = {
+    "wilson": "real trials alone, approximate",
+    "clopper_pearson": "real trials alone, exact",
+    "hoeffding": "real trials alone",
+    "betting": "real trials alone",
+    "star": "real trials alone",
+    "blocked": "with simulation",
+    "suresim": "with simulation",
+    "suresim_2stage": "with simulation",
+    "suresim_ub": "with simulation",
+    "suresim_2stage_ub": "with simulation",
+    "control_variate": "with simulation, approximate",
+    "control_variate_split": "with simulation, approximate",
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One policy in one real world, with its simulations."""
+
+    policy: str
+    answer: Bound
+    """By every method."""
+    curve: WidthCurve | None
+    """Width as simulated scenarios are added; None without enough of them beyond the real ones, or not worked out."""
+    saved: TrialsSaved | None
+
+    @property
+    def default(self) -> Interval:
+        """What `foretell bound` answers."""
+        found = {i.method: i for i in self.answer.intervals}
+        return found.get(self.answer.default, self.answer.intervals[0])
+
+
+def section(runs: Runs) -> Section | None:
+    """Intervals by every method, width against simulated trials, the floor, and real trials saved."""
+    pairs = worlds(runs)
+    blocks: list[Block] = unfinished(runs)
+    found: list[Cell] = []
+    left: list[str] = []
+    for (real, sim), groups in pairs.items():
+        for tried, simulated in groups:
+            cells = _cells(tried, simulated, left)
+            if not cells:
+                continue
+            found += cells
+            many = sum(len(g) for g in pairs.values()) > 1
+            tail = [tried.task, *([sim, real] if len(pairs) > 1 else [])] if many else []
+            on = f" on {tried.task}" if many else ""
+            blocks += _blocks(cells, tail, on, real)
+    if not found:
+        return None
+    if any(real.startswith("standin") for real, _ in pairs):
+        blocks.insert(0, Words(MECHANISM, "caution"))
+    return Section("bounds", "Bounds on real performance", _says(found), distinct([*blocks, *noted(left)]))
+
+
+def _says(found: Sequence[Cell]) -> str:
+    helped = [cell for cell in found if cell.default.diagnostics.get("helps")]
+    widths = sorted(cell.default.width for cell in found)
+    typical = f"{100 * widths[len(widths) // 2]:.0f} points wide"
+    if len(found) == 1:
+        one = found[0].default
+        bounds = f"{found[0].policy} really solves between {one.low or 0:.0%} and {one.high or 0:.0%}"
+        return f"{bounds} (95%); simulation {'makes' if helped else 'does not make'} that narrower here."
+    told = f"in {len(helped)} of {len(found)} cases" if helped else "in none of them"
+    return f"Real success is known to an interval typically {typical} (95%); simulation makes it narrower {told}."
+
+
+def _cells(tried: Group, simulated: Group, left: list[str]) -> list[Cell]:
+    design: Any = max(tried.design, simulated.design, key=("iid", "grid", "chosen").index)
+    cells: list[Cell] = []
+    for policy in tried.policies:
+        if policy not in simulated.policies:
+            left.append(f"{policy} on {tried.task} was not simulated")
+            continue
+        tables = tuple(group.table.filter(pc.field("policy") == policy) for group in (tried, simulated))
+        try:
+            answer = bound(*tables, method="all", design=design)
+            curve, saved = _worth(*tables) if answer.default == "blocked" and len(cells) < CURVES else (None, None)
+        except UsageError as error:
+            left.append(f"{policy} on {tried.task}: {str(error).partition(chr(10))[0]}")
+            continue
+        cells.append(Cell(policy, answer, curve, saved))
+    return cells
+
+
+def _worth(tried: pa.Table, simulated: pa.Table) -> tuple[WidthCurve, TrialsSaved]:
+    """What simulation buys: `blocked` on growing numbers of simulated scenarios, and real trials it saves."""
+    tables = [open_table(table, name) for table, name in ((tried, "real"), (simulated, "sim"))]
+    paired, _ = pair(measure(tables[0]), measure(tables[1], whole=True), None)
+    curve = stats.width_curve(paired.real, paired.sim, paired.extra)
+    return curve, stats.real_trials_saved(paired.real, float(curve.widths[-1]), draws=DRAWS)
+
+
+def _blocks(cells: list[Cell], tail: list[str], on: str, real: str) -> list[Block]:
+    blocks: list[Block] = [_intervals(cells, slug("bounds", *tail), f"Real success by method{on}", real)]
+    curves = [cell for cell in cells if cell.curve is not None]
+    if curves:
+        blocks.append(_curves(curves, slug("bound-width", *tail), f"Width against simulated trials{on}"))
+    blocks.append(_sheet(cells, slug("trials-saved", *tail), f"What simulation saves{on}"))
+    return [*blocks, *noted(note for cell in cells for note in cell.answer.notes)]
+
+
+def _intervals(cells: list[Cell], name: str, title: str, real: str) -> Chart:
+    rows = []
+    for cell in cells:
+        for one in cell.answer.intervals:
+            row: dict[str, Any] = {"policy": cell.policy, "method": one.method, "estimate": one.estimate}
+            row |= {"low": one.low, "high": one.high, "width": one.width, "uses": KINDS.get(one.method, "")}
+            row |= {"default": "default" if one.method == cell.answer.default else "", "guarantee": one.guarantee}
+            rows.append(row)
+    order = {method: i for i, method in enumerate(dict.fromkeys(("blocked", *LIVELY, *KINDS)))}
+    rows.sort(key=lambda row: ([c.policy for c in cells].index(row["policy"]), order.get(row["method"], 99)))
+    share = ".1%"
+    tips = {"policy": ("policy", ""), "method": ("method", ""), "uses": ("uses", ""), "estimate": ("estimate", share)}
+    tips |= {"low": ("from", share), "high": ("to", share), "width": ("width", share), "guarantee": ("guarantee", "")}
+    by: dict[str, Any] = {"y": "method"} if len(cells) == 1 else {"y": "policy", "series": "method"}
+    drawn = [row for row in rows if len(cells) <= MANY or row["default"] or row["method"] in LIVELY]
+    spec = dots(drawn, x="estimate", title=f"success in {real}", domain=(0.0, 1.0), tips=tips, **by)
+    left = {m: why for cell in cells for m, why in cell.answer.not_applicable.items()}
+    about = (
+        f"95% intervals. The default here is {cells[0].answer.default}; choose a method before looking: taking the "
+        "narrowest forfeits the stated level."
+    )
+    about += " The CSV has every method." if len(drawn) < len(rows) else ""
+    about += "".join(f" {method} does not apply: {why}." for method, why in left.items())
+    return Chart(name, title, spec, rows, about)
+
+
+def _curves(cells: list[Cell], name: str, title: str) -> Chart:
+    rows = []
+    for cell in cells:
+        assert cell.curve is not None
+        alone = {"alone": cell.curve.real_only, "floor": cell.curve.floor}
+        for size, width in zip(cell.curve.sizes.tolist(), cell.curve.widths.tolist(), strict=True):
+            row = {"policy": cell.policy, "simulated": size, "width": 100 * width}
+            rows.append(row | {k: 100 * v for k, v in alone.items()} | {"low": None, "high": None})
+    tips = {"policy": ("policy", ""), "simulated": ("simulated scenarios", "d"), "width": ("width, points", ".1f")}
+    tips |= {"floor": ("floor, points", ".1f"), "alone": ("real alone (star), points", ".1f")}
+    spec = lines(
+        rows, x="simulated", y="width", series="policy", tips=tips, unit="number", domain=None, log=True,
+        titles=("simulated scenarios without a real partner", "width of the bound, points"),
+        dashed="floor", ticks=sorted({row["simulated"] for row in rows}),
+    )  # fmt: skip
+    about = (
+        "Width of `blocked` on the first so many simulated scenarios. No number of them goes below the rectifier "
+        "floor (dashed, forecast), which is set by how far simulation and reality differ."
+    )
+    return Chart(name, title, spec, rows, about)
+
+
+def _sheet(cells: list[Cell], name: str, title: str) -> Sheet:
+    """A line for every policy: its bound, what simulation does to its width, and real trials saved."""
+    rows: list[list[Any]] = []
+    for cell in cells:
+        one, found, saved = cell.default, cell.default.diagnostics, cell.saved
+        rho, widths = found.get("correlation"), [found["width_real"], found["width_sim"]]
+        widths.append(None if cell.curve is None else cell.curve.floor)
+        row = [cell.policy, f"{one.low or 0.0:.0%} to {one.high or 0.0:.0%}", one.method, found["n"], found["n_extra"]]
+        row += ["" if rho is None else f"{rho:.2f}", *("" if w is None else f"{100 * w:.1f}" for w in widths)]
+        row += ["", ""] if saved is None else [saved.best, f"{saved.best - saved.n:+d}".replace("-", "−")]
+        rows.append(row)
+    columns = ["policy", "real success, 95%", "method", "real trials", "simulated besides", "correlation"]
+    columns += ["width, real alone", "width, with simulation", "rectifier floor", "alone for that width", "saved"]
+    about = (
+        "Widths in points. Saved: real trials that the best method without simulation would need for the same width, "
+        "less those run; below zero, simulation costs width here. A forecast by resampling the real trials"
+    )
+    left = sum(cell.saved is None for cell in cells)
+    about += f", not made for {left} policies." if left else "."
+    return Sheet(name, title, columns, rows, right=columns[3:], about=about)

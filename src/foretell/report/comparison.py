@@ -1,0 +1,178 @@
+"""Which policies differ: letters, intervals of differences, ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from foretell.answers.compare import Compared
+from foretell.report.charts import cells, dots, slug
+from foretell.report.groups import Group, chosen, distinct, first_groups, noted
+from foretell.report.runs import Runs
+from foretell.report.section import Block, Chart, Section, Words
+
+__all__ = ["section"]
+
+MANY = 12
+"""Pairs above which only the best policy's are drawn with intervals; all are in the table of squares."""
+KINDS = ("row is better", "row is worse")
+
+
+def section(runs: Runs) -> Section | None:
+    """Letters, differences and ranks of every world and task with two policies or more."""
+    found = first_groups(runs)
+    blocks: list[Block] = []
+    told = []
+    for group in found:
+        answer = group.compared
+        if isinstance(answer, str):
+            if len(group.policies) > 1:
+                blocks.append(Words(f"{group.within(found)}: not compared, {answer}.", "caution"))
+            continue
+        told.append((group, answer))
+        blocks += _blocks(group, answer, found)
+    if not told:
+        return None
+    under = chosen(runs, [group for group, _ in told])
+    if under:
+        blocks.append(Words(f"All of this is {under}."))
+    return Section("comparison", "Comparison", _says(told, found), distinct(blocks))
+
+
+def _says(told: list[tuple[Group, Compared]], found: list[Group]) -> str:
+    if len(told) == 1:
+        pairs = told[0][1].pairs
+        shown = sum(pair.verdict in ("better", "worse") for pair in pairs)
+        return f"{shown} of {len(pairs)} pairs of policies are shown to differ; the others may well be equally good."
+    parts = []
+    for group, answer in told:
+        shown = sum(pair.verdict in ("better", "worse") for pair in answer.pairs)
+        parts.append(f"{shown} of {len(answer.pairs)} on {group.within(found)}")
+    return f"Pairs of policies shown to differ: {', '.join(parts)}; the others may well be equally good."
+
+
+def _blocks(group: Group, answer: Compared, found: list[Group]) -> list[Block]:
+    where, many = group.within(found), len(found) > 1
+    tail = [where] if many else []
+    on = f" on {where}" if many else ""
+    order = [row["policy"] for row in answer.policies]
+    blocks: list[Block] = [_letters(group, answer, slug("letters", *tail), f"Which policies differ{on}")]
+    pairs = answer.pairs
+    near = pairs if len(pairs) <= MANY else [p for p in pairs if order[0] in (p.a, p.b)]
+    to = "" if near is pairs else f" of {order[0]} to the others"
+    blocks.append(_differences(near, slug("differences", *tail), f"Differences{to}{on}"))
+    if near is not pairs:
+        blocks.append(_squares(answer, order, slug("pairs", *tail), f"Every pair{on}"))
+    if len(order) > 2:
+        blocks.append(_ranks(answer, slug("ranks", *tail), f"Ranks that the data leave open{on}"))
+    notes = [note for note in answer.notes if "the interval" not in note]  # what charts say of theirs
+    if group.design != "iid":
+        notes.append(f"scenarios are {group.design}, not drawn at random: verdicts speak of these scenarios only")
+    if group.missing:
+        said = f"{group.missing:,} episodes are still to come, so this is of the {len(group.leading)} leading scenarios"
+        notes.insert(0, f"running: {said}; intervals and verdicts (betting) hold whenever one looks")
+    return [*blocks, *noted(notes)]
+
+
+def _letters(group: Group, answer: Compared, name: str, title: str) -> Chart:
+    rows = []
+    for row in answer.policies:
+        one = group.rates[row["policy"]]
+        ends = {"success": one.estimate, "low": one.low, "high": one.high, "n": one.n}
+        best, worst = row["rank"]
+        rows.append({"policy": row["policy"], **ends, "letters": row["letters"], "rank": f"{best} to {worst}"})
+    tips = {"policy": ("policy", ""), "success": ("success", ".1%"), "low": ("from", ".1%"), "high": ("to", ".1%")}
+    tips |= {"n": ("episodes", "d"), "letters": ("letters", ""), "rank": ("rank", "")}
+    spec = dots(rows, y="policy", x="success", title="success", domain=(0, 1.06), text="letters", tips=tips)
+    about = (
+        "Policies that share a letter are not shown to differ (every pair tested, Holm's adjustment). "
+        "Bars are 95% intervals of each policy alone; two bars may overlap although the pair differs."
+    )
+    return Chart(name, title, spec, rows, about)
+
+
+def _differences(pairs: Sequence[Any], name: str, title: str) -> Chart:
+    rows = []
+    for pair in pairs:
+        one = pair.difference
+        a, b, sign = (pair.a, pair.b, 1.0) if one.estimate >= 0 else (pair.b, pair.a, -1.0)
+        ends = sorted((sign * 100 * (one.low or 0.0), sign * 100 * (one.high or 0.0)))
+        shown = "shown" if pair.verdict in ("better", "worse") else pair.verdict
+        rows.append(
+            {
+                "pair": f"{a} − {b}",
+                "points": sign * 100 * one.estimate,
+                "low": ends[0],
+                "high": ends[1],
+                "verdict": shown,
+            }
+            | {"p_adjusted": pair.p_adjusted, "test": pair.test, "n": pair.n_a, "method": one.method}
+        )
+    rows.sort(key=lambda row: -row["points"])
+    tips = {
+        "pair": ("pair", ""),
+        "points": ("difference, points", ".1f"),
+        "low": ("from", ".1f"),
+        "high": ("to", ".1f"),
+    }
+    tips |= {
+        "verdict": ("verdict", ""),
+        "p_adjusted": ("p, adjusted", ".2g"),
+        "n": ("scenarios", "d"),
+        "test": ("test", ""),
+    }
+    spec = dots(
+        rows,
+        y="pair",
+        x="points",
+        title="difference in success, points",
+        unit="points",
+        zero=True,
+        tips=tips,
+        text="verdict",
+    )
+    about = (
+        "95% intervals, each for its pair alone. The verdict beside it is adjusted for the number of pairs and "
+        "follows the test, so it can be stricter than the interval."
+    )
+    return Chart(name, title, spec, rows, about)
+
+
+def _squares(answer: Compared, order: list[str], name: str, title: str) -> Chart:
+    rows = []
+    for pair in answer.pairs:
+        for a, b, sign in ((pair.a, pair.b, 1.0), (pair.b, pair.a, -1.0)):
+            value = sign * 100 * pair.difference.estimate
+            row = {
+                "policy": a,
+                "other": b,
+                "points": value,
+                "said": f"{value:+.0f}".replace("-", "−") if round(value) else "0",
+            }
+            shown = KINDS[value < 0] if pair.verdict in ("better", "worse") else pair.verdict
+            rows.append({**row, "shown": shown, "p_adjusted": pair.p_adjusted})
+    tips = {"policy": ("policy", ""), "other": ("against", ""), "points": ("difference, points", ".1f")}
+    tips |= {"shown": ("verdict", ""), "p_adjusted": ("p, adjusted", ".2g")}
+    spec = cells(rows, y="policy", x="other", kind="shown", kinds=KINDS, text="said", order=order, tips=tips)
+    return Chart(
+        name, title, spec, rows, "Row minus column, in points of success; coloured where the difference is shown."
+    )
+
+
+def _ranks(answer: Compared, name: str, title: str) -> Chart:
+    rows = [
+        {"policy": row["policy"], "best": row["rank"][0], "worst": row["rank"][1], "order": i + 1}
+        for i, row in enumerate(answer.policies)
+    ]
+    tips = {
+        "policy": ("policy", ""),
+        "best": ("best rank", "d"),
+        "worst": ("worst rank", "d"),
+        "order": ("by mean", "d"),
+    }
+    spec = dots(
+        rows, y="policy", x="order", ends=("best", "worst"), title="rank (1 is best)", unit="rank", tips=tips,
+        domain=(0.5, len(rows) + 0.5),
+    )  # fmt: skip
+    about = "The dot is the rank by mean success, the bar every rank that the shown differences leave open."
+    return Chart(name, title, spec, rows, about)

@@ -1,0 +1,155 @@
+"""What a report says, as one JSON-able object: the page, its live twin and `foretell figure` all show this."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from foretell.errors import ForetellError
+from foretell.report.episodes import columns, embedded
+from foretell.report.runs import OneRun, Runs
+from foretell.report.section import Section
+
+__all__ = ["ORDER", "contents", "sections"]
+
+ORDER = (
+    "verdict",
+    "success",
+    "stages",
+    "failures",
+    "reality",
+    "bounds",
+    "clocks",
+    "perturbations",
+    "comparison",
+    "episodes",
+    "provenance",
+)
+"""The sections, as the page has them; each is `section(runs)` of the module of its name."""
+
+
+def contents(
+    runs: Sequence[Path | str] | Runs,
+    *,
+    place: Path | None = None,
+    embed: int = 0,
+    link: Callable[[OneRun, str], str] | None = None,
+    told: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:
+    """Title, runs, sections, episodes by column, and notes on what is missing and why.
+
+    `place`: the folder the page goes to, from which videos are linked; `link(run, path within it)` gives other
+    addresses. `embed`: bytes of videos, at most, to be carried along. `told` hears what is being done.
+    """
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        runs = runs if isinstance(runs, Runs) else Runs.open(runs)
+        notes += _unlike(runs)
+        found = sections(runs, notes, told)
+    notes += dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning))
+    told("episodes")
+    table = columns(runs, link or (lambda run, path: _relative(run, path, place)), notes)
+    answer = {
+        "title": _title([run.name for run in runs.each]),
+        "when": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
+        "foretell": _version(),
+        "runs": [_about(run) for run in runs.each],
+        "sections": [section.to_dict() for section in found],
+        "episodes": table,
+        "videos": embedded(runs, table, embed) if embed else {},
+        "notes": notes,
+    }
+    plain: dict[str, Any] = _plain(answer)
+    return plain
+
+
+def sections(
+    runs: Runs, notes: list[str] | None = None, told: Callable[[str], None] = lambda text: None
+) -> list[Section]:
+    """Those for which there is data, in order. One that cannot be made becomes a note."""
+    found = []
+    for name in ORDER:
+        told(name)
+        try:
+            section = import_module(f"foretell.report.{name}").section(runs)
+        except ForetellError as error:
+            if notes is not None:
+                notes.append(f"The section “{name}” is missing: {error}")
+            continue
+        if section is not None:
+            found.append(section)
+    return found
+
+
+def _about(run: OneRun) -> dict[str, Any]:
+    table = run.table
+    judged = [s for s in table["success"].to_pylist() if s is not None]
+    return {
+        "name": run.name,
+        "path": str(run.path),
+        "study": run.study.get("name") or next(iter(table["study"].to_pylist()), run.name),
+        "world": ", ".join(sorted(run.worlds)),
+        "real": run.real,
+        "tasks": Runs([run]).tasks,
+        "policies": Runs([run]).policies,
+        "episodes": len(table),
+        "judged": len(judged),
+        "successes": sum(judged),
+        "errors": dict(Counter(b for b in table["blame"].to_pylist() if b)),
+    }
+
+
+def _title(names: list[str], most: int = 3) -> str:
+    return ", ".join(names) if len(names) <= most else f"{', '.join(names[:most])} and {len(names) - most} more"
+
+
+def _unlike(runs: Runs) -> list[str]:
+    """What keeps rates of one task in different runs from being compared. What a person judged has its own rules."""
+    words = {"task_version": "version", "controller": "controller", "success_rule": "rule of success"}
+    notes = [f"{run.name} has no episodes yet." for run in runs.each if not len(run.table)]
+    ways: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for run in runs.each:
+        rows = set(zip(*(run.table[c].to_pylist() for c in ("judge", "task", *words)), strict=True))
+        for judge, task, *values in rows:
+            for column, value in zip(words, values, strict=True):
+                if judge != "person":
+                    ways.setdefault((task, column), {}).setdefault(str(value), set()).add(run.name)
+    for (task, column), found in ways.items():
+        if len(found) > 1:
+            told = "; ".join(f"{value} in {', '.join(sorted(names))}" for value, names in found.items())
+            notes.append(f"Task {task} has not the same {words[column]} everywhere ({told}): rates are not comparable.")
+    return notes
+
+
+def _relative(run: OneRun, path: str, place: Path | None) -> str:
+    """The address of a run's file as seen from the page: relative, so that both can be moved together."""
+    from os.path import relpath
+    from urllib.parse import quote
+
+    return quote(Path(relpath((run.path / path).resolve(), (place or run.path).resolve())).as_posix())
+
+
+def _version() -> str:
+    from foretell import __version__
+
+    return __version__
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it: no NaN or infinity, no types of numpy, no tuples."""
+    if isinstance(value, dict):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_plain(v) for v in value]
+    if hasattr(value, "tolist"):  # numpy's
+        return _plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int | bool) else str(value)

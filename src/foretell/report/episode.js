@@ -1,0 +1,105 @@
+// What a row of the table opens: the episode's video, scenario, events, error, and the command that runs it again.
+
+// Makes an element. Children are elements or text; text stays text, whatever is in it.
+function el(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
+  }
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+const number = new Intl.NumberFormat("en");
+const seconds = (value) => (value === null ? "" : `${value.toFixed(1)} s`);
+const TRACKS = { frame: "frames", look: "observations", think: "inference", chunk: "actions", action: "actions", hold: "actions", starve: "starvation", seam: "seams" };
+
+// What stands below a row of the table that is open.
+function opened(table, i, key) {
+  const { data } = table, scenario = table.value("scenario", i), error = table.value("error", i), address = table.value("video", i);
+  const part = (title, ...body) => el("div", { class: "part" }, el("h4", {}, title), ...body);
+  const card = (data.cards[scenario] || []).map((line) => data.lines[line]).join("\n");
+  const stages = [];
+  for (let s = 0; s < data.stages[i].length; s += 2) stages.push(`${data.stage_names[data.stages[i][s]]} at ${data.stages[i][s + 1].toFixed(2)} s`);
+  const facts = [table.value("task", i), table.value("policy", i), table.value("clock", i), `arm ${table.value("arm", i)}`, `trial ${table.value("trial", i)}`];
+  const ended = [table.value("end", i).replace("_", " "), data.numbers.steps[i] ? `${number.format(data.numbers.steps[i])} actions` : null, data.numbers.score[i] === null ? null : `score ${data.numbers.score[i]}`];
+  const right = el("div", {},
+    part("What", el("div", {}, facts.join(" · "))),
+    part("How it ended", el("div", {}, [...ended, table.value("why", i)].filter(Boolean).join(" · "))),
+    stages.length ? part("Stages", el("div", {}, stages.join(", "))) : null,
+    error ? part("Error", el("pre", { class: "wrong" }, error)) : null,
+    part(`Scenario ${scenario}`, card ? el("pre", {}, card) : el("span", { class: "weak" }, "not stored in this run")),
+    data.events[data.episode[i]] ? part("Events, in simulated time", timeline(data.events[data.episode[i]])) : null,
+    again(table, i, part));
+  const detail = el("div", { class: address ? "detail filmed" : "detail", "data-key": key });
+  if (address) detail.append(el("div", {}, film(address, data.absent)));
+  detail.append(right);
+  return detail;
+}
+
+// The command that runs it again, or why there is none.
+function again(table, i, part) {
+  if (table.value("judge", i) === "person") return part("Run it again", "A real trial, judged by a person: it cannot be run again here.");
+  if (table.value("clock", i).startsWith("realtime")) return part("Run it again", "It ran by the clock on the wall, and does not come out the same twice.");
+  const run = table.runs[table.value("run", i)].path;
+  const quoted = /^[\w@%+=:,./-]+$/.test(run) ? run : `'${run.replaceAll("'", `'"'"'`)}'`;
+  const command = `foretell replay ${quoted} ${table.data.episode[i]}`;
+  const copy = el("button", { type: "button", class: "quiet", onclick: async () => {
+    try {
+      await navigator.clipboard.writeText(command);
+      copy.textContent = "copied";
+    } catch {
+      getSelection().selectAllChildren(code);
+      copy.textContent = "selected";
+    }
+  } }, "copy");
+  const code = el("pre", {}, command);
+  return part("Run it again", el("div", { class: "command" }, code, copy));
+}
+
+function film(address, absent) {
+  const inside = document.querySelector(`script[data-video="${CSS.escape(address)}"]`);
+  if (!inside && absent.includes(address)) return el("p", { class: "weak" }, `Its video, ${decodeURIComponent(address)}, was not on the disk when this page was made.`);
+  const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+  const video = el("video", { controls: true, loop: true, playsinline: true, preload: "auto", autoplay: !still });
+  video.muted = true; // or no browser begins by itself
+  if (inside) video.src = URL.createObjectURL(new Blob([Uint8Array.from(atob(inside.textContent), (c) => c.charCodeAt(0))], { type: "video/mp4" }));
+  else video.src = address;
+  const said = el("p", { class: "about" });
+  if (!inside && !window.foretell.live) said.append("Not in this page, but beside it: ", el("a", { href: address }, decodeURIComponent(address)));
+  video.addEventListener("error", () => {
+    video.remove();
+    said.replaceChildren(inside ? "This browser cannot play the video." : `Its video is not where this page expects it: ${decodeURIComponent(address)}. Keep page and run folder together.`);
+  });
+  return el("div", {}, video, said);
+}
+
+// When it looked, thought and acted: a line for each kind of event.
+function timeline(events) {
+  const SVG = "http://www.w3.org/2000/svg";
+  const end = Math.max(0.001, ...events.start.map((start, i) => events.stop[i] ?? start));
+  const tracks = new Map();
+  events.kind.forEach((kind, i) => {
+    const name = events.kinds[kind], track = TRACKS[name] || name;
+    if (!tracks.has(track)) tracks.set(track, []);
+    tracks.get(track).push([events.start[i], events.stop[i] ?? events.start[i], name]);
+  });
+  const rows = [];
+  for (const [track, spans] of tracks) {
+    const svg = document.createElementNS(SVG, "svg");
+    svg.setAttribute("viewBox", "0 0 1000 10");
+    svg.setAttribute("preserveAspectRatio", "none");
+    svg.setAttribute("class", spans[0][2]);
+    for (const [start, stop] of spans) {
+      const rect = document.createElementNS(SVG, "rect");
+      rect.setAttribute("x", (1000 * start) / end);
+      rect.setAttribute("width", Math.max(1.2, (1000 * (stop - start)) / end - 0.8));
+      rect.setAttribute("height", 10);
+      svg.append(rect);
+    }
+    rows.push(el("span", {}, track), svg);
+  }
+  return el("div", { class: "tracks" }, ...rows, el("span"), el("div", { class: "axis" }, el("span", {}, "0 s"), el("span", {}, `${end.toFixed(1)} s`)));
+}

@@ -1,0 +1,158 @@
+"""Every episode of the runs, by column and short enough for a page that carries twenty thousand of them."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from foretell.errors import ForetellError
+from foretell.report.runs import OneRun, Runs
+from foretell.report.section import Section
+from foretell.study.store import read_scenarios
+
+__all__ = ["columns", "embedded", "section"]
+
+NAMES = ("run", "task", "policy", "clock", "arm", "scenario", "outcome", "why", "error", "end", "judge", "video")
+"""Columns kept as numbers into a list of names."""
+EVENTS_SHOWN = 40
+"""Episodes whose events the page carries."""
+EVENTS_EACH = 3000
+TIMES = ("sim_s", "until_s")
+
+Table = dict[str, Any]
+
+
+def section(runs: Runs) -> Section | None:
+    count = sum(len(run.table) for run in runs.each)
+    if not count:
+        return None
+    which = "The one episode" if count == 1 else f"Each of the {count:,} episodes"
+    opens = "a row opens its video, its scenario and the command that runs it again"
+    return Section("episodes", "Episodes", f"{which} behind the figures above: {opens}.")
+
+
+def columns(runs: Runs, link: Callable[[OneRun, str], str], notes: list[str]) -> Table:
+    """`names`: column -> its distinct values; `codes`: column -> an index into them per row; numbers as they are.
+
+    `cards`: scenario -> the lines that say how to set it up, as indices into `lines`. `events`: episode -> kind, start
+    and end of each of its events. `absent`: addresses of videos that are not on the disk.
+    """
+    names: dict[str, dict[Any, int]] = {name: {} for name in NAMES}
+    codes: dict[str, list[int]] = {name: [] for name in NAMES}
+    keys: list[str] = []
+    numbers: dict[str, list[Any]] = {"trial": [], "sim_s": [], "steps": [], "score": [], "severity": []}
+    stages: list[Any] = []
+    stage_names: dict[str, int] = {}
+    absent = set()
+    for run in runs.each:
+        for row, clock in zip(run.rows, run.clocks, strict=True):
+            keys.append(row["episode"])
+            film = link(run, row["video"]) if row["video"] else ""
+            if film and not (run.path / row["video"]).is_file():
+                absent.add(film)
+            said = {
+                **row,
+                "run": run.name,
+                "clock": clock,
+                "outcome": _outcome(row),
+                "why": "" if row["success"] else row["failure_reason"] or "",
+                "error": _short(row["error"]),
+                "video": film,
+            }
+            for name in NAMES:
+                codes[name].append(names[name].setdefault(said[name] or "", len(names[name])))
+            for name, values in numbers.items():
+                value = row[name]
+                values.append(round(value, 3) if isinstance(value, float) else value)
+            reached = [(stage_names.setdefault(k, len(stage_names)), round(v, 2)) for k, v in row["stages"] or ()]
+            stages.append([part for pair in reached for part in pair])
+    return {
+        "count": len(keys),
+        "episode": keys,
+        "names": {name: list(values) for name, values in names.items()},
+        "codes": codes,
+        "numbers": numbers,
+        "stages": stages,
+        "stage_names": list(stage_names),
+        "absent": sorted(absent),
+        **_cards(runs, notes),
+        "events": _events(runs),
+    }
+
+
+def _outcome(row: dict[str, Any]) -> str:
+    if row["success"] is None:
+        return f"error: {row['blame']}" if row["blame"] else "not judged"
+    return "success" if row["success"] else f"error: {row['blame']}" if row["blame"] else "failure"
+
+
+def _short(text: str | None, most: int = 4000) -> str:
+    text = text or ""
+    return text if len(text) <= most else f"{text[:most]} … ({len(text)} characters)"
+
+
+def _cards(runs: Runs, notes: list[str]) -> Table:
+    lines: dict[str, int] = {}
+    cards = {}
+    for run in runs.each:
+        try:
+            scenarios = read_scenarios(run.path)
+        except ForetellError as error:
+            notes.append(f"Scenarios of {run.name} are not shown: {error}")
+            continue
+        needed = set(run.table["scenario"].to_pylist())
+        for scenario in scenarios:
+            if scenario.id in needed:
+                cards[scenario.id] = [lines.setdefault(line, len(lines)) for line in scenario.card().splitlines()]
+    return {"lines": list(lines), "cards": cards}
+
+
+def _events(runs: Runs) -> Table:
+    """Of the first episodes that have them."""
+    found: Table = {}
+    for run in runs.each:
+        folder = run.path / "events"
+        recorded = {path.stem for path in folder.glob("*.parquet")}
+        for key in run.table["episode"].to_pylist():
+            if len(found) >= EVENTS_SHOWN:
+                return found
+            if key in recorded and (events := _read_events(folder / f"{key}.parquet")):
+                found[key] = events
+    return found
+
+
+def _read_events(path: Path) -> Table | None:
+    try:
+        table = pq.read_table(path, columns=["kind", *TIMES], use_threads=False).slice(0, EVENTS_EACH)
+    except (OSError, ValueError, KeyError):  # damaged: `foretell timeline` says how
+        return None
+    kinds = table["kind"].to_pylist()
+    known = list(dict.fromkeys(kinds))
+    times = {t: [None if v is None else round(v, 4) for v in table[t].to_pylist()] for t in TIMES}
+    return {"kinds": known, "kind": [known.index(k) for k in kinds], "start": times["sim_s"], "stop": times["until_s"]}
+
+
+def embedded(runs: Runs, table: Table, most: int) -> dict[str, str]:
+    """Address -> video in base64, failures first, as many as fit into `most` bytes."""
+    places = {}
+    for run in runs.each:
+        for row in run.rows:
+            if row["video"]:
+                places[run.name, row["episode"]] = run.path / row["video"]
+    names, codes = table["names"], table["codes"]
+    order = sorted(range(table["count"]), key=lambda i: names["outcome"][codes["outcome"][i]] == "success")
+    found: dict[str, str] = {}
+    for i in order:
+        film = names["video"][codes["video"][i]]
+        if not film or film in found or film in table["absent"]:
+            continue
+        path = places[names["run"][codes["run"][i]], table["episode"][i]]
+        size = path.stat().st_size
+        if size <= most:
+            found[film] = base64.b64encode(path.read_bytes()).decode()
+            most -= size
+    return found

@@ -1,0 +1,90 @@
+"""Why episodes fail, in the words of the judge, and whose errors there were."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from foretell.report.bars import bars
+from foretell.report.runs import Runs
+from foretell.report.section import Block, Chart, Section, Sheet
+
+__all__ = ["section"]
+
+REASONS = 12
+"""Told apart in the chart; rarer ones are counted together."""
+SERIES = 8
+OTHER = "other reasons"
+BLAME = {
+    "policy": "counted as a failure",
+    "world": "left out of n",
+    "machine": "left out of n; re-issuing the study tries again",
+}
+
+Row = Mapping[str, Any]
+
+
+def section(runs: Runs) -> Section | None:
+    rows = [row for run in runs.each for row in run.rows]
+    failed = [row for row in rows if row["success"] is False]
+    wrong = [row for row in rows if row["blame"]]
+    if not failed and not wrong:
+        return None
+    blocks: list[Block] = []
+    if failed:
+        blocks.append(_chart(failed, runs.policies))
+    if wrong:
+        blocks.append(_errors(wrong))
+    return Section("failures", "Failures", _says(failed, wrong, len(rows)), blocks)
+
+
+def _says(failed: Sequence[Row], wrong: Sequence[Row], total: int) -> str:
+    excluded = sum(row["blame"] != "policy" for row in wrong)
+    said = f"{len(failed):,} of {total - excluded:,} judged episodes fail"
+    if failed:
+        reason, count = Counter(_reason(row) for row in failed).most_common(1)[0]
+        said += f", {'all' if count == len(failed) else f'{count:,} of them'} for “{reason}”"
+    if excluded:
+        said += f"; {excluded:,} more ended in an error of world or machine and count neither way"
+    return said + "."
+
+
+def _reason(row: Row) -> str:
+    return str(row["failure_reason"] or "no reason given")
+
+
+def _chart(failed: Sequence[Row], policies: Sequence[str]) -> Chart:
+    tasks = len({row["task"] for row in failed}) > 1
+    counts: Counter[str] = Counter()
+    cells: Counter[tuple[str, str]] = Counter()
+    shown = policies if len(policies) <= SERIES else None
+    for row in failed:
+        counts[f"{row['task']}: {_reason(row)}" if tasks else _reason(row)] += 1
+    kept = {reason for reason, _ in counts.most_common(REASONS)}
+    for row in failed:
+        reason = f"{row['task']}: {_reason(row)}" if tasks else _reason(row)
+        cells[reason if reason in kept else OTHER, row["policy"] if shown else ""] += 1
+    lines = [*(reason for reason, _ in counts.most_common(REASONS)), *([OTHER] if len(counts) > REASONS else [])]
+    rows = [
+        {"reason": reason, "policy": policy, "episodes": cells[reason, policy]}
+        for reason in lines
+        for policy in (shown or [""])
+        if cells[reason, policy]
+    ]
+    tips = {"reason": ("reason", ""), "policy": ("policy", ""), "episodes": ("episodes", "d")}
+    parts: dict[str, Any] = {"parts": "policy", "order": shown} if shown and len(shown) > 1 else {}
+    if not shown:
+        tips.pop("policy")
+        rows = [{k: v for k, v in row.items() if k != "policy"} for row in rows]
+    spec = bars(rows, y="reason", x="episodes", title="failed episodes", tips=tips, **parts)
+    about = "The first stage that was missed, or what the judge wrote."
+    return Chart("failures", "Failures by reason", spec, rows, about)
+
+
+def _errors(wrong: Sequence[Row]) -> Sheet:
+    counts = Counter((row["blame"], row["policy"], str(row["error"] or "").partition("\n")[0]) for row in wrong)
+    lines = [[*names, count, BLAME.get(names[0], "")] for names, count in counts.most_common()]
+    columns = ["blame", "policy", "error", "episodes", "counts as"]
+    about = "An error is blamed on the policy (raised, not a number, wrong shape), the world (diverged) or the machine."
+    return Sheet("errors", "Errors by blame", columns, lines, ("episodes",), about)

@@ -1,0 +1,112 @@
+"""Where the rows come from: study, versions, seeds, machine, how long it took, and what comes out the same again."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from typing import Any
+
+import yaml
+
+from foretell.report.runs import OneRun, Runs
+from foretell.report.section import Block, Section, Sheet, Words
+
+__all__ = ["section"]
+
+
+def section(runs: Runs) -> Section | None:
+    blocks: list[Block] = [_sheet(runs)]
+    for run in runs.each:
+        if run.study:
+            title = "The study, as resolved" if len(runs.each) == 1 else f"The study of {run.name}, as resolved"
+            text = yaml.safe_dump(run.study, sort_keys=False, allow_unicode=True)
+            blocks.append(Words(text, "code", title=title))
+    return Section("provenance", "Provenance", _says(runs), blocks)
+
+
+def _says(runs: Runs) -> str:
+    kinds = Counter(_kind(row) for run in runs.each for row in run.rows)
+    total = sum(kinds.values())
+    again = kinds["again"]
+    if not total:
+        return "Nothing has run yet."
+    if again == total:
+        return "Every episode comes out the same bit for bit when it runs again on the same machine and versions."
+    rest = []
+    if kinds["realtime"]:
+        rest.append(f"{kinds['realtime']:,} ran by the clock on the wall")
+    if kinds["person"]:
+        rest.append(f"{kinds['person']:,} are real trials judged by a person")
+    told = " and ".join(rest) + ", and cannot be run again exactly"
+    return f"{again:,} of {total:,} episodes come out the same bit for bit when run again here; {told}."
+
+
+def _kind(row: dict[str, Any]) -> str:
+    if row["judge"] == "person":
+        return "person"
+    return "realtime" if '"realtime"' in row["clock"] else "again"
+
+
+def _sheet(runs: Runs) -> Sheet:
+    facts = [_facts(run) for run in runs.each]
+    names = list(dict.fromkeys(name for fact in facts for name in fact))
+    rows = [[name, *(fact.get(name, "–") for fact in facts)] for name in names]
+    return Sheet("provenance-table", "Where the rows come from", ["", *(run.name for run in runs.each)], rows)
+
+
+def _facts(run: OneRun) -> dict[str, str]:
+    known, study, table = run.provenance, run.study, run.table
+    machine, versions = known.get("machine") or {}, known.get("versions") or {}
+    source = study.get("scenarios") or {}
+    began = [at for at in table["wall_started"].to_pylist() if at]
+    walls = zip(*(table[c].to_pylist() for c in ("wall_started", "wall_s")), strict=True)
+    ended = [at + (took or 0.0) for at, took in walls if at]
+    facts = {
+        "study": str(study.get("name") or known.get("study") or ""),
+        "folder": str(run.path),
+        "world": ", ".join(_worlds(run)),
+        "scenarios": _scenarios(run, source),
+        "seed": "" if source.get("file") or source.get("like") else str(source.get("seed", "")),
+        "trials of each": str(study.get("trials", "")),
+        "clocks": ", ".join(sorted(set(run.clocks))),
+        "policies": ", ".join(_policies(run)),
+        "first to last episode": _span(began, ended),
+        "machine": ", ".join(str(machine[k]) for k in ("cpu", "system") if k in machine),
+        "cores": str(machine.get("cores", "")),
+        "versions": ", ".join(f"{name} {version}" for name, version in versions.items()),
+        "commit": str(known.get("commit") or ""),
+        "command": " ".join(map(str, known.get("command") or ())),
+        "reproducible": str(known.get("reproducible") or ""),
+    }
+    return {name: said for name, said in facts.items() if said}
+
+
+def _worlds(run: OneRun) -> list[str]:
+    pairs = zip(*(run.table[c].to_pylist() for c in ("world", "world_hash")), strict=True)
+    return [f"{world} ({hash_[:8]})" if hash_ else world for world, hash_ in sorted(set(pairs))]
+
+
+def _policies(run: OneRun) -> list[str]:
+    """A scripted one is another on every task."""
+    found: dict[str, set[str]] = {name: set() for name in Runs([run]).policies}
+    for policy, hash_ in zip(*(run.table[c].to_pylist() for c in ("policy", "policy_hash")), strict=True):
+        found[policy].add(hash_ or "")
+    said = {name: f"{len(h)} versions" if len(h) > 1 else next(iter(h))[:8] for name, h in found.items()}
+    return [f"{name} ({text})" if text else name for name, text in said.items()]
+
+
+def _scenarios(run: OneRun, source: dict[str, Any]) -> str:
+    count = len(set(run.table["scenario"].to_pylist()))
+    designs = {"iid": "drawn at random", "grid": "on a grid", "chosen": "chosen"}
+    how = designs.get(str(run.provenance.get("design")), "")
+    like = source.get("like") or source.get("file")
+    return ", ".join([f"{count:,} run", *([how] if how else []), *([f"those of {like}"] if like else [])])
+
+
+def _span(began: list[float], ended: list[float]) -> str:
+    if not began:
+        return ""
+    first, last = min(began), max(ended)
+    took = last - first
+    said = f"{took:.0f} s" if took < 120 else f"{took / 60:.0f} min" if took < 7200 else f"{took / 3600:.1f} h"
+    return f"{said}, from {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime(first))}"

@@ -1,0 +1,245 @@
+"""Simulation against reality: does what happens in simulation tell what happens on the table?"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, product
+from typing import Any
+
+import pyarrow as pa
+
+from foretell import stats
+from foretell.answers.predictivity import Predictivity, predictivity
+from foretell.answers.scoreboard import Scoreboard
+from foretell.errors import UsageError
+from foretell.report.charts import dots, scatter, slopes, slug
+from foretell.report.groups import Group, distinct, first_groups, groups, noted, unfinished
+from foretell.report.runs import Runs
+from foretell.report.section import Block, Chart, Section, Sheet, Words
+from foretell.report.verdict import MECHANISM
+from foretell.stats import Interval
+from foretell.stats.scores import is_binary
+
+__all__ = ["section", "worlds"]
+
+NAMES = {
+    "mmrv": "MMRV",
+    "pearson": "Pearson (SRCC)",
+    "spearman": "Spearman",
+    "kendall": "Kendall",
+    "pairwise_accuracy": "PRA",
+    "rank_reversals": "rank reversals",
+    "r_squared": "R²",
+    "success_gap": "success gap",
+}
+MEANING = {
+    "mmrv": "0 is best: how much real success a wrong order costs",
+    "pearson": "1 is best: do rates rise together",
+    "spearman": "1 is best: do ranks",
+    "kendall": "1 is best: pairs in order less pairs out of order",
+    "pairwise_accuracy": "1 is best: share of pairs in the same order",
+    "rank_reversals": "0 is best: pairs in opposite order",
+    "r_squared": "1 is best: share of real variance explained",
+    "success_gap": "0 is best: mean difference of success",
+}
+DRAWN = ("mmrv", "pearson", "spearman", "pairwise_accuracy")
+PLACES = ("keeps its place", "changes places")
+PAIR = tuple[Group, Group]
+
+
+def worlds(runs: Runs) -> dict[tuple[str, str], list[PAIR]]:
+    """(real world, simulated world) -> the groups of each task that both have, real first: of the clean arm under
+    `sync` where both have that, else of any clock and arm that both have, else what comes first in each."""
+    found: dict[tuple[str, str], list[PAIR]] = {}
+    plain = sorted(groups(runs), key=lambda g: (g.arm != "none", g.clock != "sync"))
+    for one, other in product(first_groups(runs), repeat=2):
+        if one.real and not other.real and one.task == other.task:
+            both = [
+                (r, s)
+                for r, s in product(plain, repeat=2)
+                if (r.world, r.task, s.world, s.task) == (one.world, one.task, other.world, other.task)
+                and (r.clock, r.arm) == (s.clock, s.arm)
+            ]
+            found.setdefault((one.world, other.world), []).append(both[0] if both else (one, other))
+    return found
+
+
+def section(runs: Runs) -> Section | None:
+    """Scatter, metrics, reversals and leave-one-out of every pair of a real and a simulated world."""
+    pairs = worlds(runs)
+    if not pairs:
+        return None
+    blocks: list[Block] = unfinished(runs)
+    said = []
+    for (real, sim), found in pairs.items():
+        tail = [f"{sim} {real}"] if len(pairs) > 1 else []
+        try:
+            answer = predictivity(
+                real=pa.concat_tables([r.table for r, _ in found]), sim=pa.concat_tables([s.table for _, s in found])
+            )
+        except UsageError as error:
+            blocks.append(Words(f"{sim} against {real}: {str(error).partition(chr(10))[0]}.", "caution"))
+            continue
+        said.append(_says(answer, sim, real))
+        blocks += _blocks(answer, found, sim, real, tail)
+    if any(real.startswith("standin") for real, _ in pairs):
+        blocks.insert(0, Words(MECHANISM, "caution"))
+    says = " ".join(said) or "Too few policies ran in both worlds to say how well simulation ranks them."
+    return Section("reality", "Simulation against reality", says, distinct(blocks))
+
+
+def _says(answer: Predictivity, sim: str, real: str) -> str:
+    found = answer.mean or answer.metrics[""]
+    accuracy, gap = found["pairwise_accuracy"], found["success_gap"]
+    many = f"; means over {len(answer.metrics)} tasks" if answer.mean else ""
+    apart = f"success differs by {100 * gap.estimate:.0f} points on average"
+    if not math.isfinite(accuracy.estimate):
+        return f"How {sim} ranks policies cannot be told, because all do alike; {apart}{many}."
+    ends = "" if accuracy.low is None or accuracy.high is None else f" ({accuracy.low:.0%} to {accuracy.high:.0%})"
+    same = f"{accuracy.estimate:.0%}{ends} of the pairs of policies in the order that {real} does"
+    return f"{sim} puts {same}, and {apart}{many}."
+
+
+def _blocks(answer: Predictivity, found: list[PAIR], sim: str, real: str, tail: list[str]) -> list[Block]:
+    blocks: list[Block] = []
+    tasks = {task or found[0][0].task: (task, board) for task, board in answer.scoreboards.items()}
+    for name, (task, board) in tasks.items():
+        on = f", {name}" if len(tasks) > 1 else ""
+        here = [*([name] if len(tasks) > 1 else []), *tail]
+        blocks.append(_scatter(board, slug("sim-real", *here), f"{sim} against {real}{on}", sim, real))
+        blocks.append(_slopes(board, slug("rank-reversals", *here), f"Who changes places{on}", sim, real))
+        groups_ = next((r, s) for r, s in found if r.task == name)
+        blocks += _reversals(board, groups_, slug("reversed-pairs", *here), f"Pairs in opposite order{on}", sim, real)
+        if len(board.policies) > 2:
+            blocks.append(
+                _left_out(board, answer.metrics[task], slug("leave-one-out", *here), f"Without one policy{on}")
+            )
+    measured = {**({"mean over tasks": answer.mean} if answer.mean else {})}
+    measured |= {name: answer.metrics[task] for name, (task, _) in tasks.items()}
+    blocks.insert(0, _metrics(measured, slug("predictivity", *tail), f"How well {sim} predicts {real}"))
+    blocks.append(_sheet(measured, slug("predictivity-table", *tail), "Every metric"))
+    return [*blocks, *noted(answer.notes)]
+
+
+def _mean(scores: Any) -> Interval:
+    """Of successes Wilson's interval; of means of several trials one that needs no more than their range."""
+    return stats.wilson(int(scores.sum()), scores.size) if is_binary(scores) else stats.betting(scores)
+
+
+def _scatter(board: Scoreboard, name: str, title: str, sim: str, real: str) -> Chart:
+    assert board.real_outcomes is not None and board.sim_outcomes is not None
+    rows = []
+    for policy, apart, y, f in zip(
+        board.policies, board.apart().values(), board.real_outcomes, board.sim_outcomes, strict=True
+    ):
+        ends = {"real": _mean(y), "sim": _mean(f)}
+        row: dict[str, Any] = {"policy": policy}
+        for side, one in ends.items():
+            row |= {side: apart[side], f"{side}_low": one.low, f"{side}_high": one.high}
+        rows.append({**row, "scenarios": int(y.size), "kruskal_wallis_p": apart.get("kruskal_wallis_p")})
+    share = ".1%"
+    tips = {"policy": ("policy", ""), "sim": (sim, share), "sim_low": ("from", share), "sim_high": ("to", share)}
+    tips |= {"real": (real, share), "real_low": ("from ", share), "real_high": ("to ", share)}
+    tips |= {"scenarios": ("scenarios", "d"), "kruskal_wallis_p": ("p that both are alike", ".2g")}
+    about = (
+        "Success on the scenarios that both worlds have, with 95% intervals (Wilson) both ways. On the dashed line "
+        "simulation and reality agree; below it simulation promises too much."
+    )
+    spec = scatter(rows, label="policy", titles=(f"success in {sim}", f"success in {real}"), tips=tips)
+    return Chart(name, title, spec, rows, about)
+
+
+def _metrics(measured: dict[str, dict[str, Interval]], name: str, title: str) -> Chart:
+    rows = []
+    for (task, found), metric in product(measured.items(), DRAWN):
+        one = found[metric]
+        if math.isfinite(one.estimate):
+            row = {"metric": NAMES[metric], "task": task, "value": one.estimate, "low": one.low, "high": one.high}
+            rows.append({**row, "meaning": MEANING[metric], "n": one.n})
+    tips = {"metric": ("metric", ""), "task": ("task", ""), "value": ("value", ".3f"), "low": ("from", ".3f")}
+    tips |= {"high": ("to", ".3f"), "meaning": ("", "")}
+    many = "task" if len(measured) > 1 else None
+    spec = dots(rows, y="metric", x="value", title="value", unit="number", series=many, zero=True, tips=tips)
+    about = "MMRV: 0 is best. The others: 1 is best. Bars are 95% intervals; there are none below five policies."
+    return Chart(name, title, spec, rows, about)
+
+
+def _sheet(measured: dict[str, dict[str, Interval]], name: str, title: str) -> Sheet:
+    """A line for every metric, a column for every task."""
+
+    def said(one: Interval) -> str:
+        if not math.isfinite(one.estimate):
+            return "undefined"
+        ends = "" if one.low is None or one.high is None else f" ({one.low:.2f} to {one.high:.2f})"
+        return f"{one.estimate:.3f}{ends}"
+
+    rows = [[NAMES[m], MEANING[m], *(said(found[m]) for found in measured.values())] for m in NAMES]
+    columns = ["metric", "meaning", *measured]
+    reasons = {one.reason for found in measured.values() for one in found.values() if one.reason}
+    about = "With 95% intervals, which resample trials and take the policies as they are."
+    about += f" No interval: {'; '.join(sorted(reasons))}." if reasons else ""
+    return Sheet(name, title, columns, rows, right=columns[2:], about=about)
+
+
+def _reversed(board: Scoreboard) -> list[tuple[int, int]]:
+    """Pairs that sim and real put in opposite order, as (ahead in sim, ahead in real)."""
+    found = []
+    for i, j in combinations(range(len(board.policies)), 2):
+        if (board.sim[i] - board.sim[j]) * (board.real[i] - board.real[j]) < 0:
+            found.append((i, j) if board.sim[i] > board.sim[j] else (j, i))
+    return found
+
+
+def _slopes(board: Scoreboard, name: str, title: str, sim: str, real: str) -> Chart:
+    turned = {i for pair in _reversed(board) for i in pair}
+    rows: list[dict[str, Any]] = [
+        {"policy": policy, "side": side, "value": float(value), "place": PLACES[i in turned]}
+        for side, values in ((sim, board.sim), (real, board.real))
+        for i, (policy, value) in enumerate(zip(board.policies, values, strict=True))
+    ]
+    tips = {"policy": ("policy", ""), "side": ("world", ""), "value": ("success", ".1%"), "place": ("", "")}
+    spec = slopes(rows, label="policy", kind="place", sides=(sim, real), title="success", tips=tips)
+    return Chart(name, title, spec, rows, "Lines that cross are policies that simulation puts in the wrong order.")
+
+
+def _reversals(board: Scoreboard, pair: PAIR, name: str, title: str, sim: str, real: str) -> list[Block]:
+    """A table of the pairs that change places, and whether each order is shown or may be chance."""
+    found = _reversed(board)
+    if not found:
+        return []
+    rows = []
+    for a, b in found:
+        names = (board.policies[a], board.policies[b])
+        rates = [f"{values[a]:.0%} against {values[b]:.0%}" for values in (board.sim, board.real)]
+        rows.append([*names, rates[0], _shown(pair[1], *names), rates[1], _shown(pair[0], *reversed(names))])
+    columns = [f"ahead in {sim}", f"ahead in {real}", sim, f"shown in {sim}?", real, f"shown in {real}?"]
+    about = "Shown: `foretell compare` calls the policy ahead better in that world. Otherwise the order may be chance."
+    return [Sheet(name, title, columns, rows, about=about)]
+
+
+def _shown(group: Group, ahead: str, behind: str) -> str:
+    answer = group.compared
+    for pair in () if isinstance(answer, str) else answer.pairs:
+        if (pair.a, pair.b, pair.verdict) in ((ahead, behind, "better"), (behind, ahead, "worse")):
+            return "shown"
+    return "may be chance"
+
+
+def _left_out(board: Scoreboard, found: dict[str, Interval], name: str, title: str) -> Chart:
+    rows = []
+    for i, policy in enumerate(board.policies):
+        for metric in DRAWN:
+            value, whole = found[metric].diagnostics["leave_one_out"][i], found[metric].estimate
+            if math.isfinite(value) and math.isfinite(whole):
+                rows.append({"without": policy, "metric": NAMES[metric], "value": value, "of_all": whole})
+    for row in rows:
+        row |= {"low": min(row["value"], row["of_all"]), "high": max(row["value"], row["of_all"])}
+    tips = {
+        "without": ("without", ""),
+        "metric": ("metric", ""),
+        "value": ("value", ".3f"),
+        "of_all": ("of all", ".3f"),
+    }
+    spec = dots(rows, y="without", x="value", title="value", unit="number", series="metric", tips=tips)
+    about = "Each metric without one policy in turn; the bar reaches to its value with all of them."
+    return Chart(name, title, spec, rows, about)

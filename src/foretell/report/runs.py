@@ -1,0 +1,121 @@
+"""The run folders that a report is about, read once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import yaml
+
+from foretell.clock import label
+from foretell.errors import UsageError
+from foretell.study.store import read
+
+__all__ = ["OneRun", "Runs"]
+
+REAL = ("standin", "robot", "real")
+"""Worlds that stand for reality."""
+
+
+@dataclass(frozen=True)
+class OneRun:
+    """A run folder: its episodes, its study and where they came from."""
+
+    path: Path
+    name: str
+    """The folder's name; unlike that of every other run of the report."""
+    table: pa.Table
+    study: dict[str, Any]
+    """`study.yaml` as resolved; empty where there is none."""
+    provenance: dict[str, Any]
+
+    @cached_property
+    def rows(self) -> list[dict[str, Any]]:
+        return self.table.to_pylist()
+
+    @cached_property
+    def clocks(self) -> list[str]:
+        """The clock's short name, row by row."""
+        texts = self.table["clock"].to_pylist()
+        names = {text: label(text) for text in set(texts)}
+        return [names[text] for text in texts]
+
+    @property
+    def worlds(self) -> set[str]:
+        return set(self.table["world"].to_pylist())
+
+    @property
+    def real(self) -> bool:
+        """Whether its episodes stand for reality: a robot's, imported trials or the stand-in's."""
+        judges = set(self.table["judge"].to_pylist())
+        return bool(self.worlds) and (self.worlds <= set(REAL) or judges == {"person"})
+
+
+@dataclass(frozen=True)
+class Runs:
+    """All runs of one report."""
+
+    each: Sequence[OneRun]
+
+    @classmethod
+    def open(cls, paths: Sequence[Path | str]) -> Runs:
+        """Raises UsageError for a folder that is no run, and for the same one twice."""
+        found, seen = [], set()
+        for path in map(Path, paths):
+            if path.resolve() in seen:
+                raise UsageError(f"run {str(path)!r} is given twice")
+            seen.add(path.resolve())
+            name = path.resolve().name
+            while name in {run.name for run in found}:
+                name += "'"
+            found.append(OneRun(path, name, read(path), _study(path), _provenance(path)))
+        if not found:
+            raise UsageError("give at least one run folder")
+        return cls(found)
+
+    @cached_property
+    def policies(self) -> list[str]:
+        """Those that ran, as the studies list them; those not listed, as imported trials are, come after."""
+        listed = [name for run in self.each for name in run.study.get("policies") or ()]
+        return _listed(listed, [name for run in self.each for name in run.table["policy"].to_pylist()])
+
+    @cached_property
+    def tasks(self) -> list[str]:
+        """As `policies`."""
+        entries = [entry for run in self.each for entry in run.study.get("tasks") or ()]
+        listed = [entry.get("use") if isinstance(entry, dict) else entry for entry in entries]
+        return _listed(listed, [name for run in self.each for name in run.table["task"].to_pylist()])
+
+    @property
+    def real(self) -> list[OneRun]:
+        return [run for run in self.each if run.real]
+
+    @property
+    def sim(self) -> list[OneRun]:
+        return [run for run in self.each if not run.real]
+
+
+def _listed(first: Sequence[Any], found: Sequence[str]) -> list[str]:
+    there = dict.fromkeys(found)
+    return [*(name for name in dict.fromkeys(map(str, first)) if name in there), *(n for n in there if n not in first)]
+
+
+def _study(run: Path) -> dict[str, Any]:
+    try:
+        found = yaml.safe_load((run / "study.yaml").read_text())
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _provenance(run: Path) -> dict[str, Any]:
+    try:
+        found = json.loads((run / "provenance.json").read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

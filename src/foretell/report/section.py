@@ -1,0 +1,70 @@
+"""What a report is made of: sections, each with one plain sentence that says what it means, and blocks under it.
+
+Pure data. The page, `foretell figure` and the live view all read the same sections.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+__all__ = ["Block", "Chart", "Section", "Sheet", "Words"]
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Chart:
+    """One figure: a Vega-Lite specification with its data in it. Colours of text, axes and background are left to the
+    page (light or dark) or to paper."""
+
+    name: str
+    """What `foretell figure RUN NAME` calls it: lower case, dashes; one of a kind in a report."""
+    title: str
+    spec: dict[str, Any]
+    rows: Sequence[Row]
+    """The figures behind it, as its CSV has them."""
+    about: str = ""
+    """What to see in it, and how its intervals are made."""
+    kind: str = "chart"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table of text and numbers. `right` names the columns that are aligned to the right."""
+
+    name: str
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    right: Sequence[str] = ()
+    about: str = ""
+    kind: str = "sheet"
+
+
+@dataclass(frozen=True)
+class Words:
+    """A paragraph, or several. `tone` is plain, good, caution or bad; `code` is text as it stands, under its title."""
+
+    text: str
+    tone: str = "plain"
+    title: str = ""
+    kind: str = "words"
+
+
+Block = Chart | Sheet | Words
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a report. It exists only where there is data for it."""
+
+    id: str
+    title: str
+    says: str
+    """One plain sentence: what the figures below mean."""
+    blocks: Sequence[Block] = field(default_factory=tuple)
+
+    def to_dict(self) -> Row:
+        return asdict(self)

@@ -1,0 +1,129 @@
+"""Success of every policy on every task: the figures of `foretell show`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from foretell.report.charts import dots, slug
+from foretell.report.runs import Runs
+from foretell.report.section import Block, Chart, Section, Sheet
+from foretell.summary import show
+
+__all__ = ["section"]
+
+TASKS, SERIES, CELLS = 6, 8, 60
+"""Charts, series in a chart and dots in it, at most; the table has all."""
+TIPS = {
+    "policy": ("policy", ""),
+    "series": ("under", ""),
+    "rate": ("success", ".1%"),
+    "low": ("from", ".1%"),
+    "high": ("to", ".1%"),
+    "n": ("episodes", "d"),
+    "interval": ("interval", ""),
+}
+
+Cell = dict[str, Any]
+
+
+def section(runs: Runs) -> Section | None:
+    rows = [{"run": run.name, **row} for run in runs.each for row in show(run.path)]
+    rows.sort(key=lambda row: (_place(row["task"], runs.tasks), _place(row["policy"], runs.policies)))
+    judged = [row for row in rows if row["rate"] is not None]
+    if not rows:
+        return None
+    blocks: list[Block] = [*_charts(judged), _sheet(rows)]
+    return Section("success", "Success", _says(judged), blocks)
+
+
+def _place(name: str, names: Sequence[str]) -> int:
+    """In the study; a name with a hash stands where it would without."""
+    plain = name if name in names else name.rpartition("#")[0]
+    return names.index(plain) if plain in names else len(names)
+
+
+def _says(rows: Sequence[Cell]) -> str:
+    if not rows:
+        return "No episode has been judged yet, so there is no rate to show."
+    best, worst = max(rows, key=lambda r: (r["rate"], r["n"])), min(rows, key=lambda r: (r["rate"], -r["n"]))
+    fewest, most = min(row["n"] for row in rows), max(row["n"] for row in rows)
+    of = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    if len(rows) == 1:
+        said = f"{best['policy']} solves {best['rate']:.0%} of {best['n']:,} episodes of {best['task']}"
+    else:
+        tasks = len({row["task"] for row in rows}) > 1
+        named = [row["policy"] + (f" on {row['task']}" if tasks else "") for row in (worst, best)]
+        said = f"From {worst['rate']:.0%} ({named[0]}) to {best['rate']:.0%} ({named[1]}), each of {of} episodes"
+        if best["rate"] == worst["rate"]:
+            said = f"All {len(rows)} rates are {best['rate']:.0%}, each of {of} episodes"
+    running = any(row["running"] for row in rows)
+    return f"{said}; the bars are where the true rate may well lie{', and some are still running' if running else ''}."
+
+
+def _charts(rows: Sequence[Cell]) -> list[Chart]:
+    """One for each task; perturbed episodes have a section of their own."""
+    arms = {row["arm"] for row in rows}
+    clean = [row for row in rows if row["arm"] == "none"] or list(rows)
+    varying = [name for name in ("run", "world", "clock") if len({row[name] for row in clean}) > 1]
+    if "run" in varying and len({(row["run"], row["world"]) for row in clean}) == len({row["run"] for row in clean}):
+        varying = [name for name in varying if name != "world"]  # each run has its own
+    if clean is rows and len(arms) > 1:
+        varying.append("arm")
+    for row in clean:
+        row["series"] = " · ".join(str(row[name]) for name in varying)
+        row["interval"] = f"{row['method']}{', running' if row['running'] else ''}"
+    tasks = list(dict.fromkeys(row["task"] for row in clean))
+    names = list(dict.fromkeys(row["series"] for row in clean))
+    if len(names) > SERIES:
+        names = names[:SERIES]
+    found = []
+    for task in tasks[:TASKS]:
+        mine = [row for row in clean if row["task"] == task and row["series"] in names]
+        policies = list(dict.fromkeys(row["policy"] for row in mine))
+        mine = [row for row in mine if row["policy"] in policies[: max(1, CELLS // len(names))]]
+        if not mine:
+            continue
+        one = len(tasks) == 1
+        title = "Success rate" if one else f"Success rate on {task}"
+        series = "series" if len(names) > 1 else None
+        tips = {k: v for k, v in TIPS.items() if k != "series" or series}
+        data = [{k: v for k, v in row.items() if k in (*TIPS, "task", "successes")} for row in mine]
+        spec = dots(data, y="policy", x="rate", title="success", domain=(0.0, 1.0), series=series, tips=tips)
+        found.append(Chart(slug("success", "" if one else task), title, spec, data, _about(mine, arms)))
+    if len(tasks) > TASKS and found:
+        found[-1] = _with(found[-1], f"{len(tasks) - TASKS} more tasks are in the table.")
+    return found
+
+
+def _with(chart: Chart, words: str) -> Chart:
+    return Chart(chart.name, chart.title, chart.spec, chart.rows, f"{chart.about} {words}".strip())
+
+
+def _about(rows: Sequence[Cell], arms: set[str]) -> str:
+    level = f"{1 - rows[0]['alpha']:.0%}"
+    said = f"Dots are success rates, bars {level} intervals (Wilson), each for its own policy."
+    if any(row["running"] for row in rows):
+        said = (
+            f"Dots are success rates, bars {level} intervals: Wilson's where all planned episodes are done; where some "
+            "are still to come, wider ones that hold whenever one looks (betting), of the leading scenarios."
+        )
+    return f"{said} Perturbed episodes are left out here." if "none" in arms and len(arms) > 1 else said
+
+
+def _sheet(rows: Sequence[Cell]) -> Sheet:
+    names = [c for c in ("run", "world", "task", "policy", "clock", "arm") if len({row[c] for row in rows}) > 1]
+    names = [c for c in ("run", "world", "task", "policy", "clock", "arm") if c in (*names, "task", "policy")]
+    columns = [*names, "success", "solved", "n", f"{1 - rows[0]['alpha']:.0%} interval"]
+    errors, running = any(row["errors"] for row in rows), any(row["running"] for row in rows)
+    columns += ["errors"] * errors + ["done"] * running
+    lines = []
+    for row in rows:
+        rate = "–" if row["rate"] is None else f"{row['rate']:.0%}"
+        ends = "–" if row["low"] is None else f"{row['low']:.0%} to {row['high']:.0%}"
+        line = [*(row[c] for c in names), rate, row["successes"], row["n"], ends]
+        line += [", ".join(f"{count} {blame}" for blame, count in row["errors"].items())] * errors
+        line += [f"{row['finished']} of {row['planned']}, running" if row["running"] else "all"] * running
+        lines.append(line)
+    about = "The same figures as `foretell show`. n counts episodes that were judged, and errors blamed on the policy."
+    return Sheet("success-table", "Every rate", columns, lines, ("success", "solved", "n"), about)

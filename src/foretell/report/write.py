@@ -1,0 +1,104 @@
+"""`foretell report`: the page of some runs, written to a file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from foretell.errors import UsageError
+from foretell.machine import require_writable
+from foretell.report.contents import contents
+from foretell.report.page import needs_extra, page
+
+__all__ = ["EMBED", "Written", "report"]
+
+EMBED = 20_000_000
+"""Bytes of videos that a page carries; the others are linked."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A report on disk."""
+
+    path: Path
+    bytes: int
+    runs: list[dict[str, Any]]
+    sections: list[str]
+    """Ids, in order."""
+    episodes: int
+    videos: int
+    """In the file."""
+    linked: int
+    """Videos beside it that did not fit."""
+    notes: list[str]
+    """What is missing, and why."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**vars(self), "path": str(self.path)}
+
+    def text(self) -> str:
+        """What was written, in words."""
+        more = f", {self.videos} videos in it" if self.videos else ""
+        more += f", {self.linked} linked" if self.linked else ""
+        lines = [f"{self.path}: {self.episodes:,} episodes, {self.bytes / 1e6:.1f} MB{more}"]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def report(
+    *runs: str | Path,
+    out: str | Path | None = None,
+    embed: int = EMBED,
+    told: Callable[[str], None] = lambda text: None,
+) -> Written:
+    """Write what runs show as one HTML page that opens from disk: `report.html` in the run folder, if there is one run.
+
+    `embed`: bytes of videos to put into it, failures first; the others are linked. `told` hears what is being done.
+    """
+    needs_extra()
+    given = _together(runs)
+    if embed < 0:
+        raise UsageError(f"embed is {embed}, it must be 0 or more bytes")
+    if out is None and len(given) > 1:
+        raise UsageError(f"out: {len(given)} runs are given: say where the page goes, such as report.html")
+    path = given[0] / "report.html" if out is None else Path(out)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"out: {path} should end in .html")
+    for run in given:
+        if not run.is_dir():
+            raise UsageError(f"{run} is not a run folder: there is no such folder")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"out: cannot write {path}: {error.strerror}") from None
+    require_writable(path, "out")
+    found = contents(given, place=path.parent, embed=embed, told=told)
+    told("the page")
+    text = page(found).encode()
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        part.write_bytes(text)
+        part.replace(path)
+    except OSError as error:
+        raise UsageError(f"out: cannot write {path}: {error.strerror}") from None
+    finally:
+        part.unlink(missing_ok=True)
+    table = found["episodes"]
+    films = {name for name in table["names"]["video"] if name} - set(table["absent"])
+    return Written(
+        path,
+        len(text),
+        found["runs"],
+        [section["id"] for section in found["sections"]],
+        table["count"],
+        len(found["videos"]),
+        len(films - set(found["videos"])),
+        found["notes"],
+    )
+
+
+def _together(runs: Sequence[str | Path | Sequence[str | Path]]) -> list[Path]:
+    """`report(a, b)` and `report([a, b])` are the same."""
+    return [Path(r) for given in runs for r in ([given] if isinstance(given, str | Path) else given)]

@@ -1,0 +1,183 @@
+"""Simulation against reality, and bounds: the figures of `predictivity` and `bound`, drawn and told."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import made
+import pyarrow.parquet as pq
+import pytest
+
+import foretell
+from foretell.report import bounds, reality
+from foretell.report.runs import Runs
+from foretell.report.section import Section
+from foretell.scenario import digest
+from foretell.tasks.lift import Lift
+
+SIM = {"p1": 0.2, "p2": 0.4, "p3": 0.55, "p4": 0.7, "p5": 0.9}
+REAL = {"p1": 0.15, "p2": 0.5, "p3": 0.35, "p4": 0.6, "p5": 0.75}
+NAMES = reality.NAMES
+
+
+def drawn(rates: dict[str, float], count: int, world: str, task: str = "lift") -> Any:
+    """Episodes whose outcomes in two worlds go together: most of a scenario's luck is the scenario's own."""
+    scenarios = [Lift().scenario(i) for i in range(count)]
+    episodes = []
+    for policy, rate in rates.items():
+        own = random.Random(f"{policy} {world} {task}")
+        for i, scenario in enumerate(scenarios):
+            shared, noise = random.Random(f"{policy} {i} {task}").random(), own.random()
+            success = (shared if own.random() < 0.7 else noise) < rate
+            where = {"world": world, "world_hash": world * 3, "task": task}
+            key = digest([policy, scenario.id, *where.values()])
+            episodes.append(made.row(policy, scenario, success, episode=key, **where))
+    return scenarios, episodes
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A real run (the stand-in) of 30 scenarios, and a simulated one of these and 90 more."""
+    folder = tmp_path_factory.mktemp("runs")
+    return (
+        made.run(folder / "real", *drawn(REAL, 30, "standin")),
+        made.run(folder / "sim", *drawn(SIM, 120, "mujoco")),
+    )
+
+
+@pytest.fixture(scope="module")
+def told(paths: tuple[Path, Path]) -> Section:
+    section = reality.section(Runs.open(paths))
+    assert section is not None
+    return section
+
+
+@pytest.fixture(scope="module")
+def bounded(paths: tuple[Path, Path]) -> Section:
+    section = bounds.section(Runs.open(paths))
+    assert section is not None
+    return section
+
+
+def block(section: Section, name: str) -> Any:
+    return next(b for b in section.blocks if getattr(b, "name", "") == name)
+
+
+def test_metrics_are_those_of_predictivity(paths: tuple[Path, Path], told: Section) -> None:
+    found = foretell.predictivity(real=paths[0], sim=paths[1]).to_dict()
+    rows = {row["metric"]: row for row in block(told, "predictivity").rows}
+    for metric in ("mmrv", "pearson", "spearman", "pairwise_accuracy"):
+        row = rows[NAMES[metric]]
+        assert (row["value"], row["low"], row["high"]) == tuple(found[metric][k] for k in ("value", "low", "high"))
+    sheet = block(told, "predictivity-table")
+    assert [line[0] for line in sheet.rows] == list(NAMES.values()) and set(NAMES) == set(found)
+    gap = found["success_gap"]
+    assert sheet.rows[-1][-1] == f"{gap['value']:.3f} ({gap['low']:.2f} to {gap['high']:.2f})"
+    accuracy = found["pairwise_accuracy"]
+    assert (
+        f"mujoco puts {accuracy['value']:.0%} ({accuracy['low']:.0%} to {accuracy['high']:.0%}) of the pairs"
+        in told.says
+    )
+
+
+def test_points_have_both_rates_with_the_intervals_of_show(paths: tuple[Path, Path], told: Section) -> None:
+    rows = {row["policy"]: row for row in block(told, "sim-real").rows}
+    assert list(rows) == list(REAL)
+    for shown in foretell.show(paths[0]):  # simulated ones are of the common scenarios only
+        row = rows[shown["policy"]]
+        assert (row["real"], row["real_low"], row["real_high"]) == tuple(shown[k] for k in ("rate", "low", "high"))
+        assert row["sim_low"] < row["sim"] < row["sim_high"] and row["scenarios"] == 30
+
+
+def test_reversals_and_leave_one_out(paths: tuple[Path, Path], told: Section) -> None:
+    found = foretell.predictivity(real=paths[0], sim=paths[1]).to_dict()
+    reversed_pairs = block(told, "reversed-pairs").rows
+    assert len(reversed_pairs) == found["rank_reversals"]["value"] > 0
+    assert ["p3", "p2"] in [line[:2] for line in reversed_pairs]
+    crossing = {r["policy"] for r in block(told, "rank-reversals").rows if r["place"] == "changes places"}
+    assert crossing == {name for line in reversed_pairs for name in line[:2]}
+    for row in block(told, "leave-one-out").rows:
+        metric = next(k for k, v in NAMES.items() if v == row["metric"])
+        assert row["value"] == found[metric]["leave_one_out"][row["without"]]
+        assert row["of_all"] == found[metric]["value"]
+
+
+def test_a_stand_in_is_no_evidence_about_robots_and_a_robot_is(paths: tuple[Path, Path], tmp_path: Path) -> None:
+    label = "shows the mechanism, not evidence about robots"
+    for module in (reality, bounds):
+        section = module.section(Runs.open(paths))
+        assert section is not None and label in section.blocks[0].text
+    robot = made.run(tmp_path / "lab", *drawn({k: REAL[k] for k in ("p1", "p2")}, 10, "real"))
+    section = reality.section(Runs.open([robot, paths[1]]))
+    assert section is not None and block(section, "sim-real").title == "mujoco against real"
+    assert not any(label in getattr(b, "text", "") for b in section.blocks)
+    assert "No interval: 2 policies are too few" in block(section, "predictivity-table").about
+
+
+def test_there_is_nothing_to_say_without_both_worlds(paths: tuple[Path, Path]) -> None:
+    for path in paths:
+        runs = Runs.open([path])
+        assert reality.section(runs) is None and bounds.section(runs) is None
+
+
+def test_several_tasks_have_their_own_charts_and_a_mean(tmp_path: Path) -> None:
+    sides = []
+    for world, rates, count in (("standin", REAL, 20), ("mujoco", SIM, 60)):
+        scenarios, one = drawn(rates, count, world)
+        _, other = drawn(rates, count, world, task="lift2")
+        sides.append(made.run(tmp_path / world, scenarios, [*one, *other]))
+    section = reality.section(Runs.open(sides))
+    assert section is not None and section.says.endswith("means over 2 tasks.")
+    found = foretell.predictivity(real=sides[0], sim=sides[1]).to_dict()
+    means = {r["metric"]: r["value"] for r in block(section, "predictivity").rows if r["task"] == "mean over tasks"}
+    assert means["MMRV"] == found["mean"]["mmrv"]["value"]
+    for task in ("lift", "lift2"):
+        shown = {row["policy"]: row["real"] for row in block(section, f"sim-real-{task}").rows}
+        assert shown == {p: r["real"] for p, r in found[task]["success_gap"]["policies"].items()}
+
+
+def test_bounds_are_those_of_bound_by_every_method(paths: tuple[Path, Path], bounded: Section) -> None:
+    chart = block(bounded, "bounds")
+    rows = {(row["policy"], row["method"]): row for row in chart.rows}
+    for policy in ("p1", "p4"):
+        for one in foretell.bound(*paths, policy=policy, method="all").to_dict():
+            row = rows[policy, one["method"]]
+            assert (row["low"], row["high"], row["estimate"]) == (one["low"], one["high"], one["estimate"])
+        assert rows[policy, foretell.bound(*paths, policy=policy).default]["default"] == "default"
+    drawn = chart.spec["data"]["values"]
+    assert "blocked" in {row["method"] for row in drawn} and len(drawn) < len(rows), "the CSV has them all"
+
+
+def test_width_is_that_of_bound_on_so_many_simulated_scenarios(
+    paths: tuple[Path, Path], bounded: Section, tmp_path: Path
+) -> None:
+    rows = [row for row in block(bounded, "bound-width").rows if row["policy"] == "p4"]
+    assert [row["simulated"] for row in rows] == [30, 60, 90]
+    order = pq.read_table(paths[1] / "scenarios.parquet")["id"].to_pylist()
+    table = foretell.read(paths[1])
+    at = {name: i for i, name in enumerate(order)}
+    for row in rows:
+        kept = sorted((at[s], i) for i, s in enumerate(table["scenario"].to_pylist()) if at[s] < 30 + row["simulated"])
+        found = foretell.bound(paths[0], table.take([i for _, i in kept]), policy="p4", method="blocked").intervals[0]
+        assert row["width"] == pytest.approx(100 * found.width)
+    sheet = block(bounded, "trials-saved")
+    line = next(line for line in sheet.rows if line[0] == "p4")
+    one = foretell.bound(*paths, policy="p4").intervals[0]
+    whole = one.diagnostics
+    assert line[1:3] == [f"{one.low:.0%} to {one.high:.0%}", "blocked"]
+    assert line[3:6] == [30, 90, f"{whole['correlation']:.2f}"]
+    assert line[6:8] == [f"{100 * whole['width_real']:.1f}", f"{100 * whole['width_sim']:.1f}"]
+    assert float(line[8]) == pytest.approx(rows[0]["floor"], abs=0.05) and int(line[9]) > 2
+    helps = sum(foretell.bound(*paths, policy=p).intervals[0].diagnostics["helps"] for p in REAL)
+    assert (f"in {helps} of 5 cases" if helps else "in none of them") in bounded.says
+
+
+def test_policies_that_were_not_simulated_are_noted(paths: tuple[Path, Path], tmp_path: Path) -> None:
+    more = made.run(tmp_path / "real", *drawn({**REAL, "new": 0.5}, 30, "standin"))
+    section = bounds.section(Runs.open([more, paths[1]]))
+    assert section is not None
+    assert any("new on lift was not simulated" in getattr(b, "text", "") for b in section.blocks)
+    assert all(math.isfinite(row["width"]) for row in block(section, "bounds").rows)
