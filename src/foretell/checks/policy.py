@@ -12,7 +12,7 @@ from foretell.checks.report import Report
 from foretell.checks.setting import called, task_of, world_of
 from foretell.errors import ForetellError
 from foretell.policies.make import Bound, bind, make_policy
-from foretell.policy import PolicySpec
+from foretell.policy import PolicySpec, observed
 from foretell.spec import compare
 from foretell.tasks.task import Task
 from foretell.world import World
@@ -94,9 +94,10 @@ def _action(spec: PolicySpec, world: World) -> tuple[bool, str]:
 def _streams(spec: PolicySpec, world: World) -> tuple[bool, str]:
     slot = np.array([0], dtype=np.int32)
     world.reset(slot, [world.task.scenario(0)], [0])
-    seen = world.observe(slot, dict(spec.reads))
-    for name, stream in spec.reads.items():
+    reads = observed(spec.reads)
+    seen = world.observe(slot, reads)
+    for name, stream in reads.items():
         given = np.shape(seen[name])[1:]
         if stream.shape is not None and given != tuple(stream.shape):
             return False, f"stream {name!r}: its shape is {stream.shape}, the world gave {given}."
-    return True, f"{len(spec.reads)} of {len(spec.reads)} streams are there, in the shapes asked for."
+    return True, f"{len(reads)} of {len(reads)} streams are there, in the shapes asked for."
