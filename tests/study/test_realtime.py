@@ -152,15 +152,16 @@ def test_physics_does_not_wait(policies: Any) -> None:
     took = time.perf_counter() - began
     assert outcome.end == "time_limit" and outcome.blame is None
     assert outcome.sim_s == pytest.approx(1.5) and took > 1.5
-    assert outcome.metrics["inferences"] == 5
-    assert outcome.metrics["latency_per_inference_s"] == pytest.approx(0.1, abs=0.02)
-    assert outcome.metrics["starvation_s"] == pytest.approx(0.5, abs=0.08)
-    assert outcome.metrics["wall_inference_median_s"] == pytest.approx(0.1, abs=0.01)
+    # a busy machine wakes a sleeper late, never early
+    assert 4 <= outcome.metrics["inferences"] <= 5
+    assert 0.098 <= outcome.metrics["latency_per_inference_s"] < 0.2
+    assert 0.38 < outcome.metrics["starvation_s"] < 0.9
+    assert 0.1 <= outcome.metrics["wall_inference_median_s"] < 0.15
 
 
 def test_speed_makes_thinking_dearer(policies: Any) -> None:
     (outcome,) = play(policies("Slow"), limit=1.5, speed=2.0)
-    assert outcome.metrics["latency_per_inference_s"] == pytest.approx(0.2, abs=0.03)
+    assert 0.196 <= outcome.metrics["latency_per_inference_s"] < 0.4
 
 
 def story(path: Path) -> tuple[list[int], list[float], list[float]]:
