@@ -10,8 +10,9 @@ from typing import Any
 
 from foretell.study.journal import journals, parse
 from foretell.study.lock import writer
+from foretell.study.parts import DamagedError, parts, read_part
 from foretell.study.running import COLUMNS, Tally
-from foretell.study.store import _DamagedError, _parts, _read_part, read_plan
+from foretell.study.store import read_plan
 
 __all__ = ["Follower"]
 
@@ -50,10 +51,10 @@ class Follower:
                 whole = data.rfind(b"\n") + 1
                 self._add(parse(data[:whole], path).rows)
                 self._read[path.name] = self._read.get(path.name, 0) + whole
-        for path in _parts(self.run):
+        for path in parts(self.run):
             if path.name not in self._parts:
-                with contextlib.suppress(_DamagedError, FileNotFoundError):
-                    self._add(_read_part(path).select(COLUMNS).to_pylist())
+                with contextlib.suppress(DamagedError, FileNotFoundError):
+                    self._add(read_part(path).select(COLUMNS).to_pylist())
                 self._parts.add(path.name)
                 self._read = {}  # the journal was sealed, and the next one may have its name
 

@@ -10,7 +10,6 @@ each finished row is in the journal, in a part, or in both; readers keep one row
 from __future__ import annotations
 
 import contextlib
-import errno
 import fcntl
 import json
 import os
@@ -22,10 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from foretell.episode import SCHEMA, Episode, arrow_schema
+from foretell.episode import Episode
 from foretell.errors import ForetellError, UsageError
 from foretell.scenario import Scenario
 from foretell.study.journal import (
@@ -41,6 +38,7 @@ from foretell.study.journal import (
     to_table,
 )
 from foretell.study.lock import STOP, lock
+from foretell.study.parts import DamagedError, parts, read_part, read_table, set_aside_as, write_table
 from foretell.study.running import CELL
 
 __all__ = ["SEAL", "Store", "read", "read_plan", "read_scenarios"]
@@ -48,7 +46,6 @@ __all__ = ["SEAL", "Store", "read", "read_plan", "read_scenarios"]
 SEAL = 1000
 """Rows at which the journal becomes a part."""
 
-_VERSION = b"foretell.schema"
 _ORDER = ("world", "task", "policy", "clock", "arm", "scenario", "trial", "episode")
 _TEXT = pa.string()
 _PLAN = pa.schema([(name, pa.dictionary(pa.int32(), _TEXT)) for name in CELL] + [("unit", _TEXT), ("episode", _TEXT)])
@@ -134,14 +131,14 @@ class Store:
         with disk_errors(self.path):
             try:
                 table = _read_scenarios(path)
-            except _DamagedError as damage:
+            except DamagedError as damage:
                 self._set_aside(path, damage, "the scenarios of this study are written anew")
                 table = _SCENARIOS.empty_table()
             known = set(table["id"].to_pylist())
             new = {s.id: s for s in scenarios if s.id not in known}
             if new or not path.exists():
                 added = pa.Table.from_pylist([_scenario_row(s) for s in new.values()], schema=_SCENARIOS)
-                _write_table(path, pa.concat_tables([table, added]))
+                write_table(path, pa.concat_tables([table, added]))
 
     def write_plan(self, plan: Sequence[dict[str, str]]) -> None:
         """Every episode to be, in order, with the columns `CELL`, `unit` and `episode`. Cells of other studies in this
@@ -150,7 +147,7 @@ class Store:
         mine = {tuple(entry[c] for c in CELL) for entry in plan}
         others = [entry for entry in read_plan(self.path) if tuple(entry[c] for c in CELL) not in mine]
         with disk_errors(self.path):
-            _write_table(self.path / "plan.parquet", pa.Table.from_pylist([*others, *plan], schema=_PLAN))
+            write_table(self.path / "plan.parquet", pa.Table.from_pylist([*others, *plan], schema=_PLAN))
 
     def stop_asked(self) -> bool:
         """Whether somebody has called `ask_to_stop` since this store was opened."""
@@ -185,10 +182,10 @@ class Store:
         for name in os.listdir(self.path / "episodes"):
             if name.endswith(".tmp"):  # never named as a part, so its rows are still in the journal
                 (self.path / "episodes" / name).unlink()
-        for path in _parts(self.path):
+        for path in parts(self.path):
             try:
-                table = _read_part(path)
-            except _DamagedError as damage:
+                table = read_part(path)
+            except DamagedError as damage:
                 self._set_aside(path, damage, "its episodes are run again")
                 continue
             rows = table.select(_RANKED).to_pylist()
@@ -227,18 +224,18 @@ class Store:
         if rows:
             folder = self.path / "episodes"
             numbers = [int(m[1]) for name in os.listdir(folder) if (m := re.match(r"part-(\d+)", name))]
-            _write_table(folder / f"part-{max(numbers, default=-1) + 1:06d}.parquet", to_table(rows.values()))
+            write_table(folder / f"part-{max(numbers, default=-1) + 1:06d}.parquet", to_table(rows.values()))
             self._sealed.update((key, _rank(row)) for key, row in rows.items())
         for path in files:
             if path in faulty:  # someone may yet make out what the line said
-                path.rename(_damaged(path))
+                path.rename(set_aside_as(path))
             else:
                 path.unlink()
         sync_folder(self.path / "journal")
         self._pending = 0
 
-    def _set_aside(self, path: Path, damage: _DamagedError, follows: str) -> None:
-        path.rename(aside := _damaged(path))
+    def _set_aside(self, path: Path, damage: DamagedError, follows: str) -> None:
+        path.rename(aside := set_aside_as(path))
         sync_folder(path.parent)
         self.problems.append(f"{path}: damaged ({damage}): it is kept as {aside.name}, and {follows}")
 
@@ -275,10 +272,10 @@ def read(run: Path | str) -> pa.Table:
             for fault in found.faults:
                 warnings.warn(f"{path}: {fault}: it is ignored; run the study again", stacklevel=2)
     tables = []
-    for path in _parts(run):
+    for path in parts(run):
         try:
-            tables.append(_read_part(path))
-        except (_DamagedError, FileNotFoundError) as damage:  # not found: a writer has just set it aside
+            tables.append(read_part(path))
+        except (DamagedError, FileNotFoundError) as damage:  # not found: a writer has just set it aside
             warnings.warn(
                 f"{path} is damaged ({damage}); how many rows are missing is unknown. The other parts are "
                 "read; run the study again to fill the gap",
@@ -292,7 +289,7 @@ def read_scenarios(run: Path | str) -> list[Scenario]:
     path = _check_run(run) / "scenarios.parquet"
     try:
         return [Scenario.model_validate_json(text) for text in _read_scenarios(path)["json"].to_pylist()]
-    except (_DamagedError, ValueError) as damage:
+    except (DamagedError, ValueError) as damage:
         raise ForetellError(f"{path} is damaged ({damage}): run the study again to write it anew") from None
 
 
@@ -300,9 +297,9 @@ def read_plan(run: Path | str) -> list[dict[str, str]]:
     """What was planned, in order; empty where nothing was, or where it cannot be read: a plan only tells how far
     things are."""
     try:
-        table = _read_table(Path(run) / "plan.parquet")
+        table = read_table(Path(run) / "plan.parquet")
         return table.select(_PLAN.names).to_pylist()
-    except (OSError, _DamagedError, KeyError, UsageError):
+    except (OSError, DamagedError, KeyError, UsageError):
         return []
 
 
@@ -336,78 +333,16 @@ def _merge(table: pa.Table) -> pa.Table:
     return table.combine_chunks().sort_by([(name, "ascending") for name in _ORDER])
 
 
-class _DamagedError(Exception):
-    """The file's content is not what was written."""
-
-
-def _parts(run: Path) -> list[Path]:
-    folder = run / "episodes"
-    names = os.listdir(folder) if folder.is_dir() else []
-    return sorted(folder / name for name in names if re.fullmatch(r"part-\d+\.parquet", name))
-
-
-def _damaged(path: Path) -> Path:
-    """A free name next to the file: what is damaged is kept, and never over what was kept before."""
-    names = (path.with_name(f"{path.name}.damaged{n or ''}") for n in range(1_000_000))
-    return next(name for name in names if not name.exists())
-
-
-def _read_table(path: Path) -> pa.Table:
-    """A whole Parquet file. The disk's own errors pass; whatever is wrong with the bytes is damage."""
-    data = path.read_bytes()
-    try:
-        file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
-        table = file.read(use_threads=False)  # small, and safe in a forked process
-        version = int((table.schema.metadata or {}).get(_VERSION, SCHEMA))
-    except MemoryError:
-        raise
-    except Exception as error:  # Arrow says almost anything of random bytes
-        raise _DamagedError(f"{len(data)} bytes; {' '.join(str(error).split())[:200]}") from None
-    check_version(version, path)
-    return table.replace_schema_metadata(None)
-
-
-def _read_part(path: Path) -> pa.Table:
-    table = _read_table(path)
-    if "schema" in table.column_names:
-        check_version(pc.max(table["schema"]).as_py() or SCHEMA, path)
-    if "episode" not in table.column_names:
-        raise _DamagedError("it has no column 'episode'")
-    for f in arrow_schema():
-        if f.name not in table.column_names:  # a column that came after the part was written
-            table = table.append_column(f, pa.nulls(len(table), f.type))
-    try:
-        return table.select(arrow_schema().names).cast(arrow_schema())
-    except (pa.ArrowException, ValueError) as error:
-        raise _DamagedError(str(error)) from None
-
-
 def _read_scenarios(path: Path) -> pa.Table:
-    table = _read_table(path) if path.exists() else _SCENARIOS.empty_table()
+    table = read_table(path) if path.exists() else _SCENARIOS.empty_table()
     if not table.schema.equals(_SCENARIOS):
-        raise _DamagedError(f"its columns are {', '.join(table.column_names)}")
+        raise DamagedError(f"its columns are {', '.join(table.column_names)}")
     return table
 
 
 def _scenario_row(s: Scenario) -> dict[str, Any]:
     text = json.dumps(s.model_dump(mode="json"))
     return {"id": s.id, "base": s.base, "parent": s.parent, "task": s.task, "seed": s.seed, "json": text}
-
-
-def _write_table(path: Path, table: pa.Table) -> None:
-    sink = pa.BufferOutputStream()
-    marked = table.replace_schema_metadata({_VERSION: str(SCHEMA)})
-    pq.write_table(marked, sink, compression="zstd", write_page_checksum=True)
-
-    def verify(temp: Path) -> None:
-        try:
-            again = _read_table(temp)
-        except _DamagedError as damage:
-            raise OSError(errno.EIO, f"{path.name} does not read back as written: {damage}") from None
-        if again.num_rows != table.num_rows or not again.schema.equals(table.schema):
-            raise OSError(errno.EIO, f"{path.name} does not read back as written: {again.num_rows} rows")
-
-    replace(path, sink.getvalue(), verify)
 
 
 _OPEN: weakref.WeakSet[Store] = weakref.WeakSet()
