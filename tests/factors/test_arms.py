@@ -13,7 +13,7 @@ from foretell.errors import UsageError
 from foretell.factors.arms import COLOSSEUM, COMPOUND, FOURTEEN, expand, parse, severity_of
 from foretell.registry import names
 from foretell.study.config import load_study
-from foretell.study.plan import make_task, plan, resolve_scenarios
+from foretell.study.plan import left_out, make_task, plan, resolve_scenarios
 
 
 def study(arms: Any, **more: Any) -> Any:
@@ -143,6 +143,8 @@ def test_arms_pair_with_their_control() -> None:
 def test_an_arm_runs_where_it_applies_and_nowhere_is_an_error() -> None:
     both = planned(["none", "RO_Color"], tasks=["lift", "can"])
     assert {(r.scenario.task, r.arm) for r in both} == {("lift", "none"), ("can", "none"), ("can", "RO_Color")}
+    said = left_out(study(["none", "all", "RO_Color"], tasks=["lift", "can"]))
+    assert said == ["arm RO_Color is left out: RO_Color does not apply to 'lift': it has no object with role RO"]
     with pytest.raises(UsageError, match="arms: RO_Color does not apply to 'lift': it has no object with role RO"):
         planned(["none", "RO_Color"])
 

@@ -20,7 +20,7 @@ from foretell.redteam.search import FINAL, SIZES, Combination, Found, search
 from foretell.redteam.verify import Finding, attempts, solved, verify
 from foretell.registry import names
 from foretell.study.config import Record, ScenarioSource, Study, load_study
-from foretell.study.run import SLOTS, Progress
+from foretell.study.run import SLOTS, Progress, with_names
 from foretell.tasks.task import Task
 
 __all__ = ["redteam"]
@@ -122,11 +122,7 @@ def redteam(
 
 def _choose(source: Any, policy: str | None, task: str | None, objects: Mapping[str, Any] | None) -> Study:
     """The study with one task, one policy and one clock."""
-    if objects and isinstance(source, dict):
-        given = source.get("policies") or {}
-        given = {str(v): v for v in given} if isinstance(given, list) else dict(given)
-        source = {**source, "policies": given | {name: {"use": f"object:{name}"} for name in objects}}
-    study = load_study(source)
+    study = load_study(with_names(source, objects) if objects and isinstance(source, dict) else source)
     uses = {entry.use: entry for entry in study.tasks}
     for field, wanted, known in (("policy", policy, list(study.policies)), ("task", task, list(uses))):
         if wanted is None and len(known) > 1:

@@ -22,7 +22,7 @@ from foretell.tasks.task import Task
 if TYPE_CHECKING:
     from foretell.study.latencies import Settle
 
-__all__ = ["Group", "Planned", "plan", "resolve_scenarios"]
+__all__ = ["Group", "Planned", "left_out", "plan", "resolve_scenarios"]
 
 COUNT = 50
 """Scenarios per task where a study does not say."""
@@ -138,6 +138,15 @@ def perturb_scenarios(study: Study, scenarios: dict[str, list[Scenario]]) -> dic
                 raise UsageError(f"arms: scenario {twice.id} has factors already: only the arm none can run it")
             found[use][arm.name] = [arm.on(scenario, task) for scenario in scenarios[use]]
     return found
+
+
+def left_out(study: Study) -> list[str]:
+    """Arms that a study names and that do not apply to some of its tasks, in words."""
+    if testset_of(study):
+        return []
+    named = [arms.parse(item) for item in study.arms]
+    tasks = [make_task(entry.use) for entry in study.tasks]
+    return [f"arm {a.name} is left out: {why}" for a in named for t in tasks if (why := a.applies(t))]
 
 
 def given_arm(scenario: Scenario) -> str:

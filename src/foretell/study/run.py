@@ -8,7 +8,7 @@ import re
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,14 +20,14 @@ from foretell.rollout import Job, Outcome
 from foretell.rollout.viewer import require_screen
 from foretell.study.config import PolicyEntry, Study, load_study
 from foretell.study.latencies import settler
-from foretell.study.plan import Group, Planned, plan, resolve_scenarios, testset_of
+from foretell.study.plan import Group, Planned, left_out, plan, resolve_scenarios, testset_of
 from foretell.study.pool import Batch, Pool
 from foretell.study.provenance import provenance
 from foretell.study.running import COLUMNS, Tally
 from foretell.study.session import Opened, Session
 from foretell.study.store import Store, read
 
-__all__ = ["Progress", "Run", "row_of", "run"]
+__all__ = ["Progress", "Run", "row_of", "run", "with_names"]
 
 SLOTS = 32
 """Episodes side by side in each worker: enough to drown Python's share, few enough to end together."""
@@ -85,7 +85,7 @@ def run(
     from Python, which run in this process. `pair_with` takes the scenarios of another run. `told` hears what is done
     before the first episode, if it takes time. `watch` shows `realtime` episodes in MuJoCo's viewer.
     """
-    study = load_study(_with_names(study, policies) if policies and isinstance(study, dict) else study)
+    study = load_study(with_names(study, policies) if policies and isinstance(study, dict) else study)
     if policies:
         study = study.model_copy(update={"policies": {**study.policies, **_named(policies)}})
     if pair_with is not None:
@@ -114,7 +114,8 @@ def run(
                 store.write_testset(made.path.read_bytes())
             store.write_provenance({**about, **provenance()})
             try:
-                return _fill(study, store, episodes, opened, engine, limit, progress)
+                done = _fill(study, store, episodes, opened, engine, limit, progress)
+                return replace(done, notes=(*left_out(study), *done.notes))
             finally:
                 engine.close()
                 for part in (store.path / "videos").glob("*.part.mp4"):  # of episodes that were cut off
@@ -123,7 +124,8 @@ def run(
         engine.close()
 
 
-def _with_names(study: dict[str, Any], policies: Mapping[str, Any]) -> dict[str, Any]:
+def with_names(study: dict[str, Any], policies: Mapping[str, Any]) -> dict[str, Any]:
+    """A study that names policy objects given from Python beside its own."""
     given = study.get("policies") or {}
     given = {str(v): v for v in given} if isinstance(given, list) else given
     return {**study, "policies": {**given, **_named(policies)}}
