@@ -2,7 +2,8 @@
 
 In a study: a number of seconds, `{uniform: [0.02, 0.05]}`, `{normal: [0.03, 0.005]}` (mean, standard deviation; never
 below 0), `{lognormal: [0.03, 0.3]}` (median, sigma), `{trace: [0.031, 0.029]}` or `{trace: FILE}`, a number a line;
-`{replay: ...}` is a trace taken from its beginning in every episode. Two depend on the policy and are settled before
+`{replay: ...}` is a trace taken from its beginning in every episode, and may have `looks`, seconds after it is asked at
+which the policy looks, as `realtime` records them. Two depend on the policy and are settled before
 the first episode: `measured` (a trace recorded on this machine) and `{profile: FILE or name, device: NAME}`.
 """
 
@@ -38,6 +39,9 @@ class Latency:
     by side. Of kind `profile` before it is settled, the profile."""
     device: str = ""
     """Of kind `profile`, before it is settled."""
+    looks: tuple[float, ...] = ()
+    """Of kind `replay`: seconds from being asked to looking, one for each value; none: at once. A process that wakes
+    late sees a newer world."""
 
     @property
     def settled(self) -> bool:
@@ -59,7 +63,7 @@ class Latency:
         return np.asarray(v)[(start + np.arange(n)) % len(v)]
 
     def to_dict(self) -> dict[str, Any]:
-        named = {k: v for k, v in (("name", self.name), ("device", self.device)) if v}
+        named = {k: v for k, v in (("name", self.name), ("device", self.device), ("looks", list(self.looks))) if v}
         return {"kind": self.kind, "values": list(self.values), **named}
 
     @property
@@ -86,19 +90,32 @@ def parse_latency(value: Any) -> Latency:
         return Latency("measured", (), "measured")
     if not isinstance(value, dict):
         raise UsageError(f"latency: {value!r} should be seconds, `measured`, or one of {', '.join(KNOWN)}")
-    if {"kind", "values"} <= set(value) <= {"kind", "values", "name", "device"}:
+    if {"kind", "values"} <= set(value) <= {"kind", "values", "name", "device", "looks"}:
         name, device = str(value.get("name", "")), str(value.get("device", ""))
         if value["kind"] in OPEN:
             return Latency(str(value["kind"]), (), name, device)
-        return replace(_checked(str(value["kind"]), value["values"]), name=name)
+        return replace(_seen(_checked(str(value["kind"]), value["values"]), value.get("looks", ())), name=name)
     if "profile" in value and set(value) <= {"profile", "device"}:
         return Latency("profile", (), str(value["profile"]), str(value.get("device", "")))
+    if set(value) == {"replay", "looks"}:
+        return _seen(parse_latency({"replay": value["replay"]}), value["looks"])
     if len(value) != 1:
         raise UsageError(f"latency: {value!r} should name one distribution")
     ((kind, numbers),) = value.items()
     if kind in TRACES and isinstance(numbers, str):
         numbers = _read(Path(numbers))
     return _checked(str(kind), numbers if isinstance(numbers, (list, tuple)) else [numbers])
+
+
+def _seen(latency: Latency, looks: Any) -> Latency:
+    if not looks:
+        return latency
+    found = _checked("replay", looks).values
+    if latency.kind != "replay" or len(found) != len(latency.values):
+        raise UsageError(f"latency: {len(found)} looks for {len(latency.values)} values of {latency.kind}")
+    if late := [(a, b) for a, b in zip(found, latency.values, strict=True) if a > b + 1e-9]:
+        raise UsageError(f"latency: looks {late[0][0]:g} s after it was asked, and answers {late[0][1]:g} s after")
+    return replace(latency, looks=found)
 
 
 def _read(path: Path) -> list[float]:

@@ -162,6 +162,44 @@ def test_a_replayed_trace_begins_at_its_beginning() -> None:
     assert starts[:4] == [5, 5 + 25 + 15, 45 + 25 + 25, 95 + 25 + 5]
 
 
+def test_a_policy_may_look_later_than_it_is_asked() -> None:
+    """As in real time, where its process may wake late. Actions begin when they would have; what it sees is newer."""
+    seen: list[float] = []
+
+    class Looking(Counting):
+        def act(self, slots, observations):
+            seen.append(float(observations["time"][0]))
+            return super().act(slots, observations)
+
+    trace = {"replay": [0.01, 0.03, 0.05]}
+    at_once, commands = play(Virtual(parse_latency(trace)), Looking(chunk=1), limit=0.5)
+    assert seen[:4] == pytest.approx([0.0, 0.06, 0.14, 0.24])
+    early, seen[:] = list(seen), []
+    late, same = play(Virtual(parse_latency({**trace, "looks": [0.0, 0.02, 0.05]})), Looking(chunk=1), limit=0.5)
+    assert called(same) == called(commands)
+    assert np.subtract(seen, early)[:6] == pytest.approx([0.0, 0.02, 0.05] * 2)
+    assert late.metrics["observation_age_s"] < at_once.metrics["observation_age_s"]
+    assert late.metrics["latency_per_inference_s"] == at_once.metrics["latency_per_inference_s"]
+
+
+@pytest.mark.parametrize(
+    ("latency", "message"),
+    [
+        ({"replay": [0.1], "looks": [0.2]}, "looks 0.2 s after it was asked, and answers 0.1 s after"),
+        ({"replay": [0.1], "looks": [0.0, 0.1]}, "2 looks for 1 values of replay"),
+        ({"kind": "trace", "values": [0.1], "looks": [0.1]}, "1 looks for 1 values of trace"),
+    ],
+)
+def test_looks_must_fit_their_latencies(latency: Any, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_latency(latency)
+
+
+def test_looks_are_kept_in_rows() -> None:
+    latency = parse_latency({"replay": [0.1, 0.2], "looks": [0.0, 0.1]})
+    assert parse_latency(latency.to_dict()) == latency
+
+
 def test_rows_do_not_depend_on_slots_with_any_strategy() -> None:
     def many(slots: int, how: Virtual) -> list[Any]:
         task = make_task("lift")

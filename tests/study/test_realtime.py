@@ -91,8 +91,15 @@ def policies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return lambda name: f"timely:{name}"
 
 
+@pytest.fixture
+def leisure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that falls behind catches up and goes on: what such a test asks does not hang on keeping time, and may
+    then bound durations only from the side that a busy machine cannot reach."""
+    monkeypatch.setattr("foretell.rollout.realtime.KEEPS_UP", 0.0)
+
+
 def play(use: str, n: int = 1, limit: float = 0.8, patience: float = 30.0, **clock: Any) -> list[Outcome]:
-    """Outcomes of n scenarios. A machine too busy to keep time may try again, as a study that is re-issued does."""
+    """Outcomes of n scenarios."""
     session = Session(
         task="lift",
         controller=None,
@@ -104,21 +111,11 @@ def play(use: str, n: int = 1, limit: float = 0.8, patience: float = 30.0, **clo
         patience=patience,
     )
     session.world.task.time_limit = limit
-    left = list(range(n))
-    found: dict[int, Outcome] = {}
-
-    def source() -> Job | None:
-        return Job("p", session.world.task.scenario(left[0]), 0, str(left.pop(0))) if left else None
-
-    for tries, (job, outcome) in enumerate(session.run(source)):
-        if outcome.blame == "machine" and "kept a speed" in str(outcome.error):
-            if tries > 5 * n:
-                pytest.skip(f"this machine is too busy to keep time: {outcome.error}")
-            left.append(int(job.key))
-        else:
-            found[int(job.key)] = outcome
+    jobs = iter([Job("p", session.world.task.scenario(i)) for i in range(n)])
+    found = [outcome for _, outcome in session.run(lambda: next(jobs, None))]
     session.close()
-    return [found[i] for i in range(n)]
+    assert len(found) == n
+    return found
 
 
 def descendants() -> set[str]:
@@ -145,63 +142,67 @@ def nothing_left_behind() -> Any:
         assert len(os.listdir("/proc/self/fd")) <= opened + 4
 
 
+@pytest.mark.usefixtures("leisure")
 def test_physics_does_not_wait(policies: Any) -> None:
-    """100 ms of thinking and four actions of 50 ms: a call every 300 ms, on the wall and in the world alike."""
+    """100 ms of thinking and four actions of 50 ms: a call every 300 ms, on the wall and in the world alike. Were the
+    world to wait, there would be eight calls and no starvation."""
     began = time.perf_counter()
     (outcome,) = play(policies("Slow"), limit=1.5)
     took = time.perf_counter() - began
     assert outcome.end == "time_limit" and outcome.blame is None
     assert outcome.sim_s == pytest.approx(1.5) and took > 1.5
     # a busy machine wakes a sleeper late, never early
-    assert 4 <= outcome.metrics["inferences"] <= 5
-    assert 0.098 <= outcome.metrics["latency_per_inference_s"] < 0.2
-    assert 0.38 < outcome.metrics["starvation_s"] < 0.9
-    assert 0.1 <= outcome.metrics["wall_inference_median_s"] < 0.15
+    assert 1 <= outcome.metrics["inferences"] <= 5
+    assert outcome.metrics["latency_per_inference_s"] >= 0.098
+    assert outcome.metrics["starvation_s"] > 0.38
+    assert outcome.metrics["wall_inference_median_s"] >= 0.1
 
 
+@pytest.mark.usefixtures("leisure")
 def test_speed_makes_thinking_dearer(policies: Any) -> None:
     (outcome,) = play(policies("Slow"), limit=1.5, speed=2.0)
-    assert 0.196 <= outcome.metrics["latency_per_inference_s"] < 0.4
+    assert outcome.metrics["latency_per_inference_s"] >= 0.196
 
 
-def story(path: Path) -> tuple[list[int], list[float], list[float]]:
-    """(ticks of actions, simulated seconds of inferences, wall seconds of all events)"""
+def story(path: Path) -> tuple[list[tuple[int, int]], dict[str, list[float]], list[float]]:
+    """(ticks of actions and of what they answer, the trace of inferences, wall seconds of all events)"""
     rows = pq.read_table(path).to_pylist()
-    actions = [round(r["sim_s"] / 0.002) for r in rows if r["kind"] == "action"]
-    return actions, [r["until_s"] - r["sim_s"] for r in rows if r["kind"] == "think"], [r["wall_s"] for r in rows]
+    acted = [r for r in rows if r["kind"] == "action"]
+    actions = [(round(r["sim_s"] / 0.002), round((r["sim_s"] - r["value"]) / 0.002)) for r in acted]
+    thought = [r for r in rows if r["kind"] == "think"]
+    trace = {"replay": [r["until_s"] - r["sim_s"] for r in thought], "looks": [r["value"] or 0.0 for r in thought]}
+    return actions, trace, [r["wall_s"] for r in rows]
 
 
+@pytest.mark.usefixtures("leisure")
 @pytest.mark.parametrize("speed", [1.0, 2.0])
 @pytest.mark.parametrize("task", ["lift", "can", "square"])
 def test_a_virtual_clock_with_the_same_latencies_gives_the_same_timeline(
     policies: Any, tmp_path: Path, task: str, speed: float
 ) -> None:
-    """The short form of `benchmarks/clocks.py agreement`."""
+    """The short form of `benchmarks/clocks.py agreement`: when actions begin, and when what they answer was seen."""
     common: dict[str, Any] = {"task": task, "controller": None, "world": "mujoco", "slots": 1, "threads": 1}
     common["policies"] = {"p": PolicyEntry(use=policies("Slow"))}
-    for _ in range(6):
-        session = Session(**common, clock={"realtime": {"speed": speed}})
-        session.world.task.time_limit = 1.2
-        jobs = iter([Job("p", session.world.task.scenario(0), events=tmp_path / "shown.parquet")])
-        ((_, shown),) = session.run(lambda jobs=jobs: next(jobs, None))
-        session.close()
-        if shown.blame is None:
-            break
-    else:
-        pytest.skip(f"this machine is too busy to keep time: {shown.error}")
-    actions, lags, walls = story(tmp_path / "shown.parquet")
+    session = Session(**common, clock={"realtime": {"speed": speed}})
+    session.world.task.time_limit = 1.2
+    jobs = iter([Job("p", session.world.task.scenario(0), events=tmp_path / "shown.parquet")])
+    ((_, shown),) = session.run(lambda jobs=jobs: next(jobs, None))
+    session.close()
+    assert shown.blame is None, shown.error
+    actions, trace, walls = story(tmp_path / "shown.parquet")
     assert all(w is not None and w >= 0 for w in walls)
     replay = Session(**common, clock="sync")
     replay.world.task.time_limit = 1.2
     jobs = iter([Job("p", replay.world.task.scenario(0), events=tmp_path / "again.parquet")])
-    clock = Virtual(parse_latency({"replay": [s / speed for s in lags]}), speed=speed)
+    clock = Virtual(parse_latency({k: [s / speed for s in seconds] for k, seconds in trace.items()}), speed=speed)
     ((_, again),) = run_virtual(replay.world, replay.policies, lambda: next(jobs, None), clock=clock)
     repeated, _, _ = story(tmp_path / "again.parquet")
-    assert len(repeated) == len(actions) > 8
+    assert len(repeated) == len(actions) > 3
     assert np.abs(np.array(repeated) - np.array(actions)).max() <= 1
     assert again.success == shown.success and again.steps == shown.steps
 
 
+@pytest.mark.usefixtures("leisure")
 @pytest.mark.parametrize(
     ("name", "message"),
     [
@@ -222,18 +223,20 @@ def test_a_policy_that_fails_ends_its_episode_and_the_next_one_begins(policies: 
         assert outcome.success is False
 
 
+@pytest.mark.usefixtures("leisure")
 def test_a_policy_that_hangs_is_ended(policies: Any) -> None:
-    (outcome,) = play(policies("Hangs"), limit=5.0, patience=1.0)
-    assert outcome.blame == "policy" and "silent for 1 s" in str(outcome.error)
-    assert outcome.sim_s < 2.5
+    (outcome,) = play(policies("Hangs"), limit=60.0, patience=2.0)
+    assert outcome.blame == "policy" and "act was silent for 2 s" in str(outcome.error)
+    assert outcome.sim_s < 30
 
 
+@pytest.mark.usefixtures("leisure")
 def test_a_policy_may_keep_its_own_time(policies: Any) -> None:
+    """Asked by the world, it would be called three times: four actions last 200 ms."""
     outcomes = play(policies("Drives"), n=2, limit=0.6)
     for outcome in outcomes:
         assert outcome.end == "time_limit" and outcome.blame is None
-        assert 15 < outcome.metrics["inferences"] < 35
-        assert outcome.metrics["observation_age_s"] < 0.1
+        assert 5 < outcome.metrics["inferences"] <= 31
 
 
 def test_a_machine_too_slow_says_so(policies: Any) -> None:
@@ -249,18 +252,19 @@ def test_a_machine_too_slow_says_so(policies: Any) -> None:
 
 
 @pytest.mark.gl
+@pytest.mark.usefixtures("leisure")
 def test_cameras_are_drawn_by_another_process(policies: Any) -> None:
     (outcome,) = play(policies("Sees"), limit=0.6, speed=0.25)
     assert outcome.end == "time_limit" and outcome.blame is None, outcome.error
-    assert 0 < outcome.metrics["wall_frame_median_s"] < 0.5
+    assert outcome.metrics["wall_frame_median_s"] > 0
 
 
 @pytest.mark.gl
+@pytest.mark.usefixtures("leisure")
 @pytest.mark.parametrize(("stroke", "word"), [(signal.SIGKILL, "died"), (signal.SIGSTOP, "drew nothing")])
 def test_the_end_of_the_cameras_is_no_failure_of_the_policy(
     policies: Any, monkeypatch: pytest.MonkeyPatch, stroke: int, word: str
 ) -> None:
-    monkeypatch.setattr("foretell.rollout.realtime.KEEPS_UP", 0.0)
     monkeypatch.setattr("foretell.rollout.realtime.BLIND_S", 1.5)
     session = Session(
         task="lift", controller=None, world="mujoco", policies={"p": PolicyEntry(use=policies("Sees"))}, slots=1,

@@ -145,7 +145,8 @@ class AsynchronousDriver(Driver):
         log, age, step = self.events.get(slot), int(self.age[slot]), int(self.step[slot])
         self.waited[slot] += answer.ready - answer.began
         if log:
-            log.add("think", answer.began, answer.ready, inference=answer.number)
+            value = (answer.looked - answer.began) * self.world.tick
+            log.add("think", answer.began, answer.ready, inference=answer.number, value=value)
         kept = self.answers[slot]
         continuous = self.clock.chunks != "execute"
         if kept and answer.looked < kept[-1].looked:

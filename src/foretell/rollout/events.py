@@ -33,8 +33,9 @@ class Events:
     ) -> None:
         """One event at tick `at`, or from `at` to `until`.
 
-        value: of `action` the age of its observation, s; of `chunk` the index of its first action used; of `seam` the
-        jump from the action it replaces, in action units; of `frame` the number of the camera."""
+        value: of `action` the age of its observation, s; of `think` how long after being asked the policy looked, s; of
+        `chunk` the index of its first action used; of `seam` the jump from the action it replaces, in action units; of
+        `frame` the number of the camera."""
         end = None if until is None else until * self.tick
         wall = None if self.wall is None else self.wall()
         self._rows.append((kind, at * self.tick, end, wall, inference, action, value))

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from foretell.clock import Virtual
-from foretell.rollout.asynchronous import Answered, AsynchronousDriver
+from foretell.rollout.asynchronous import NEVER, Answered, AsynchronousDriver
 from foretell.rollout.job import Job, Outcome
 from foretell.seeding import generator
 from foretell.world import World
@@ -38,36 +38,46 @@ class _Virtual(AsynchronousDriver):
 
     def __init__(self, world: World, policies: Mapping[str, Any], watch: Any, clock: Virtual):
         super().__init__(world, policies, watch, clock)
-        self.lags: list[Iterator[int]] = [iter(()) for _ in range(world.slots)]
+        self.lags: list[Iterator[tuple[int, int]]] = [iter(()) for _ in range(world.slots)]
+        self.asked: dict[int, tuple[int, int, int]] = {}  # slot -> (number, tick, ready) of who has yet to look
         self.thought, self.thought_ends = np.zeros_like(self.plan), np.zeros_like(self.ends)
 
     def _start(self, fresh: list[int]) -> Iterator[tuple[Job, Outcome]]:
         for slot in fresh:
             self.lags[slot] = self._latencies(self._job(slot))
+            self.asked.pop(slot, None)
         yield from super()._start(fresh)
 
-    def _latencies(self, job: Job) -> Iterator[int]:
-        """Ticks of successive inferences."""
+    def _latencies(self, job: Job) -> Iterator[tuple[int, int]]:
+        """Ticks from being asked to looking, and to the answer, of successive inferences."""
         rng = generator(job.scenario.base, job.trial, "latency")
+        latency, ticks = self.clock.latency, self.clock.speed / self.world.tick
+        looks = np.asarray(latency.looks) if latency.looks else np.zeros(1)
         while True:
-            for seconds in self._drawn(rng):
-                yield int(np.ceil(seconds * self.clock.speed / self.world.tick - 1e-9))
+            seconds = latency.draw(rng, len(latency.values) if latency.kind == "replay" else self.DRAWN)
+            for look, lag in np.broadcast(looks, seconds):
+                yield int(np.ceil(look * ticks - 1e-9)), int(np.ceil(lag * ticks - 1e-9))
 
-    def _drawn(self, rng: np.random.Generator) -> np.ndarray:
-        latency = self.clock.latency
-        return latency.draw(rng, len(latency.values) if latency.kind == "replay" else self.DRAWN)
+    def _pending(self, slot: int) -> int:
+        return (slot in self.asked) + super()._pending(slot)
 
     def _ask(self, slots: np.ndarray) -> Iterator[tuple[Job, Outcome]]:
+        for slot in (s for s in slots.tolist() if s not in self.asked):
+            (number, now, _), (look, lag) = self._asked(slot), next(self.lags[slot])
+            self.asked[slot] = number, now, now + lag
+            self.think[slot] = now + look
+        slots = slots[self.think[slots] <= self.age[slots]]
         if not len(slots):
             return
         yield from self._think(slots, self.thought, self.thought_ends)
         for slot in (s for s in slots.tolist() if s not in self.gone):
-            number, looked, step = self._asked(slot)
-            chunk = self._spec(slot).chunk
+            number, began, ready = self.asked.pop(slot)
+            self.think[slot] = NEVER
+            chunk, looked = self._spec(slot).chunk, int(self.age[slot])
             actions, ends = self.thought[slot, :chunk].copy(), self.thought_ends[slot, :chunk].copy()
-            ready = looked + next(self.lags[slot])
-            self.coming[slot].append(Answered(ready, number, looked, looked, step, actions, ends))
+            answer = Answered(ready, number, began, looked, int(self.step[slot]), actions, ends)
+            self.coming[slot].append(answer)
             if len(self.coming[slot]) > 1:
                 self.coming[slot].sort(key=lambda answer: answer.ready)
             if log := self.events.get(slot):
-                log.add("look", looked, inference=number)
+                log.add("look", began, inference=number)
