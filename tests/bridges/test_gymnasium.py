@@ -28,7 +28,7 @@ from foretell.scenario import Scenario
 from foretell.sim import MujocoWorld
 from foretell.tasks.task import Task
 
-LIFT = "foretell/Lift-v0"
+LIFT = "foretell/Lift-v1"
 SEEDS = [0, 1, 2, 3, 4]
 STILL = np.zeros(7)
 
@@ -72,7 +72,7 @@ def test_registering_again_changes_nothing():
 def test_id_with_module_needs_no_import_and_no_gl():
     code = (
         "import gymnasium\n"
-        "envs = gymnasium.make_vec('foretell.bridges.gymnasium:foretell/Lift-v0', num_envs=2)\n"
+        "envs = gymnasium.make_vec('foretell.bridges.gymnasium:foretell/Lift-v1', num_envs=2)\n"
         "envs.reset(seed=0); envs.step(envs.action_space.sample()); envs.close()\n"
         "from foretell.sim import render; assert render._shared is None\n"
     )

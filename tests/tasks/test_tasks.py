@@ -18,10 +18,10 @@ SLOT = np.array([0], dtype=np.int32)
 class Bench:
     """One slot whose objects and hand can be put anywhere."""
 
-    def __init__(self, name: str):
+    def __init__(self, name: str, **factors: float):
         self.task = make_task(name)
         self.world = MujocoWorld(self.task, slots=1)
-        self.world.reset(SLOT, [self.task.scenario(0)], [0])
+        self.world.reset(SLOT, [self.task.scenario(0).model_copy(update={"factors": factors})], [0])
         layout = self.world._where[0]
         assert layout is not None
         self.layout = layout
@@ -39,11 +39,36 @@ class Bench:
 
     def reached(self) -> set[str]:
         self.layout.forward(SLOT)
-        return {name for name, now in self.task.reached(Rows(self.layout, SLOT)).items() if now[0]}
+        return {name for name, now in self.task.reached(self.state).items() if now[0]}
 
     def solved(self) -> bool:
         self.layout.forward(SLOT)
-        return bool(self.task.solved(Rows(self.layout, SLOT))[0])
+        return bool(self.task.solved(self.state)[0])
+
+    @property
+    def state(self) -> Rows:
+        return Rows(self.layout, SLOT, self.world._sizes)
+
+
+@pytest.mark.parametrize("size", [1.0, 1.25, 1.375])
+def test_a_cube_on_its_corner_is_not_lifted(size: float) -> None:
+    """However large it is."""
+    bench = Bench("lift", MO_Size=size)
+    half = bench.layout.models[0].geom("cube/body").size
+    corner = (0.8804762, -0.2798481, 0.3647052, 0.1159169)  # a diagonal of the cube upright
+    bench.put("cube", (0, 0, float(np.linalg.norm(half))), corner)
+    assert not bench.solved() and "lift" not in bench.reached()
+    bench.put("cube", (0, 0, 0.0401 * size))
+    assert bench.solved() and "lift" in bench.reached()
+
+
+def test_a_large_can_is_lifted_from_where_it_stands() -> None:
+    for size in (0.75, 1.0, 1.25):
+        bench = Bench("can", MO_Size=size)
+        stands = float(bench.start[bench.layout.model.joint("can/free").qposadr[0] + 2])
+        for above, lifted in ((0.039, False), (0.041, True)):
+            bench.put("can", (0.1, -0.25, stands + above))
+            assert ("lift" in bench.reached()) is lifted
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""foretell's tasks as Gymnasium environments: `foretell/Lift-v0`, `foretell/Can-v0`, `foretell/Square-v0`.
+"""foretell's tasks as Gymnasium environments: `foretell/Lift-v1`, `foretell/Can-v1`, `foretell/Square-v1`.
 
 They are registered on `import foretell`. `gymnasium.make` gives one environment, `gymnasium.make_vec` a native vector
 environment: one world with a slot per environment. A step is one action under the `sync` clock, so an episode run

@@ -14,8 +14,8 @@ from typing import Any
 
 __all__ = ["IDS", "register", "register_when_imported"]
 
-IDS = {"foretell/Lift-v0": "lift", "foretell/Can-v0": "can", "foretell/Square-v0": "square"}
-"""Environment -> task. The version is raised together with the task's, which began at 1."""
+IDS = {"foretell/Lift-v1": "lift", "foretell/Can-v1": "can", "foretell/Square-v1": "square"}
+"""Environment -> task. The version is raised together with the task's, and is one less."""
 ACTIONS = 400
 """Time limit times action rate of these tasks."""
 

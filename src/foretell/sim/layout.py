@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import mujoco
 import numpy as np
 from mujoco.batch import Batch, SimulationError
@@ -103,8 +105,8 @@ class Layout:
 class Rows:
     """The true state of some slots of a layout: what tasks look at (`tasks.State`)."""
 
-    def __init__(self, layout: Layout, slots: np.ndarray):
-        self._layout, self._slots = layout, slots
+    def __init__(self, layout: Layout, slots: np.ndarray, sizes: Mapping[str, np.ndarray]):
+        self._layout, self._slots, self._sizes = layout, slots, sizes
 
     def pos(self, name: str) -> np.ndarray:
         return self._layout.xpos[self._slots, self._layout.bodies[name]]
@@ -118,3 +120,7 @@ class Rows:
     def holding(self, robot: str, name: str) -> np.ndarray:
         found = self._layout.sensordata[self._slots[:, None], self._layout.touch[robot, name]]
         return (found > 0).all(axis=1)
+
+    def size(self, name: str) -> np.ndarray:
+        known = self._sizes.get(name)  # of objects that have a role, and so may be resized
+        return np.ones(len(self._slots)) if known is None else known[self._slots]

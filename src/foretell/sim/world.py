@@ -78,6 +78,7 @@ class MujocoWorld:
         self._stage_names = [s.name for s in task.stages]
         self._stage_tick = np.full((slots, len(task.stages)), -1, dtype=np.int64)
         self._faults: dict[int, str] = {}
+        self._sizes = {name: np.ones(slots) for name in task.roles}  # ratio to those of the clean scenario
         self._shaken: set[int] = set()  # slots under a factor that disturbs what is sensed or done
 
     @property
@@ -120,6 +121,8 @@ class MujocoWorld:
             self._dressed.pop(slot, None)
             self._noise[slot] = {}
             self._shaken.discard(slot)
+            for name, role in self.task.roles.items():
+                self._sizes[name][slot] = scenario.factors.get(f"{role}_Size", 1.0)
             if {"Sensor_Noise", "Action_Noise"} & set(scenario.factors):
                 self._shaken.add(slot)
             self._faults.pop(slot, None)
@@ -348,7 +351,7 @@ class MujocoWorld:
         solved = np.empty(len(slots), dtype=bool)
         for layout, rows in self._split(slots):
             ids = slots[rows]
-            state = Rows(layout, ids)
+            state = Rows(layout, ids, self._sizes)
             solved[rows] = self.task.solved(state)
             now = self.task.reached(state)
             for column, name in enumerate(self._stage_names):

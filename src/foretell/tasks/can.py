@@ -30,6 +30,7 @@ class Can(Task):
     """Pick the can up and put it into the near right quarter of the other bin."""
 
     name = "can"
+    version = 2
     instruction = "put the can into its place in the other bin"
     robots = {"panda": Mount("panda", (-0.5, -0.1, 0.112))}
     roles = {"can": "MO", "bin2": "RO"}
@@ -82,7 +83,7 @@ class Can(Task):
         return {
             "reach": np.linalg.norm(state.ee_pos("panda") - can, axis=1) < REACH,
             "grasp": state.holding("panda", "can"),
-            "lift": can[:, 2] > FLOOR + CAN.rest + LIFTED,
+            "lift": can[:, 2] > FLOOR + CAN.rest * state.size("can") + LIFTED,
             "place": self.solved(state),
         }
 

@@ -15,7 +15,8 @@ from foretell.tasks.script import Phase, Script, grasp_yaw
 from foretell.tasks.task import Camera, Clutter, Mount, Stage, State, Task
 
 LIFTED = 0.04
-"""Height of the cube's middle above the table that counts as lifted, m."""
+"""Height of the cube's middle above the table that counts as lifted, m; of a larger cube in proportion, for its middle
+is that high when it stands on a corner."""
 REACH = 0.03
 
 
@@ -23,6 +24,7 @@ class Lift(Task):
     """Pick the cube up."""
 
     name = "lift"
+    version = 2
     instruction = "lift the cube"
     robots = {"panda": Mount("panda", (-0.56, 0.0, 0.112))}
     roles = {"cube": "MO"}
@@ -40,7 +42,7 @@ class Lift(Task):
     stages = (
         Stage("reach", "finger tips within 3 cm of the cube's middle"),
         Stage("grasp", "both fingers touch the cube"),
-        Stage("lift", "the cube's middle is more than 4 cm above the table"),
+        Stage("lift", "the cube's middle is more than 4 cm above the table; of a resized cube in proportion"),
     )
 
     def place(self, rng: np.random.Generator) -> dict[str, Placement]:
@@ -65,11 +67,11 @@ class Lift(Task):
         return {
             "reach": np.linalg.norm(state.ee_pos("panda") - cube, axis=1) < REACH,
             "grasp": state.holding("panda", "cube"),
-            "lift": cube[:, 2] > LIFTED,
+            "lift": cube[:, 2] > LIFTED * state.size("cube"),
         }
 
     def solved(self, state: State) -> np.ndarray:
-        return state.pos("cube")[:, 2] > LIFTED
+        return state.pos("cube")[:, 2] > LIFTED * state.size("cube")
 
     def expert(self) -> Policy:
         def cube(obs: dict[str, np.ndarray]) -> np.ndarray:

@@ -31,6 +31,7 @@ class Square(Task):
     """Pick the nut up by its handle and put it over the square peg."""
 
     name = "square"
+    version = 2
     instruction = "put the square nut on the square peg"
     robots = {"panda": Mount("panda", (-0.56, 0.0, 0.092))}
     roles = {"nut": "MO", "peg": "RO"}
@@ -85,7 +86,7 @@ class Square(Task):
         return {
             "reach": np.linalg.norm(state.ee_pos("panda") - handle, axis=1) < REACH,
             "grasp": state.holding("panda", "nut"),
-            "lift": nut[:, 2] > SQUARE_NUT.rest + LIFTED,
+            "lift": nut[:, 2] > SQUARE_NUT.rest * state.size("nut") + LIFTED,
             "place": self.solved(state),
         }
 

@@ -77,6 +77,9 @@ class State(Protocol):
     def holding(self, robot: str, name: str) -> np.ndarray:
         """(n,) bool: both fingers touch the object."""
 
+    def size(self, name: str) -> np.ndarray:
+        """(n,) how many times as large as in its clean scenario an object is (factors MO_Size, RO_Size)."""
+
 
 class Task:
     """Base of all tasks. Subclasses set the attributes and override the methods below them."""
