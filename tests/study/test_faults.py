@@ -205,14 +205,14 @@ from foretell.policies.random import Random
 class Forks(Random):
     def act(self, slots, observations):
         if os.fork() == 0:
-            time.sleep(20)
+            time.sleep(100)
             os._exit(0)
         os._exit(5)
 """
     (lab.folder / "forks.py").write_text(text)
     began = time.monotonic()
     foretell.run(lab.study("forks", "Blink", 1, policies={"p": "forks.py:Forks"}), out=lab.folder / "forks", workers=1)
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 60
     assert read(lab.folder / "forks")["error"].to_pylist() == ["the process died (exit code 5) inside the policy"]
 
 
@@ -229,21 +229,20 @@ def test_a_stopped_study_goes_on_where_it_was(lab: Lab, clean: pa.Table, mark: s
         "run", "study.yaml", "--out", out, "--slots", 2, "--workers", 2, cwd=lab.folder, mark=mark
     ) as first:
         wait_for(lambda: lines(out) >= 2)
-        second = refused("run", "study.yaml", "--out", out, "--workers", 1, cwd=lab.folder)
-        assert f"run {name} " in second
-        assert f"is being written by process {first.pid} on " in second
-        assert "re-issue the same command" in second
+        with pytest.raises(UsageError, match=f"is being written by process {first.pid} on ") as second:
+            foretell.run(lab.folder / "study.yaml", out=out, workers=1)
+        assert f"run {name} " in str(second.value) and "re-issue the same command" in str(second.value)
         wait_for(lambda: lines(out) >= 4)
         assert len(workers(mark)) == 2
         os.killpg(first.pid, how) if how == signal.SIGINT else first.send_signal(how)
         had = time.monotonic()
-        said, complained = first.communicate(timeout=10)
-        assert time.monotonic() - had < 5
+        said, complained = first.communicate(timeout=60)
+        assert time.monotonic() - had < 20
     lab.calm()
     assert first.returncode == 128 + how
     assert said == ""
     assert complained == "foretell: stopped; everything finished is kept, and the same command goes on from there\n"
-    assert wait_for(lambda: not marked(mark), 5)
+    assert wait_for(lambda: not marked(mark))
     kept = len(read(out))
     assert 4 <= kept < COUNT
     assert lines(out) == 0, "the journal is sealed"
@@ -257,10 +256,10 @@ def test_ctrl_c_while_workers_start_is_quiet(lab: Lab, mark: str) -> None:
     with background("run", "early.yaml", cwd=lab.folder, mark=mark) as process:
         wait_for(lambda: workers(mark))
         os.killpg(process.pid, signal.SIGINT)
-        _, complained = process.communicate(timeout=10)
+        _, complained = process.communicate(timeout=60)
     assert process.returncode == 130
     assert complained.startswith("foretell: stopped") and complained.count("\n") == 1
-    assert wait_for(lambda: not marked(mark), 5)
+    assert wait_for(lambda: not marked(mark))
 
 
 def test_no_worker_outlives_its_parent_even_stuck_in_c(lab: Lab, mark: str) -> None:
@@ -271,7 +270,7 @@ def test_no_worker_outlives_its_parent_even_stuck_in_c(lab: Lab, mark: str) -> N
         wait_for((lab.folder / "spinning").exists)
         assert workers(mark)
         process.kill()
-        assert wait_for(lambda: not marked(mark, but=process.pid), 5)
+        assert wait_for(lambda: not marked(mark, but=process.pid))
     lab.calm()
 
 
@@ -296,7 +295,7 @@ def test_kill_at_thirty_random_moments(tmp_path: Path, mark: str) -> None:
                     process.kill()  # SIGKILL
                     process.wait()
                     kills += 1
-                    assert wait_for(lambda: not marked(mark), 5)
+                    assert wait_for(lambda: not marked(mark))
             kept = len(rows(out)) if out.exists() else 0
             assert kept >= had
             among += had < kept < 120
