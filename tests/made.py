@@ -32,7 +32,7 @@ def row(policy: str, scenario: Scenario, success: bool | None = True, **changes:
         "robot": "panda",
         "controller": "ee_delta",
         "task": "lift",
-        "task_version": 1,
+        "task_version": Lift.version,
         "policy": policy,
         "policy_hash": digest(policy),
         "scenario": scenario.id,

@@ -59,6 +59,7 @@ def make_run(path: Path, testset: Path, policies: dict[str, Rates], *, keep: boo
                 "policy": policy,
                 "policy_hash": policy,
                 "task": scenario.task,
+                "task_version": file.header.tasks[scenario.task],
                 "arm": arm,
                 "scenario": scenario.id,
                 "base": scenario.base,
@@ -177,7 +178,7 @@ def test_two_worlds_clocks_and_versions_are_never_mixed(tmp_path: Path) -> None:
         foretell.leaderboard(c)
     assert entries(foretell.leaderboard(c, clock="sync")).keys() == {"bc"}
     old = make_run(tmp_path / "old", file, {"bc": {"": 1.0}}, task_version=7)
-    with pytest.raises(UsageError, match="version 7 of task 'lift', the test set is for version 1"):
+    with pytest.raises(UsageError, match="version 7 of task 'lift', the test set is for version 2"):
         foretell.leaderboard(old)
     for wrong, said in (((), "no runs"), ((tmp_path / "nowhere",), "is not a run folder")):
         with pytest.raises(UsageError, match=said):

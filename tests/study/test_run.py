@@ -142,7 +142,7 @@ def test_tasks_that_cannot_be_told_apart_are_refused(lab: Lab) -> None:
         "from foretell.tasks.lift import Lift\nclass Twin(Lift):\n    time_limit = 1.0\n"
     )
     study = lab.study("twins", tasks=["lift", "twin.py:Twin"], policies=["random"], scenarios={"count": 1})
-    with pytest.raises(UsageError, match=r"'lift' and '.*twin.py:Twin' are both 'lift', version 1; give one of them"):
+    with pytest.raises(UsageError, match=r"'lift' and '.*twin.py:Twin' are both 'lift', version 2; give one of them"):
         foretell.run(study, out=lab.folder / "twins", workers=0)
 
 
