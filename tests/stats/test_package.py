@@ -17,7 +17,7 @@ print(" ".join(sorted({name.split(".")[0] for name in sys.modules})))
 
 
 def test_import_is_quick_and_light():
-    # On top of numpy and the bare package; benchmarks/statistics.py reports the whole.
+    # On top of numpy and the bare package; benchmarks/bounds.py reports the whole.
     runs = [
         subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True, check=True).stdout.splitlines()
         for _ in range(3)

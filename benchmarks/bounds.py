@@ -1,6 +1,6 @@
 """Speed of the bounds, side by side with the grid algorithm of the SureSim paper.
 
-    nice -n 19 python benchmarks/statistics.py
+    nice -n 19 python benchmarks/bounds.py
 
 Targets (one core): `betting` at n + N = 50,060 below 40 ms, `blocked` at n = 60, N = 50,000 below 25 ms, memory
 of `blocked` beyond its input flat in N, `import foretell.stats` below 0.3 s. Times are the best of several
