@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from pathlib import Path
 
 import pytest
@@ -95,3 +96,10 @@ def test_stats_needs_numpy_and_scipy_only() -> None:
                     f"{path}: {name}"
                 )
                 assert top != "foretell" or name.startswith("foretell.stats"), f"{path}: {name}"
+
+
+def test_no_script_hides_a_module_of_pythons() -> None:
+    """A script's folder is the first on its path."""
+    root = Path(__file__).parents[1]
+    scripts = {path.stem for folder in ("benchmarks", "examples") for path in (root / folder).glob("*.py")}
+    assert scripts and not scripts & sys.stdlib_module_names
