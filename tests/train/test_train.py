@@ -76,10 +76,16 @@ def test_the_exported_graph_computes_what_the_student_does(demos: Demos, tmp_pat
         feed = {"state": demos.states[:16, None].repeat(student.shape.history, axis=1)}
         if student.head.noise is not None:
             feed["noise"] = rng.standard_normal((16, *student.head.noise)).astype(np.float32)
+        if student.head.continues:
+            feed["plan"] = rng.uniform(-1, 1, (16, student.head.chunk, 7)).astype(np.float32)
+            feed["committed"] = np.arange(16, dtype=np.float32) % 5
         (found,) = onnxruntime.InferenceSession(str(tmp_path / "it.onnx")).run(None, feed)
         with torch.no_grad():
             wanted = student(*(torch.from_numpy(v) for v in feed.values())).numpy()
         assert np.allclose(found, wanted, atol=1e-4)
+        for row, committed in enumerate(feed.get("committed", [])):
+            done = int(committed)
+            assert np.allclose(found[row, :done], feed["plan"][row, :done], atol=1e-4), "what has begun is kept"
 
 
 @needs_torch
