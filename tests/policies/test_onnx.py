@@ -11,8 +11,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 from foretell.checks import check_policy
 from foretell.errors import PolicyError, UsageError
+from foretell.policies.annotate import annotate
 from foretell.policies.make import bind, make_policy
-from foretell.policies.onnx import Onnx, annotate
+from foretell.policies.onnx import Onnx
 from foretell.registry import resolve
 from foretell.rollout import Job, run_sync
 from foretell.sim.world import MujocoWorld

@@ -12,7 +12,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,7 @@ from foretell.robots.controller import CONTROLLERS, make_controller
 from foretell.spec import ActionSpec, Stream
 from foretell.tasks.task import Task
 
-__all__ = ["Onnx", "annotate"]
+__all__ = ["KEYS", "Onnx"]
 
 KEYS: dict[str, type | tuple[type, ...]] = {
     "reads": dict,  # stream -> {shape, rate, history}
@@ -38,7 +38,7 @@ KEYS: dict[str, type | tuple[type, ...]] = {
     "recurrent": dict,  # input -> the output that is its next value
     "noise": str,  # input filled with standard normal draws
 }
-"""What metadata may say, each as `foretell.KEY`; JSON, or plain text where it is a string."""
+"""What metadata may say, each as `foretell.KEY`; JSON, or plain text where it is a string. `annotate` writes it."""
 
 TYPES: dict[str, Any] = {
     "tensor(float)": np.float32,
@@ -320,51 +320,6 @@ class Onnx(Policy):
             given = ", ".join(f"{n} {p.shape[1:]}" for n, p in zip(entry.streams, parts, strict=True))
             raise PolicyError(f"{self.path}: input {entry.name!r} takes ({_show(entry.dims)}), it was given {given}")
         return value
-
-
-def annotate(path: str | Path, **spec: Any) -> None:
-    """Write what a model reads and returns into its file: `reads`, `inputs`, `state`, `action`, `action_rate`,
-    `chunk`, `execute`, `recurrent`, `noise`. What is already there stays, None takes a key out. A file that
-    foretell could not use afterwards is left as it was.
-    """
-    try:
-        import onnx
-    except ImportError:
-        raise UsageError("annotate needs the package onnx to write the file: pip install onnx") from None
-    path = Path(path).expanduser()
-    for key in spec:
-        if key not in KEYS:
-            raise UsageError(f"annotate: {key!r} is not known; {suggest(key, KEYS)}")
-    if not path.is_file():
-        raise UsageError(f"annotate: there is no file {path}")
-    try:
-        model = onnx.load(str(path), load_external_data=False)
-    except Exception as error:
-        raise UsageError(f"annotate: {path} is not an ONNX model: {error}") from None
-    props = {p.key: p.value for p in model.metadata_props}
-    for key, value in spec.items():
-        if value is None:
-            props.pop(f"foretell.{key}", None)
-        else:
-            props[f"foretell.{key}"] = value if isinstance(value, str) else json.dumps(value, default=_plain)
-    del model.metadata_props[:]
-    onnx.helper.set_model_props(model, props)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")  # beside it, because external weights are relative to it
-    try:
-        draft.write_bytes(model.SerializeToString())
-        try:
-            Onnx(draft)
-        except UsageError as error:
-            raise UsageError(str(error).replace(str(draft), str(path))) from None
-        os.replace(draft, path)
-    finally:
-        draft.unlink(missing_ok=True)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Stream):
-        return asdict(value)
-    raise UsageError(f"annotate: {value!r} cannot be written as JSON")
 
 
 def _as(values: Any, dtype: Any) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from foretell.policies.onnx import annotate
+from foretell.policies.annotate import annotate
 from foretell.spec import Stream
 from foretell.train.demos import streams
 from foretell.train.heads import DIM
