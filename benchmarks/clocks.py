@@ -121,13 +121,13 @@ def in_real_time(task: str, entry: PolicyEntry, speed: float, seeds: list[int]) 
             return Job("p", session.world.task.scenario(seed), 0, str(seed), events=Path(scratch) / f"{seed}.parquet")
 
         for job, outcome in session.run(source):
-            print(f"{task} at {speed:g}: {len(found)} of {len(seeds)}, {slow} too slow", end="\r", file=sys.stderr)
             if outcome.blame == "machine":
                 slow += 1
                 left.append(int(job.key))
-                continue
-            story = _story(Path(scratch) / f"{job.key}.parquet", session.world.tick)
-            found[int(job.key)] = Played(outcome, outcome.wall_s, *story)
+            else:
+                story = _story(Path(scratch) / f"{job.key}.parquet", session.world.tick)
+                found[int(job.key)] = Played(outcome, outcome.wall_s, *story)
+            print(f"{task} at {speed:g}: {len(found)} of {len(seeds)}, {slow} too slow", end="\r", file=sys.stderr)
     session.close()
     return found, slow
 
@@ -202,6 +202,8 @@ def agreement(episodes: int, speeds: list[float], tasks: list[str]) -> list[dict
 
 
 def summary(cells: list[dict[str, Any]]) -> dict[str, Any]:
+    if not cells:
+        sys.exit("the machine was too slow everywhere: leave it alone, or try --awake, and --keep-up below 0.99")
     n = sum(c["n"] for c in cells)
     floor = sum(c["realtime agrees with itself"] for c in cells)
     ours = sum(c["virtual agrees with realtime"] for c in cells)
