@@ -45,6 +45,9 @@ class Steady(Policy):
 
 class Slow(Steady):
     slow = 0.1
+class Lost(Slow):
+    """Its second thought does not come before the end."""
+    def second(self): time.sleep(1.0)
 class Raises(Steady):
     def second(self): raise ValueError("no idea")
 class Dies(Steady):
@@ -175,16 +178,19 @@ def story(path: Path) -> tuple[list[tuple[int, int]], dict[str, list[float]], li
 
 
 @pytest.mark.usefixtures("leisure")
-@pytest.mark.parametrize("speed", [1.0, 2.0])
-@pytest.mark.parametrize("task", ["lift", "can", "square"])
+@pytest.mark.parametrize(
+    ("task", "speed", "name"),
+    [*((task, speed, "Slow") for task in ("lift", "can", "square") for speed in (1.0, 2.0)), ("lift", 1.0, "Lost")],
+)
 def test_a_virtual_clock_with_the_same_latencies_gives_the_same_timeline(
-    policies: Any, tmp_path: Path, task: str, speed: float
+    policies: Any, tmp_path: Path, task: str, speed: float, name: str
 ) -> None:
-    """The short form of `benchmarks/clocks.py agreement`: when actions begin, and when what they answer was seen."""
+    """The short form of `benchmarks/clocks.py agreement`: when actions begin, and when what they answer was seen. A
+    thought that the end of the episode cut short is in the log too: the replay must not have it arrive."""
     common: dict[str, Any] = {"task": task, "controller": None, "world": "mujoco", "slots": 1, "threads": 1}
-    common["policies"] = {"p": PolicyEntry(use=policies("Slow"))}
+    common["policies"] = {"p": PolicyEntry(use=policies(name))}
     session = Session(**common, clock={"realtime": {"speed": speed}})
-    session.world.task.time_limit = 1.2
+    session.world.task.time_limit = 1.2 * speed
     jobs = iter([Job("p", session.world.task.scenario(0), events=tmp_path / "shown.parquet")])
     ((_, shown),) = session.run(lambda jobs=jobs: next(jobs, None))
     session.close()
@@ -192,12 +198,12 @@ def test_a_virtual_clock_with_the_same_latencies_gives_the_same_timeline(
     actions, trace, walls = story(tmp_path / "shown.parquet")
     assert all(w is not None and w >= 0 for w in walls)
     replay = Session(**common, clock="sync")
-    replay.world.task.time_limit = 1.2
+    replay.world.task.time_limit = 1.2 * speed
     jobs = iter([Job("p", replay.world.task.scenario(0), events=tmp_path / "again.parquet")])
     clock = Virtual(parse_latency({k: [s / speed for s in seconds] for k, seconds in trace.items()}), speed=speed)
     ((_, again),) = run_virtual(replay.world, replay.policies, lambda: next(jobs, None), clock=clock)
     repeated, _, _ = story(tmp_path / "again.parquet")
-    assert len(repeated) == len(actions) > 3
+    assert len(repeated) == len(actions) > 0
     assert np.abs(np.array(repeated) - np.array(actions)).max() <= 1
     assert again.success == shown.success and again.steps == shown.steps
 

@@ -79,9 +79,9 @@ class AsynchronousDriver(Driver):
     def _receive(self, active: np.ndarray) -> None:
         """Called at every event: take in answers that come from elsewhere."""
 
-    def _pending(self, slot: int) -> int:
-        """Inferences under way."""
-        return len(self.coming[slot])
+    def _under_way(self, slot: int) -> list[tuple[int, int]]:
+        """(number, tick at which it was asked for) of every inference whose answer has not arrived."""
+        return [(answer.number, answer.began) for answer in self.coming[slot]]
 
     def _no_later(self, active: np.ndarray) -> np.ndarray | int:
         """(n,) ticks at which to look again at the latest."""
@@ -232,7 +232,7 @@ class AsynchronousDriver(Driver):
         self.due[slots] = np.where(over, NEVER, end)
         if self.clock.hold != "target":
             self.held[slots], self.repeat[slots] = np.where(over, end, NEVER), self.nominal[slots]
-        free = np.array([not self._pending(slot) for slot in slots.tolist()])
+        free = np.array([not self._under_way(slot) for slot in slots.tolist()])
         wanted = over | (self.clock.chunks != "execute")
         if getattr(self.clock, "computers", "one") == "unlimited":
             free = np.ones(len(slots), dtype=bool)
@@ -274,11 +274,11 @@ class AsynchronousDriver(Driver):
         if self.due[slot] == NEVER:
             self._count_starved(slot)
         if log := self.events.get(slot):
-            for answer in self.coming[slot]:  # never to arrive
-                log.add("think", answer.began, int(self.age[slot]), inference=answer.number)
+            for number, began in self._under_way(slot):  # never to arrive
+                log.add("think", began, int(self.age[slot]), inference=number)
         job, outcome = super()._finish(slot, end, blame, error)
         calls, steps, tick = max(1, int(self.calls[slot])), max(1, outcome.steps), self.world.tick
-        done = max(1, calls - self._pending(slot))
+        done = max(1, calls - len(self._under_way(slot)))
         outcome.metrics |= {
             "inferences": float(self.calls[slot]),
             "latency_per_inference_s": self.waited[slot] / done * tick,

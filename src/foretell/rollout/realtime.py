@@ -211,8 +211,9 @@ class _Realtime(AsynchronousDriver):
     def _mind(self) -> Mind:
         return self.minds[self._job(0).policy]
 
-    def _pending(self, slot: int) -> int:
-        return int(self.asked > self.answered) + len(self.coming[slot])
+    def _under_way(self, slot: int) -> list[tuple[int, int]]:
+        silent = [(self.asked, self.asked_tick)] if self.asked > self.answered else []
+        return super()._under_way(slot) + silent
 
     def _receive(self, active: np.ndarray) -> None:
         mind = self._mind

@@ -58,8 +58,9 @@ class _Virtual(AsynchronousDriver):
             for look, lag in np.broadcast(looks, seconds):
                 yield int(np.ceil(look * ticks - 1e-9)), int(np.ceil(lag * ticks - 1e-9))
 
-    def _pending(self, slot: int) -> int:
-        return (slot in self.asked) + super()._pending(slot)
+    def _under_way(self, slot: int) -> list[tuple[int, int]]:
+        unseen = [self.asked[slot][:2]] if slot in self.asked else []
+        return super()._under_way(slot) + unseen
 
     def _ask(self, slots: np.ndarray) -> Iterator[tuple[Job, Outcome]]:
         for slot in (s for s in slots.tolist() if s not in self.asked):
