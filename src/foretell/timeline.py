@@ -244,6 +244,10 @@ def _title(event: Event) -> str:
     return event["kind"] if number is None else f"{event['kind']} {number}"
 
 
+PROCESS = 100
+"""Its number in a trace; not that of a track, which would be shown as its main thread."""
+
+
 def _trace(found: Timeline) -> dict[str, Any]:
     """Chrome's trace format, which Perfetto reads: microseconds, one thread per track."""
     rows: list[dict[str, Any]] = [_named("process_name", 0, name=f"{found.episode}: {found.about}")]
@@ -253,7 +257,13 @@ def _trace(found: Timeline) -> dict[str, Any]:
         for event, lasts in sorted(marked, key=lambda pair: pair[0]["sim_s"]):
             given = {k: event[k] for k in ("inference", "action", "wall_s")}
             given[MEANING.get(event["kind"], "value")] = event["value"]
-            row = {"name": _title(event), "cat": event["kind"], "pid": 1, "tid": tid, "ts": _micro(event["sim_s"])}
+            row = {
+                "name": _title(event),
+                "cat": event["kind"],
+                "pid": PROCESS,
+                "tid": tid,
+                "ts": _micro(event["sim_s"]),
+            }
             if lasts:
                 end = found.sim_s if event["until_s"] is None else event["until_s"]
                 row |= {"ph": "X", "dur": round(_micro(end) - row["ts"], 3)}
@@ -268,7 +278,7 @@ def _micro(seconds: float) -> float:
 
 
 def _named(what: str, tid: int, **args: Any) -> dict[str, Any]:
-    return {"name": what, "ph": "M", "pid": 1, "tid": tid, "ts": 0, "args": args}
+    return {"name": what, "ph": "M", "pid": PROCESS, "tid": tid, "ts": 0, "args": args}
 
 
 WIDTH, LEFT, RIGHT, TOP, ROW, BAR = 1200, 110, 20, 64, 34, 20

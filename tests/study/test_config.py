@@ -11,7 +11,7 @@ from studies import Lab, refused
 
 import foretell
 from foretell.errors import UsageError
-from foretell.study.config import Study, load_study
+from foretell.study.config import Record, Study, load_study
 from foretell.study.plan import plan, resolve_scenarios
 from foretell.study.store import read_scenarios
 
@@ -60,6 +60,8 @@ def test_short_and_long_forms_mean_the_same() -> None:
         ({"trails": 3}, ["trails is not a field", "did you mean 'trials'?"]),
         ({"scenarios": {"cuont": 3}}, ["scenarios.cuont is not a field", "did you mean 'count'?"]),
         ({"record": {"videos": 3}}, ["record.videos is not a field", "did you mean 'video'?"]),
+        ({"record": {"video": -1}}, ["record.video", "a whole number from 0, `none` or `all`", "-1"]),
+        ({"record": {"events": "some"}}, ["record.events", "`none` or `all`", "'some'"]),
         ({"trials": "many"}, ["trials", "valid integer", "'many'"]),
         ({"trials": 0}, ["trials", "greater than or equal to 1", "0"]),
         ({"trials": 1.5}, ["trials", "integer", "1.5"]),
@@ -203,8 +205,9 @@ def test_the_plan_is_every_combination_once() -> None:
     assert len(planned) == 2 * 2 * 2 * 3
     assert len({(p.group.task.use, p.policy, p.scenario.id, p.trial) for p in planned}) == len(planned)
     assert not any(p.video for p in planned)
-    filmed = study.model_copy(update={"record": study.record.model_copy(update={"video": 1})})
-    assert sum(p.video for p in plan(filmed, scenarios)) == 2 * 2
+    for video, count in ((1, 2 * 2), ("all", 2 * 2 * 2), ("none", 0)):
+        filmed = study.model_copy(update={"record": Record(video=video)})
+        assert sum(p.video for p in plan(filmed, scenarios)) == count
 
 
 @pytest.mark.parametrize(

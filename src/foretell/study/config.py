@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from foretell import clock
 from foretell.errors import UsageError
@@ -72,13 +72,29 @@ class ScenarioSource(_Model):
         return self
 
 
+def _how_many(value: Any) -> Any:
+    if value == "none":
+        return 0
+    if value != "all" and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
+        raise ValueError("should be a whole number from 0, `none` or `all`")
+    return value
+
+
+HowMany = Annotated[int | Literal["all"], BeforeValidator(_how_many)]
+
+
 class Record(_Model):
     """What to keep besides the rows."""
 
-    video: int = Field(default=0, ge=0)
-    """Videos of the first so many scenarios of each task and policy."""
-    events: int = Field(default=0, ge=0)
+    video: HowMany = 0
+    """Videos of the first so many scenarios of each task and policy, or of `all`."""
+    events: HowMany = 0
     """What happened when (looks, inferences, actions), of as many; see `foretell timeline`."""
+
+    def keeps(self, what: Literal["video", "events"], index: int) -> bool:
+        """Of the scenario of this index?"""
+        count = getattr(self, what)
+        return count == "all" or index < count
 
 
 class Study(_Model):

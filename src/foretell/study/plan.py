@@ -172,8 +172,8 @@ def plan(study: Study, scenarios: dict[str, list[Scenario]], settle: Settle = _a
                 for arm, under in perturbed[entry.use].items():
                     for index, scenario in enumerate(under):
                         for trial in range(study.trials):
-                            video = index < study.record.video and trial == 0
-                            events = index < study.record.events and trial == 0
+                            video = trial == 0 and study.record.keeps("video", index)
+                            events = trial == 0 and study.record.keeps("events", index)
                             label = given_arm(scenario) if arm == "none" else arm
                             episodes.append(Planned(group, policy, scenario, label, trial, video, events))
     return episodes

@@ -292,7 +292,7 @@ def _arguments(study: Study, group: Group, view: bool = False) -> dict[str, Any]
         "controller": group.task.controller,
         "world": study.world,
         "clock": group.clock.to_dict(),
-        "video": study.record.video > 0,
+        "video": study.record.keeps("video", 0),
         "patience": study.policy_timeout,
         "view": view,
     }
