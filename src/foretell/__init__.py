@@ -7,7 +7,7 @@
     foretell.read("runs/study")   # every episode, as an Arrow table
 
 Names are imported when first used, so that `import foretell` costs little. It makes `gymnasium.make` know
-`foretell/Lift-v1`, `foretell/Can-v1` and `foretell/Square-v1`.
+`foretell/Lift-v1`, `foretell/Can-v1` and `foretell/Square-v2`.
 """
 
 from __future__ import annotations

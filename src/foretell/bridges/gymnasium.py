@@ -1,4 +1,4 @@
-"""foretell's tasks as Gymnasium environments: `foretell/Lift-v1`, `foretell/Can-v1`, `foretell/Square-v1`.
+"""foretell's tasks as Gymnasium environments: `foretell/Lift-v1`, `foretell/Can-v1`, `foretell/Square-v2`.
 
 They are registered on `import foretell`. `gymnasium.make` gives one environment, `gymnasium.make_vec` a native vector
 environment: one world with a slot per environment. A step is one action under the `sync` clock, so an episode run
@@ -319,9 +319,10 @@ def _options(options: dict[str, Any] | None, *known: str) -> dict[str, Any]:
 
 
 def _streams(asked: Streams | None, known: Mapping[str, Stream]) -> dict[str, Stream]:
-    """What to observe. By default all but the cameras, which need OpenGL and cost far more than the physics."""
+    """What to observe. By default all but the cameras, which need OpenGL and cost far more than the physics, and sizes,
+    which are 1 unless a factor changes them."""
     if asked is None:
-        return {name: s for name, s in known.items() if not name.endswith("/rgb")}
+        return {name: s for name, s in known.items() if not name.endswith(("/rgb", "/size"))}
     if isinstance(asked, str) or not asked:
         raise UsageError(f"streams: expected a list of names, or names with shapes, got {asked!r}")
     shapes = asked if isinstance(asked, Mapping) else dict.fromkeys(asked)

@@ -14,7 +14,7 @@ from typing import Any
 
 __all__ = ["IDS", "register", "register_when_imported"]
 
-IDS = {"foretell/Lift-v1": "lift", "foretell/Can-v1": "can", "foretell/Square-v1": "square"}
+IDS = {"foretell/Lift-v1": "lift", "foretell/Can-v1": "can", "foretell/Square-v2": "square"}
 """Environment -> task. The version is raised together with the task's, and is one less."""
 ACTIONS = 400
 """Time limit times action rate of these tasks."""

@@ -96,7 +96,7 @@ class MujocoWorld:
             }
         movable = self._movable()
         for name in movable:
-            known |= {f"{name}/pos": Stream((3,)), f"{name}/quat": Stream((4,))}
+            known |= {f"{name}/pos": Stream((3,)), f"{name}/quat": Stream((4,)), f"{name}/size": Stream((1,))}
         for camera in self.scene.cameras:
             known[f"{camera}/rgb"] = Stream((224, 224, 3))
         return known
@@ -207,6 +207,8 @@ class MujocoWorld:
                 return layout.sensed("qpos", slots)[:, layout.finger[owner]].sum(axis=1, keepdims=True)
             pos, quat = self._hand(layout, slots, owner)
             return pos if field == "ee_pos" else quat
+        if field == "size":
+            return Rows(layout, slots, self._sizes).size(owner)[:, None]
         body = layout.bodies[owner]
         if self._late:
             at = layout.free[owner]

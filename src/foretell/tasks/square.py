@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import mujoco
 import numpy as np
@@ -12,6 +13,7 @@ from foretell.objects.nut import HANDLE
 from foretell.policy import Policy
 from foretell.rotation import from_yaw, rotate, yaw
 from foretell.scenario import Placement
+from foretell.spec import Stream
 from foretell.tasks.script import Phase, Script, hand_yaw
 from foretell.tasks.task import Camera, Clutter, Mount, Stage, State, Task
 
@@ -31,7 +33,7 @@ class Square(Task):
     """Pick the nut up by its handle and put it over the square peg."""
 
     name = "square"
-    version = 2
+    version = 3
     instruction = "put the square nut on the square peg"
     robots = {"panda": Mount("panda", (-0.56, 0.0, 0.092))}
     roles = {"nut": "MO", "peg": "RO"}
@@ -82,7 +84,7 @@ class Square(Task):
 
     def reached(self, state: State) -> dict[str, np.ndarray]:
         nut = state.pos("nut")
-        handle = _handle(nut, state.quat("nut"))
+        handle = _handle(nut, state.quat("nut"), state.size("nut"))
         return {
             "reach": np.linalg.norm(state.ee_pos("panda") - handle, axis=1) < REACH,
             "grasp": state.holding("panda", "nut"),
@@ -97,7 +99,7 @@ class Square(Task):
 
     def expert(self) -> Policy:
         def handle(obs: dict[str, np.ndarray]) -> np.ndarray:
-            return _handle(obs["nut/pos"], obs["nut/quat"])
+            return _handle(obs["nut/pos"], obs["nut/quat"], obs["nut/size"][:, 0])
 
         def along(obs: dict[str, np.ndarray]) -> np.ndarray:
             # fingers close across the handle, so the hand lies along it: better with the palm towards the nut, so
@@ -121,7 +123,7 @@ class Square(Task):
             offset = obs["panda/ee_pos"] - obs["nut/pos"]
             return np.array([*PEG, 0.0]) + offset * np.array([1.0, 1.0, 0.0])
 
-        return Script(
+        script = Script(
             "panda",
             ("nut",),
             (
@@ -146,6 +148,8 @@ class Square(Task):
                 Phase("leave", over_peg, aligned, lift=0.25, grip=-1, frozen=True),
             ),
         )
+        script.spec = replace(script.spec, reads={**script.spec.reads, "nut/size": Stream((1,))})
+        return script
 
 
 def forward(angle: np.ndarray) -> np.ndarray:
@@ -153,6 +157,6 @@ def forward(angle: np.ndarray) -> np.ndarray:
     return np.mod(angle + 2.2, 2 * math.pi) - 2.2
 
 
-def _handle(pos: np.ndarray, quat: np.ndarray) -> np.ndarray:
-    """(n, 3) middle of the nut's handle."""
-    return pos + rotate(quat, np.broadcast_to(np.array([HANDLE, 0.0, 0.0]), pos.shape))
+def _handle(pos: np.ndarray, quat: np.ndarray, size: np.ndarray) -> np.ndarray:
+    """(n, 3) middle of the handle of a nut so many times as large."""
+    return pos + rotate(quat, size[:, None] * np.array([HANDLE, 0.0, 0.0]))
