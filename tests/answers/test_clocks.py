@@ -280,11 +280,11 @@ def test_the_verb(tmp_path):
 def test_a_real_study(tmp_path):
     (tmp_path / "slow.yaml").write_text(
         "name: slow\ntasks: [can]\npolicies: [expert]\nscenarios: {count: 4}\n"
-        "clocks: [sync, {virtual: {latency: 0.05}}, {virtual: {latency: 1.0}}]\n"
+        "clocks: [sync, {virtual: {latency: 0.05}}, {virtual: {latency: 1.0}}, {virtual: {latency: 25.0}}]\n"
     )
     cli("run", "slow.yaml", cwd=tmp_path)
     found = json.loads(cli("clocks", "runs/slow", "--json", cwd=tmp_path).stdout)
     assert [(c["latency_s"], c["sync"]["estimate"], c["async"]["estimate"]) for c in found["cells"]] == [
-        (0.05, 1.0, 1.0), (1.0, 1.0, 0.0),
+        (0.05, 1.0, 1.0), (1.0, 1.0, 0.0), (25.0, 1.0, 0.0),
     ]  # fmt: skip
     assert (found["budgets"][0]["kept_at_s"], found["budgets"][0]["lost_at_s"]) == (0.05, 1.0)

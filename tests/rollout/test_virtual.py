@@ -123,6 +123,12 @@ def test_answers_older_than_their_chunk_are_of_no_use() -> None:
     assert outcome.end == "time_limit" and outcome.metrics["starvation_s"] > 1.0
 
 
+def test_what_never_came_has_no_latency() -> None:
+    (outcome,) = play(Chunked(), Virtual(parse_latency(9.0)), n=1, slots=1, limit=1.0)
+    assert (outcome.steps, outcome.metrics["inferences"], outcome.metrics["starvation_s"]) == (0, 1, pytest.approx(1.0))
+    assert not {m for m in outcome.metrics if "latency" in m or "age" in m}
+
+
 def test_latency_costs_success() -> None:
     solved = [sum(bool(o.success) for o in play(Expert(), Virtual(parse_latency(s)), limit=2.5)) for s in (0.0, 0.3)]
     assert solved[0] == 6 and solved[1] < 6

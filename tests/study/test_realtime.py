@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,11 @@ class Drives(Steady):
             assert seen["panda/ee_pos"].shape == (1, 2, 3)
             push(np.full((1, 4, 7), 0.02))
             time.sleep(0.02)
+class Sleeps(Steady):
+    """Keeps its own time, and lets it pass."""
+    def drive(self, look, push):
+        look()
+        time.sleep(1000)
 class Sees(Steady):
     def __init__(self):
         reads = {"front/rgb": Stream((84, 84, 3)), "panda/wrist/rgb": Stream((84, 84, 3))}
@@ -180,17 +186,23 @@ def story(path: Path) -> tuple[list[tuple[int, int]], dict[str, list[float]], li
 @pytest.mark.usefixtures("leisure")
 @pytest.mark.parametrize(
     ("task", "speed", "name"),
-    [*((task, speed, "Slow") for task in ("lift", "can", "square") for speed in (1.0, 2.0)), ("lift", 1.0, "Lost")],
+    [
+        *((task, speed, "timely:Slow") for task in ("lift", "can", "square") for speed in (1.0, 2.0)),
+        ("lift", 1.0, "timely:Lost"),
+        ("lift", 2.0, "zoo:bc"),
+    ],
 )
 def test_a_virtual_clock_with_the_same_latencies_gives_the_same_timeline(
     policies: Any, tmp_path: Path, task: str, speed: float, name: str
 ) -> None:
-    """The short form of `benchmarks/clocks.py agreement`: when actions begin, and when what they answer was seen. A
-    thought that the end of the episode cut short is in the log too: the replay must not have it arrive."""
+    """The short form of `benchmarks/clocks.py agreement`: when actions begin, when what they answer was seen, and, of a
+    learned policy that has time enough, how it ends. A thought that the end of the episode cut short is in the log
+    too: the replay must not have it arrive."""
+    limit = 8.0 if name.startswith("zoo:") else 1.2 * speed
     common: dict[str, Any] = {"task": task, "controller": None, "world": "mujoco", "slots": 1, "threads": 1}
-    common["policies"] = {"p": PolicyEntry(use=policies(name))}
+    common["policies"] = {"p": PolicyEntry(use=name)}
     session = Session(**common, clock={"realtime": {"speed": speed}})
-    session.world.task.time_limit = 1.2 * speed
+    session.world.task.time_limit = limit
     jobs = iter([Job("p", session.world.task.scenario(0), events=tmp_path / "shown.parquet")])
     ((_, shown),) = session.run(lambda jobs=jobs: next(jobs, None))
     session.close()
@@ -198,7 +210,7 @@ def test_a_virtual_clock_with_the_same_latencies_gives_the_same_timeline(
     actions, trace, walls = story(tmp_path / "shown.parquet")
     assert all(w is not None and w >= 0 for w in walls)
     replay = Session(**common, clock="sync")
-    replay.world.task.time_limit = 1.2 * speed
+    replay.world.task.time_limit = limit
     jobs = iter([Job("p", replay.world.task.scenario(0), events=tmp_path / "again.parquet")])
     clock = Virtual(parse_latency({k: [s / speed for s in seconds] for k, seconds in trace.items()}), speed=speed)
     ((_, again),) = run_virtual(replay.world, replay.policies, lambda: next(jobs, None), clock=clock)
@@ -206,6 +218,7 @@ def test_a_virtual_clock_with_the_same_latencies_gives_the_same_timeline(
     assert len(repeated) == len(actions) > 0
     assert np.abs(np.array(repeated) - np.array(actions)).max() <= 1
     assert again.success == shown.success and again.steps == shown.steps
+    assert again.success == name.startswith("zoo:")
 
 
 @pytest.mark.usefixtures("leisure")
@@ -230,9 +243,23 @@ def test_a_policy_that_fails_ends_its_episode_and_the_next_one_begins(policies: 
 
 
 @pytest.mark.usefixtures("leisure")
-def test_a_policy_that_hangs_is_ended(policies: Any) -> None:
-    (outcome,) = play(policies("Hangs"), limit=60.0, patience=2.0)
-    assert outcome.blame == "policy" and "act was silent for 2 s" in str(outcome.error)
+def test_a_flood_is_not_the_next_policys(policies: Any) -> None:
+    entries = {name: PolicyEntry(use=policies(name)) for name in ("Floods", "Steady")}
+    more: dict[str, Any] = {"controller": None, "world": "mujoco", "slots": 1, "threads": 1}
+    session = Session(task="lift", policies=entries, clock={"realtime": {}}, **more)
+    session.world.task.time_limit = 0.3
+    jobs = iter([Job(name, session.world.task.scenario(0)) for name in entries])
+    flooded, steady = (outcome for _, outcome in session.run(lambda: next(jobs, None)))
+    session.close()
+    assert flooded.blame == "policy" and "flooded" in str(flooded.error)
+    assert steady.blame is None and steady.end == "time_limit"
+
+
+@pytest.mark.usefixtures("leisure")
+@pytest.mark.parametrize(("name", "method"), [("Hangs", "act"), ("Sleeps", "drive")])
+def test_a_policy_that_hangs_is_ended(policies: Any, name: str, method: str) -> None:
+    (outcome,) = play(policies(name), limit=60.0, patience=2.0)
+    assert outcome.blame == "policy" and f"{method} was silent for 2 s" in str(outcome.error)
     assert outcome.sim_s < 30
 
 
@@ -253,7 +280,9 @@ def test_a_machine_too_slow_says_so(policies: Any) -> None:
     jobs = iter([Job("p", session.world.task.scenario(0))])
     ((_, outcome),) = session.run(lambda: next(jobs, None))
     session.close()
-    assert outcome.end == "error" and outcome.blame == "machine" and outcome.success is not True
+    assert outcome.end == "error" and outcome.blame == "machine"
+    assert (outcome.success, outcome.success_any, outcome.success_end, outcome.score) == (None,) * 4
+    assert outcome.failure_reason is None
     assert "asked was 500" in str(outcome.error)
 
 
@@ -263,6 +292,8 @@ def test_cameras_are_drawn_by_another_process(policies: Any) -> None:
     (outcome,) = play(policies("Sees"), limit=0.6, speed=0.25)
     assert outcome.end == "time_limit" and outcome.blame is None, outcome.error
     assert outcome.metrics["wall_frame_median_s"] > 0
+    # a picture is asked for, drawn and then seen; the rest is there at once
+    assert outcome.metrics["frame_age_s"] > outcome.metrics["observation_age_s"]
 
 
 @pytest.mark.gl
@@ -297,7 +328,7 @@ def test_the_end_of_the_cameras_is_no_failure_of_the_policy(
     jobs = iter([Job("p", session.world.task.scenario(0))])
     ((_, outcome),) = session.run(lambda: next(jobs, None))
     session.close()
-    assert struck and outcome.blame == "machine"
+    assert struck and outcome.blame == "machine" and outcome.success is None
     assert f"the cameras' process {word}" in str(outcome.error)
 
 
@@ -334,3 +365,21 @@ def test_a_study_in_real_time(policies: Any, tmp_path: Path) -> None:
     assert all(r["blame"] == "policy" for r in rows if r["policy"] == "dies")
     kept = {p.stem for p in (tmp_path / "run" / "events").glob("*.parquet")}
     assert {r["episode"] for r in rows if r["policy"] == "e"} & kept and len(kept) >= 3  # a killed worker keeps none
+
+
+def test_episodes_in_real_time_have_the_machine_for_themselves(tmp_path: Path) -> None:
+    """Also after others, of which two workers ran many at once, and from one group to the next."""
+    study = {
+        "name": "mix",
+        "tasks": ["lift"],
+        "policies": {"random": {"use": "random", "execute": 1}},
+        "scenarios": {"count": 3},
+        "clocks": ["sync", "realtime", {"realtime": {"speed": 2}}],
+    }
+    folder = tmp_path / "run"
+    assert foretell.run(study, out=folder, workers=2).ran == 9
+    rows = foretell.read(folder).to_pylist()
+    timed = sorted((r["wall_started"], r["wall_s"]) for r in rows if '"realtime"' in r["clock"])
+    assert len(rows) == 9 and len(timed) == 6
+    for (began, took), (after, _) in pairwise(timed):
+        assert after >= began + took - 0.01

@@ -43,6 +43,8 @@ class Answered:
     """(chunk, dim)"""
     ends: np.ndarray
     """(chunk,) bool"""
+    pictured: int | None = None
+    """Tick of the picture it answers, where that may be older than the rest."""
 
 
 class AsynchronousDriver(Driver):
@@ -64,7 +66,7 @@ class AsynchronousDriver(Driver):
         self.idle_since = np.zeros(slots, dtype=np.int64)  # end of the last action, while none runs
         self.calls = np.zeros(slots, dtype=np.int64)
         # ticks, summed over inferences or actions
-        self.starved, self.waited, self.aged, self.arrived_ago = (np.zeros(slots) for _ in range(4))
+        self.starved, self.waited, self.aged, self.arrived_ago, self.pictured = (np.zeros(slots) for _ in range(5))
         self.seams: list[list[float]] = [[] for _ in range(slots)]
         deltas = [np.full(d.size, d.mode == "delta") for d in world.action.dims]
         self.delta = np.concatenate(deltas)
@@ -93,7 +95,7 @@ class AsynchronousDriver(Driver):
         slots = np.array(fresh, dtype=np.int32)
         for events in (self.due, self.quit, self.held):
             events[slots] = NEVER
-        sums = (self.starved, self.waited, self.aged, self.arrived_ago)
+        sums = (self.starved, self.waited, self.aged, self.arrived_ago, self.pictured)
         for counter in (self.think, self.judged, self.nominal, self.idle_since, self.calls, *sums):
             counter[slots] = 0
         for slot in fresh:
@@ -220,6 +222,7 @@ class AsynchronousDriver(Driver):
             answer, age = self.answers[slot][-1], int(self.age[slot])
             self.aged[slot] += age - answer.looked
             self.arrived_ago[slot] += age - answer.ready
+            self.pictured[slot] += 0 if answer.pictured is None else age - answer.pictured
             if log := self.events.get(slot):
                 index = int(self.step[slot]) - answer.step if self.clock.chunks != "execute" else int(at[row])
                 old = (age - answer.looked) * self.world.tick
@@ -277,16 +280,16 @@ class AsynchronousDriver(Driver):
             for number, began in self._under_way(slot):  # never to arrive
                 log.add("think", began, int(self.age[slot]), inference=number)
         job, outcome = super()._finish(slot, end, blame, error)
-        calls, steps, tick = max(1, int(self.calls[slot])), max(1, outcome.steps), self.world.tick
-        done = max(1, calls - len(self._under_way(slot)))
-        outcome.metrics |= {
-            "inferences": float(self.calls[slot]),
-            "latency_per_inference_s": self.waited[slot] / done * tick,
-            "latency_per_action_s": self.waited[slot] / steps * tick,
-            "observation_age_s": self.aged[slot] / steps * tick,
-            "action_age_s": self.arrived_ago[slot] / steps * tick,
-            "starvation_s": self.starved[slot] * tick,
-        }
+        tick, steps = self.world.tick, outcome.steps
+        arrived = int(self.calls[slot]) - len(self._under_way(slot))
+        outcome.metrics |= {"inferences": float(self.calls[slot]), "starvation_s": self.starved[slot] * tick}
+        if arrived > 0:  # else there is nothing to take a mean of
+            outcome.metrics["latency_per_inference_s"] = self.waited[slot] / arrived * tick
+        if steps > 0:
+            sums = {"latency_per_action": self.waited, "observation_age": self.aged, "action_age": self.arrived_ago}
+            if self.pictured[slot]:
+                sums["frame_age"] = self.pictured
+            outcome.metrics |= {f"{name}_s": total[slot] / steps * tick for name, total in sums.items()}
         if seams := self.seams[slot]:
             outcome.metrics |= {"seam_mean": float(np.mean(seams)), "seam_max": float(np.max(seams))}
         return job, outcome

@@ -245,7 +245,7 @@ class Driver:
         outcome.steps, outcome.sim_s = int(self.step[slot]), float(self.age[slot] * self.world.tick)
         if self.clipped[slot]:
             outcome.metrics["out_of_range_actions"] = float(self.clipped[slot])
-        if blame != "world":
+        if blame in (None, "policy"):  # else nobody was tried
             verdict = self.world.verdict(np.array([slot], dtype=np.int32))[0]
             outcome.stages, outcome.score = verdict.stages, verdict.score
             outcome.metrics |= verdict.metrics

@@ -101,6 +101,7 @@ class _Realtime(AsynchronousDriver):
         self.flood = (0, 0)  # (action period, chunks that came within it)
         self.frame = 0
         self.drives = False
+        self.taken = 0  # looks of a policy that keeps its own time
 
     def close(self) -> None:
         gc.enable()
@@ -117,6 +118,7 @@ class _Realtime(AsynchronousDriver):
         self.number += 1
         self.asked = self.answered = -1
         self.latencies, self.late, self.sensor, self.drawn = [], [], [], {}
+        self.flood = (0, 0)
         yield from super()._start(fresh)
         if self.jobs[0] is None:
             return
@@ -150,7 +152,7 @@ class _Realtime(AsynchronousDriver):
             log.wall = lambda: time.perf_counter() - self.started
         _hurry(True)
         self.trail.clear()
-        self.started = self.listened = self.seen_at = time.perf_counter()
+        self.started = self.listened = self.seen_at = self.asked_at = time.perf_counter()
 
     def _camera_rate(self, mind: Mind) -> float:
         rates = {s.rate for s in mind.cameras.values()}
@@ -230,13 +232,16 @@ class _Realtime(AsynchronousDriver):
                 continue
             number, began = int(got["number"]), self.asked_tick
             if number < 0:  # of a policy that keeps its own time
+                self.asked_at = time.perf_counter()
                 number, began = int(self.calls[0]), int(got["looked"])
                 self.calls[0] += 1
             self.answered = max(self.answered, number)
             self.clipped[0] += int(got["clipped"])
             self.latencies.append(float(got["ended"] - got["began"]))
             now, looked, step = int(self.age[0]), int(got["looked"]), int(got["step"])
-            self.coming[0].append(Answered(now, number, began, looked, step, got["actions"], got["ends"] > 0))
+            pictured = int(got["pictured"]) if mind.cameras else None
+            answer = Answered(now, number, began, looked, step, got["actions"], got["ends"] > 0, pictured)
+            self.coming[0].append(answer)
 
     def _no_later(self, active: np.ndarray) -> np.ndarray | int:
         return int(self.age[0]) + 1
@@ -303,9 +308,11 @@ class _Realtime(AsynchronousDriver):
         except CompanionDied as died:
             mind.drop("thinker")
             raise _Failed(f"its process {died}") from None
-        if self.asked > self.answered and now - self.asked_at > self.patience:
+        if self.drives and mind.sight.taken != self.taken:
+            self.taken, self.asked_at = mind.sight.taken, now
+        if (self.drives or self.asked > self.answered) and now - self.asked_at > self.patience:
             mind.drop("thinker")
-            raise _Failed(f"act was silent for {self.patience:g} s")
+            raise _Failed(f"{'drive' if self.drives else 'act'} was silent for {self.patience:g} s")
         if mind.eye is not None:
             try:
                 while message := mind.eye.heard():

@@ -52,6 +52,7 @@ def answer_shape(spec: PolicySpec) -> Shape:
         "episode": ((), "i8"),
         "number": ((), "i8"),
         "looked": ((), "i8"),
+        "pictured": ((), "i8"),
         "step": ((), "i8"),
         "clipped": ((), "i8"),
         "began": ((), "f8"),
@@ -105,8 +106,10 @@ class Thinker:
 
     def _look(self) -> dict[str, Any]:
         _, seen = self.sight.read()
+        seen["pictured"] = seen["tick"]
         if self.frames is not None:
-            seen |= {k: v for k, v in self.frames.read()[1].items() if k != "tick"}
+            frames = self.frames.read()[1]
+            seen |= {**frames, "tick": seen["tick"], "pictured": frames["tick"]}
         self._looked = seen
         return self._given(seen)
 
@@ -137,6 +140,7 @@ class Thinker:
                 "episode": seen["episode"],
                 "number": number,
                 "looked": seen["tick"],
+                "pictured": seen["pictured"],
                 "step": seen["step"],
                 "clipped": clipped,
                 "began": began,

@@ -106,6 +106,7 @@ class Pool:
     ) -> Iterator[tuple[str, Outcome]]:
         """Run every job, with at most so many workers, and yield (key, outcome) as each ends. `look` is called a few
         times a second, and ends everything by raising."""
+        self._settle()
         left = sum(len(batch.jobs) for batch in batches)
         crew = min(workers or self.workers, max(1, left))
         while len(self._crew) < crew:
@@ -126,10 +127,11 @@ class Pool:
             if worker not in self._crew:
                 continue  # last words of one already replaced
             if message is None:
+                worked = worker.batch is not None
                 for key, outcome in self._bury(worker, batches):
                     left -= 1
                     yield key, outcome
-                if left:
+                if left and worked:
                     self._hire()
                     self._assign(self._crew[-1], batches)
             elif "done" in message:
@@ -149,6 +151,23 @@ class Pool:
                 self._assign(worker, batches)
             elif "refused" in message:
                 raise ForetellError(message["refused"])
+
+    def _settle(self) -> None:
+        """Wait for workers that are still closing a group of an earlier call: what they say last is not of this one."""
+        until = time.monotonic() + START
+        while busy := [worker for worker in self._crew if worker.batch is not None]:
+            if time.monotonic() > until:
+                for worker in busy:
+                    worker.process.kill()
+            try:
+                worker, message = self._inbox.get(timeout=LOOK)
+            except queue.Empty:
+                self._look_for_dead()
+                continue
+            if message is None and worker in self._crew:
+                self._crew.remove(worker)
+            elif message is not None and {"idle", "refused"} & set(message):
+                worker.batch = None
 
     def close(self) -> None:
         """End all workers."""
