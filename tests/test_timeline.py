@@ -134,6 +134,8 @@ def test_refusals(run: Path, tmp_path: Path) -> None:
             foretell.timeline(run, *arguments)
     with pytest.raises(UsageError, match="stop above it"):
         foretell.timeline(run, "abc", tmp_path / "x.svg", start=2.0, stop=1.0)
+    with pytest.raises(UsageError, match="start must be 0 or more"):
+        foretell.timeline(run, "abc", start=-1.0)
     with pytest.raises(UsageError, match=r"lasts 0.5 s"):
         foretell.timeline(run, "abc", tmp_path / "x.svg", start=2.0)
     write(run, "abd1", [])

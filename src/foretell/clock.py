@@ -141,7 +141,9 @@ def parse(value: Any) -> Clock:
         name = value
     elif isinstance(value, dict) and len(value) == 1:
         ((name, given),) = value.items()
-        options = given or {}
+        options = {} if given is None else given
+        if not isinstance(options, dict):
+            raise UsageError(f"clocks: {name}: {options!r} should be a mapping of options, such as {{speed: 1.0}}")
     else:
         raise UsageError(f"clocks: {value!r} should be a name or a mapping of one name to its options")
     if name not in CLOCKS:

@@ -117,7 +117,9 @@ def timeline(
     """
     from foretell.replay import find_episode
 
-    path = None if out is None else _checked(Path(out), start, stop)
+    if start < 0 or (stop is not None and stop <= start):
+        raise UsageError(f"start is {start:g} and stop is {stop}: start must be 0 or more, and stop above it")
+    path = None if out is None else _checked(Path(out))
     row = find_episode(Path(run), episode)
     events = _read(Path(run), row["episode"])
     length = max([float(row["sim_s"] or 0.0), *(e["until_s"] or e["sim_s"] for e in events)])
@@ -134,12 +136,10 @@ def timeline(
     return found
 
 
-def _checked(path: Path, start: float, stop: float | None) -> Path:
+def _checked(path: Path) -> Path:
     if path.suffix.lower() not in (".json", ".svg"):
         hint = "; a browser shows an SVG and can save it as PNG" if path.suffix.lower() == ".png" else ""
         raise UsageError(f"out: {path} should end in .json (a trace for Perfetto) or .svg (a picture){hint}")
-    if start < 0 or (stop is not None and stop <= start):
-        raise UsageError(f"start is {start:g} and stop is {stop}: start must be 0 or more, and stop above it")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -84,6 +84,7 @@ def test_short_and_long_forms_mean_the_same() -> None:
         ({"arms": []}, ["arms", "at least 1 item", "[]"]),
         ({"clocks": ["snyc"]}, ["clocks", "'snyc' is not a clock", "did you mean 'sync'?"]),
         ({"clocks": ["sync", "sync"]}, ["clocks", "'sync' is listed twice"]),
+        ({"clocks": [{"virtual": 0.1}]}, ["clocks: virtual: 0.1 should be a mapping of options"]),
         ({"clocks": [{"sync": {"speed": 2}}]}, ["clocks", "['speed'] given, it takes none"]),
         ({"policy_timeout": 0}, ["policy_timeout", "greater than 0", "0"]),
         ({"policy_timeout": float("inf")}, ["policy_timeout", "inf"]),

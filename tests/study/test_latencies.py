@@ -13,6 +13,8 @@ import yaml
 
 import foretell
 from foretell.errors import UsageError
+from foretell.study.config import PolicyEntry, load_study
+from foretell.study.latencies import _of_policy, _whose
 
 STUDY = {"name": "s", "tasks": ["lift"], "policies": {"e": "expert"}, "scenarios": {"count": 2}}
 
@@ -28,7 +30,8 @@ def values(row: dict[str, Any]) -> list[float]:
 
 def test_measured_once_and_kept(tmp_path: Path) -> None:
     first = run(tmp_path / "run", "measured")
-    trace = [float(line) for line in (tmp_path / "run" / "latency" / "e-lift.txt").read_text().split()]
+    (kept,) = (tmp_path / "run" / "latency").glob("e-lift-*.txt")
+    trace = [float(line) for line in kept.read_text().split()]
     assert len(trace) == 100 and 0 < min(trace) < 0.05
     assert all(values(row) == trace for row in first)
     assert dict(first[0]["metrics"])["latency_per_inference_s"] >= 0.002  # taken up at the next tick
@@ -36,6 +39,20 @@ def test_measured_once_and_kept(tmp_path: Path) -> None:
     assert len(again) == 3 and all(values(row) == trace for row in again), "a resumed study measures nothing"
     shown = foretell.show(tmp_path / "run")
     assert {row["clock"] for row in shown} == {"virtual measured"}
+
+
+def test_a_trace_is_of_one_policy_and_no_other(tmp_path: Path) -> None:
+    """Another policy under the same name, other weights in the same file, names that look alike on a disk."""
+    weights = tmp_path / "p.py"
+    weights.write_text("from foretell.policies.expert import Expert\nclass P(Expert): pass\n")
+    study = load_study({**STUDY, "policies": {"e 1": "expert", "e_1": "random", "file": f"{weights}:P"}})
+    (task,) = study.tasks
+    names = [_whose(study, policy, task) for policy in study.policies]
+    weights.write_text(weights.read_text() + "# trained for longer\n")
+    names.append(_whose(study, "file", task))
+    other = load_study({**STUDY, "policies": {"e 1": "random"}, "world": "standin"})
+    names.append(_whose(other, "e 1", task))
+    assert len(set(names)) == 5
 
 
 def test_a_profile_by_policy_task_and_scale(tmp_path: Path) -> None:
@@ -47,23 +64,26 @@ def test_a_profile_by_policy_task_and_scale(tmp_path: Path) -> None:
                 "shelf": {"lift": {"e": 0.05}},
                 "jetson": {"scale": 1000},
                 "any": 0.07,
+                4090: 0.08,  # which YAML takes for a number
             }
         )
     )
-    for device, expected in (("desk", [0.02]), ("shelf", [0.05]), ("any", [0.07])):
-        rows = run(tmp_path / device, {"profile": str(profile), "device": device})
+    for device, expected in (("desk", [0.02]), ("shelf", [0.05]), ("any", [0.07]), (4090, [0.08])):
+        rows = run(tmp_path / str(device), {"profile": str(profile), "device": device})
         assert values(rows[0]) == expected
-        assert {r["clock"] for r in foretell.show(tmp_path / device)} == {f"virtual {device}"}
+        assert {r["clock"] for r in foretell.show(tmp_path / str(device))} == {f"virtual {device}"}
     slow = run(tmp_path / "jetson", {"profile": str(profile), "device": "jetson"})
     assert min(values(slow[0])) > 0.05, "a thousand times what is measured here"
 
 
 def test_what_a_profile_does_not_know_is_named(tmp_path: Path) -> None:
     profile = tmp_path / "lab.yaml"
-    profile.write_text("desk: {bc: 0.02}\nshelf: 0.1\n")
+    profile.write_text("desk: {bc: 0.02}\nshelf: 0.1\nback: {scale: -1}\nnone: {scale: null}\n1080: 0.1\n")
     for latency, message in (
         ({"profile": str(profile), "device": "dask"}, "did you mean 'desk'"),
         ({"profile": str(profile)}, "one of desk, shelf"),
+        ({"profile": str(profile), "device": "back"}, "device 'back': scale is -1, it should be a number above 0"),
+        ({"profile": str(profile), "device": "none"}, "scale is None"),
         ({"profile": str(profile), "device": "desk"}, "says nothing of policy 'e'.*it has bc"),
         ({"profile": "nowhere.yaml"}, "asyncrobosim"),
     ):
@@ -78,6 +98,13 @@ def test_a_policy_that_cannot_be_timed_is_named(tmp_path: Path) -> None:
     )
     with pytest.raises(UsageError, match=r"latency of policy 'e' on lift.*no"):
         run(tmp_path / "run", "measured", policies={"e": f"{tmp_path}/bad.py:Bad"})
+
+
+def test_the_shipped_profile_knows_what_a_policy_runs_by_default() -> None:
+    given = yaml.safe_load((files("foretell") / "profiles" / "asyncrobosim.yaml").read_text())["asyncrobosim"]
+    for execute, known in ((None, "dp/8"), (2, "dp/2")):
+        entry = PolicyEntry(use="zoo:dp", execute=execute)
+        assert _of_policy(given, "asyncrobosim", "mine", entry, "can") == given["can"][known]
 
 
 def test_the_shipped_profile_is_the_papers_table() -> None:

@@ -7,6 +7,8 @@ A profile is a YAML file, device -> latency. The latency of a device is one for 
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import json
 import re
 import subprocess
@@ -22,7 +24,9 @@ from foretell.clock import Clock, Virtual
 from foretell.errors import ForetellError, UsageError, suggest
 from foretell.latency import Latency, parse_latency
 from foretell.process import start
+from foretell.scenario import digest
 from foretell.study.config import PolicyEntry, Study, TaskEntry
+from foretell.zoo.card import read_card
 
 __all__ = ["Settle", "settler"]
 
@@ -45,7 +49,7 @@ def settler(study: Study, folder: Path, told: Callable[[str], None] = lambda tex
             found = replace(parse_latency({"trace": _measured(study, folder, policy, task, told)}), name="measured")
         else:
             device, given = _device(latency)
-            scale = _scale(given)
+            scale = _scale(given, device)
             if scale is not None:
                 values = [scale * s for s in _measured(study, folder, policy, task, told)]
                 found = parse_latency({"trace": values})
@@ -57,8 +61,13 @@ def settler(study: Study, folder: Path, told: Callable[[str], None] = lambda tex
     return settle
 
 
-def _scale(given: Any) -> float | None:
-    return float(given["scale"]) if isinstance(given, dict) and set(given) == {"scale"} else None
+def _scale(given: Any, device: str) -> float | None:
+    if not isinstance(given, dict) or set(given) != {"scale"}:
+        return None
+    scale = given["scale"]
+    if isinstance(scale, bool) or not isinstance(scale, int | float) or not 0 < scale < float("inf"):
+        raise UsageError(f"latency: device {device!r}: scale is {scale!r}, it should be a number above 0")
+    return float(scale)
 
 
 def _device(latency: Latency) -> tuple[str, Any]:
@@ -76,7 +85,8 @@ def _device(latency: Latency) -> tuple[str, Any]:
         raise UsageError(f"latency: profile {latency.name!r} should be a mapping of devices to latencies")
     if not latency.device and len(contents) > 1:
         raise UsageError(f"latency: profile {latency.name!r}: give `device`, one of {', '.join(map(str, contents))}")
-    device = latency.device or str(next(iter(contents)))
+    contents = {str(device): given for device, given in contents.items()}
+    device = latency.device or next(iter(contents))
     if device not in contents:
         raise UsageError(f"latency: profile {latency.name!r}: device {device!r}: {suggest(device, list(contents))}")
     return device, contents[device]
@@ -84,8 +94,13 @@ def _device(latency: Latency) -> tuple[str, Any]:
 
 def _of_policy(given: Any, device: str, name: str, entry: PolicyEntry, task: str) -> Any:
     """What a device's latency is for this policy on this task."""
-    kind = entry.use.rpartition(":")[2]
-    names = [name, *([f"{kind}/{entry.execute}"] if entry.execute else []), kind, entry.use]
+    source, _, kind = entry.use.rpartition(":")
+    execute = entry.execute
+    if execute is None and source == "zoo":
+        with contextlib.suppress(OSError, ForetellError):
+            card = read_card(kind, task)
+            execute = card.latency.execute if card.latency else None
+    names = [name, *([f"{kind}/{execute}"] if execute else []), kind, entry.use]
     for _ in range(2):
         if not isinstance(given, dict) or "kind" in given:
             return given
@@ -112,8 +127,8 @@ def _of_policy(given: Any, device: str, name: str, entry: PolicyEntry, task: str
 
 def _measured(study: Study, folder: Path, policy: str, task: TaskEntry, told: Callable[[str], None]) -> list[float]:
     """The trace of a policy on this machine: the one that is kept, or a fresh one."""
-    words = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{policy}-{task.use}")[:120]
-    path = folder / "latency" / f"{words}.txt"
+    words = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{policy}-{task.use}")[:100]
+    path = folder / "latency" / f"{words}-{_whose(study, policy, task)}.txt"
     if not path.is_file():
         told(f"measuring the latency of {policy} on {task.use}")
         seconds = _measure(study, policy, task)
@@ -126,6 +141,13 @@ def _measured(study: Study, folder: Path, policy: str, task: TaskEntry, told: Ca
         except OSError as error:
             raise ForetellError(f"cannot write {path}: {error.strerror}") from None
     return [float(line) for line in path.read_text().split()]
+
+
+def _whose(study: Study, policy: str, task: TaskEntry) -> str:
+    """Names what a trace was measured of: another policy under the same name, or other weights, take another time."""
+    entry = study.policies[policy]
+    weights = [hashlib.sha256(Path(f).read_bytes()).hexdigest() for f in entry.use.split(":") if Path(f).is_file()]
+    return digest([entry.model_dump(mode="json"), weights, task.model_dump(mode="json"), study.world])
 
 
 def _measure(study: Study, policy: str, task: TaskEntry) -> list[float]:

@@ -24,24 +24,30 @@ LEAST = 200
 
 def write_success(runs: Iterable[Path], models: Path) -> None:
     """Success under `sync` of the models that ran, known by the hash of their weights, not by a study's names."""
-    judged: dict[tuple[str, str], list[bool]] = {}
+    judged: dict[tuple[str, str], dict[tuple[str, int], tuple[int, bool]]] = {}
     drawn: dict[tuple[str, str], str] = {}
     for run in runs:
         seeds = {s.seed for s in read_scenarios(run)}
         if max(seeds) >= FIRST_TRAINING_SEED:
             raise UsageError(f"{run}: its scenarios are those of demonstrations")
-        columns = ["task", "policy_hash", "policy_options", "clock", "success"]
+        columns = ["task", "task_version", "world", "policy_hash", "policy_options", "clock", "arm"]
+        columns += ["scenario", "trial", "success"]
         for row in read(run).select(columns).to_pylist():
             as_shipped = "sync" in row["clock"] and "execute" not in (row["policy_options"] or "")
-            if as_shipped and row["success"] is not None:
-                key = row["task"], row["policy_hash"]
-                judged.setdefault(key, []).append(row["success"])
+            clean = row["world"] == "mujoco" and row["arm"] == "none"
+            if as_shipped and clean and row["success"] is not None:
+                key, where = (row["task"], row["policy_hash"]), (row["scenario"], row["trial"])
+                # once each, of the newest version of the task
+                found = judged.setdefault(key, {})
+                found[where] = max(found.get(where, (0, False)), (row["task_version"], row["success"]))
                 drawn[key] = f"seeds {min(seeds)} to {max(seeds)}"
     for card in cards(models):
-        outcomes = judged.get((card.task, card.sha256))
+        versions = judged.get((card.task, card.sha256), {}).values()
+        newest = max((version for version, _ in versions), default=0)
+        outcomes = [success for version, success in versions if version == newest]
         # the first to end are the successes, so a run that was stopped early would flatter
-        if outcomes is None or len(outcomes) < LEAST:
-            print(f"{card.task} {card.name}: {len(outcomes or ())} episodes of these weights, {LEAST} are needed")
+        if len(outcomes) < LEAST:
+            print(f"{card.task} {card.name}: {len(outcomes)} episodes of these weights, {LEAST} are needed")
             continue
         found = wilson(sum(outcomes), len(outcomes))
         measured = Success(
