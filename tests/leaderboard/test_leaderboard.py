@@ -139,6 +139,28 @@ def test_what_the_expert_cannot_solve_is_not_charged(tmp_path: Path) -> None:
     assert (entry["rank"], entry["reason"]) == (None, "no cell with a single factor is certified")
 
 
+def test_what_is_not_charged_is_shown_and_marked(tmp_path: Path) -> None:
+    cells = [("can", "MO_Size"), ("lift", "MO_Size@0.5"), ("can", "MO_Size@0.5"), ("lift", "all"), ("can", "all")]
+    options: dict[str, Any] = {"severities": [0.5, 1.0], "arms": ["MO_Size", "all"]}
+    file = make_set(tmp_path / "set.jsonl", ["lift", "can"], unsolvable=cells, **options)
+    rates = {"none": 1.0, "lift MO_Size": 0.9, "can MO_Size": 0.75, "MO_Size@0.5": 0.35, "all@0.5": 0.55, "all": 0.1}
+    board = foretell.leaderboard(make_run(tmp_path / "run", file, {"bc": rates}))
+    of = {row["arm"]: row for row in board.entries[0]["arms"]}
+    assert of["MO_Size"]["success"]["estimate"] == 0.9 and of["MO_Size"]["not_charged"]["tasks"] == ["can"]
+    assert of["MO_Size"]["not_charged"]["success"]["low"] == wilson(15, 20).low
+    assert "success" not in of["all"] and of["all"]["not_charged"]["tasks"] == ["lift", "can"]
+    assert "not_charged" not in of["none"]
+    said = [" ".join(line.split()) for line in board.text().splitlines()]
+    assert any(line.startswith("bc 1 ") and "10% (4 to 23), not charged" in line for line in said)  # beside the score
+    lines = [line for line in said if line.startswith("MO_Size")]
+    assert "MO_Size lift 90% (70 to 97)" in lines and "MO_Size can 75% (53 to 89), not charged" in lines
+    assert "MO_Size@0.5 lift, can 35% (22 to 50), not charged" in lines
+    assert not any(line.startswith("MO_Size@0.5 -") for line in lines)
+    curve = next(line for line in lines if line.startswith("MO_Size can bc"))
+    assert curve.endswith("100% (84 to 100) 35% (18 to 57), not charged 75% (53 to 89), not charged")
+    assert "none lift, can 100% (91 to 100)" in said
+
+
 def test_factors_weigh_the_same_with_one_task_or_two(tmp_path: Path) -> None:
     file = make_set(tmp_path / "set.jsonl", ["lift", "can"], arms=["MO_Size", "RO_Color"])
     run = make_run(tmp_path / "run", file, {"bc": {"": 1.0, "RO_Color": 0.0}})
@@ -275,6 +297,24 @@ def test_two_worlds_side_by_side(tmp_path: Path) -> None:
         foretell.leaderboard(a, real=other)
 
 
+@pytest.mark.parametrize(("policies", "few"), [(1, "1 point is"), (2, "2 points are")])
+def test_two_worlds_with_few_points_have_rates_and_no_r_squared(tmp_path: Path, policies: int, few: str) -> None:
+    file = make_set(tmp_path / "set.jsonl")
+    a = make_run(tmp_path / "a", file, {f"p{i}": {"": 0.5 + 0.3 * i} for i in range(policies)})
+    rates = {f"p{i}": {"": 0.4 + 0.4 * i} for i in range(policies)}
+    b = make_run(tmp_path / "b", file, rates, world="standin", world_hash="v")
+    board = foretell.leaderboard(a, real=b)
+    for row in board.worlds["arms"]:
+        found = row["r_squared"]
+        assert (found["value"], found["low"], found["points"]) == (None, None, policies)
+        assert found["reason"] == f"{few} too few for R squared, 3 are needed: two always lie on a line"
+    assert board.worlds["arms"][0]["sim"]["estimate"] == pytest.approx(0.5 if policies == 1 else 0.65)
+    said = board.text()
+    assert f"no R squared: {few} too few" in said
+    assert any(line.split()[-3:] == ["-", "-", str(policies)] for line in said.splitlines())
+    json.dumps(board.to_dict(), allow_nan=False)
+
+
 def test_factor_of_an_arm() -> None:
     said = {arm: factor_of(arm) for arm in ("none", "MO_Size", "MO_Size@0.5", "MO_Size[0.9,1.1]", "MO_Size{1,2}")}
     assert said == {"none": None, **dict.fromkeys(list(said)[1:], "MO_Size")}
@@ -300,9 +340,26 @@ def test_the_page_and_its_section(tmp_path: Path) -> None:
     sheet = next(block for block in found.blocks if block.kind == "sheet")
     assert sheet.columns[:3] == ["rank", "policy", "score"] and "Light_Color@0.5" in sheet.columns
     assert found.says.startswith("bc </script> leads with a score of 50%")
+    named = {block.name: block for block in found.blocks if block.kind != "words"}
+    assert "2 points are too few for R squared" in named["alignment"].about
     html = board.html()
     assert html.startswith("<!doctype html>") or html.lower().startswith("<!doctype html>")
     assert "bc </script>" not in html
+
+
+def test_the_section_marks_what_is_not_charged(tmp_path: Path) -> None:
+    pytest.importorskip("altair")
+    from foretell.leaderboard.section import section
+
+    spared = make_set(tmp_path / "spared.jsonl", severities=[0.5, 1.0], unsolvable=["MO_Size@0.5"])
+    run = make_run(tmp_path / "spared", spared, {"bc": {"": 0.5}})
+    blocks = {b.name: b for b in section(foretell.leaderboard(run)).blocks if b.kind != "words"}
+    mine = next(row for row in blocks["by-factor"].rows if row[1] == "MO_Size@0.5")
+    assert mine == ["bc", "MO_Size@0.5", "lift", "50% (30 to 70), not charged", "-", "-"]
+    curve = next(block for name, block in blocks.items() if name.startswith("severity-"))
+    assert "Not certified, so not charged: MO_Size at 0.5." in curve.about
+    marked = [(row["factor"], row["severity"]) for row in curve.rows if row["certified"] == "no, so not charged"]
+    assert marked == [("MO_Size", 0.5)]
 
 
 def test_a_real_test_set_on_the_command_line(tmp_path: Path) -> None:
@@ -320,3 +377,4 @@ def test_a_real_test_set_on_the_command_line(tmp_path: Path) -> None:
     assert found["entries"][0]["score"]["estimate"] == 1.0
     assert found["testset"]["episodes"] == 2
     assert "is not a run folder" in refused("leaderboard", "nothing", cwd=tmp_path)
+    assert "html: cannot write no/x.html" in refused("leaderboard", "sim", "--html", "no/x.html", cwd=tmp_path)

@@ -34,7 +34,10 @@ def main(
         json_: Print JSON.
     """
     from foretell.leaderboard import leaderboard
+    from foretell.machine import require_writable
 
+    if html is not None:
+        require_writable(html, "html")
     found = leaderboard(*runs, testset=testset, real=real, clock=clock, alpha=alpha, seed=seed)
     if html is not None:
         html.write_text(found.html(), encoding="utf-8")

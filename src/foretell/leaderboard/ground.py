@@ -63,6 +63,11 @@ class Ground:
         """Tasks on which an arm counts."""
         return [task for task in self.tasks if (task, arm) in self.columns and self.counts((task, arm))]
 
+    def spared(self, arm: str) -> list[str]:
+        """Tasks on which an arm is run and shown, but not charged."""
+        counted = self.of(arm)
+        return [task for task in self.tasks if (task, arm) in self.columns and task not in counted]
+
     def label(self) -> str:
         """The test set in a few words, for messages."""
         name = f"{self.header.name!r}, " if self.header else ""

@@ -91,7 +91,8 @@ def cell_rows(entry: Entry, ground: Ground, alpha: float) -> list[Row]:
 
 
 def arm_rows(entry: Entry, ground: Ground, alpha: float, seed: int = 0) -> list[Row]:
-    """Success and change under every arm, over the tasks on which it counts; `percent_change` is None if undefined."""
+    """Success and change under every arm, over the tasks on which it counts; `percent_change` is None if undefined.
+    `not_charged` has success on the others."""
     rows = []
     for arm in ground.arms:
         tasks = [task for task in ground.of(arm) if entry.pairs((task, arm))[0].size]
@@ -104,6 +105,9 @@ def arm_rows(entry: Entry, ground: Ground, alpha: float, seed: int = 0) -> list[
             row["change"] = ends(paired_change(after, before, alpha, seed=seed))
             row["change_bootstrap"] = ends(paired_change(after, before, alpha, method="bootstrap", seed=seed))
             row["percent_change"] = ends(percentage_change(after, before, alpha, seed=seed))
+        if others := [task for task in ground.spared(arm) if entry.known((task, arm)).size]:
+            known = [entry.known((task, arm)) for task in others]
+            row["not_charged"] = {"tasks": others, "success": ends(success_rate(known, alpha, seed=seed))}
         rows.append(row)
     return rows
 

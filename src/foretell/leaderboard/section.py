@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from foretell.answers.words import sentence
 from foretell.leaderboard.ground import CLEAN
-from foretell.leaderboard.words import about, change, percent, rate
+from foretell.leaderboard.words import about, change, percent, rate, reasons, spared
 
 if TYPE_CHECKING:
     from foretell.leaderboard.board import Leaderboard
@@ -18,6 +18,8 @@ __all__ = ["contents", "section"]
 
 Row = dict[str, Any]
 TIPS = {"success": ("success", ".1%"), "low": ("from", ".1%"), "high": ("to", ".1%"), "n": ("episodes", "d")}
+
+CERTIFIED = {True: "yes", False: "no, so not charged", None: "nothing is"}
 
 
 def contents(board: Leaderboard) -> Row:
@@ -174,10 +176,12 @@ def _sheet(board: Leaderboard) -> Sheet:
     rows = []
     for entry in board.entries:
         for row in entry["arms"]:
-            cells = [rate(row.get("success")), change(row.get("change")), percent(row)]
-            if not row["tasks"]:
-                cells = ["not certified", "-", "-"]
-            rows.append([entry["policy"], row["arm"], ", ".join(row["tasks"]) or "-", *cells])
+            about = [entry["policy"], row["arm"]]
+            if row["tasks"]:
+                figures = [rate(row["success"]), change(row.get("change")), percent(row)]
+                rows.append([*about, ", ".join(row["tasks"]), *figures])
+            if "not_charged" in row:
+                rows.append([*about, ", ".join(row["not_charged"]["tasks"]), spared(row), "-", "-"])
     columns = ["policy", "arm", "tasks", "success", "change, points", "change, percent"]
     told = "In percent: of the clean control's mean success, as THE COLOSSEUM has it; undefined where that is 0."
     return Sheet("by-factor", "Every figure", columns, rows, columns[3:], told)
@@ -189,13 +193,16 @@ def _curves(board: Leaderboard) -> list[Chart]:
 
     groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in board.curves:
-        groups[row["policy"], row["task"]].append({**row, "success": row["estimate"]})
+        more = {"success": row["estimate"], "certified": CERTIFIED[row["certified"]]}
+        groups[row["policy"], row["task"]].append({**row, **more})
     found = []
     for (policy, task), rows in groups.items():
-        tips = {"factor": ("factor", ""), "severity": ("severity", ".2g"), **TIPS}
+        tips = {"factor": ("factor", ""), "severity": ("severity", ".2g"), **TIPS, "certified": ("certified", "")}
         spec = lines(rows, x="severity", y="success", series="factor", titles=("severity", "success"), tips=tips)
         title = f"Success of {policy} on {task} as factors grow"
         told = f"Severity 0 is the clean control, 1 the published extreme; {1 - board.alpha:.0%} Wilson intervals."
+        marked = [f"{row['factor']} at {row['severity']:g}" for row in rows if row["certified"] == CERTIFIED[False]]
+        told += f" Not certified, so not charged: {', '.join(marked)}." if marked else ""
         found.append(Chart(slug("severity", policy, task), title, spec, rows, told))
     return found
 
@@ -227,7 +234,7 @@ def _alignment(board: Leaderboard) -> Sheet:
     rows = []
     for row in board.worlds["arms"]:
         found = row["r_squared"]
-        value = "undefined" if found["value"] is None else f"{found['value']:.2f}"
+        value = "-" if found["value"] is None else f"{found['value']:.2f}"
         known = found["value"] is not None and found["low"] is not None
         ends = f"{found['low']:.2f} to {found['high']:.2f}" if known else "-"
         rows.append([row["arm"], rate(row["sim"]), rate(row["real"]), value, ends, found["points"]])
@@ -239,5 +246,6 @@ def _alignment(board: Leaderboard) -> Sheet:
         f"{1 - board.alpha:.0%} interval",
         "points",
     ]
-    told = "R squared of success in the two worlds; a point is a policy on a task. Undefined where one does not vary."
+    said = ["R squared of success in the two worlds; a point is a policy on a task", *reasons(board)]
+    told = " ".join(map(sentence, said))
     return Sheet("alignment", "How far the two worlds agree, factor by factor", columns, rows, columns[1:], told)

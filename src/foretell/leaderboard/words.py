@@ -10,7 +10,7 @@ from foretell.leaderboard.ground import CLEAN
 if TYPE_CHECKING:
     from foretell.leaderboard.board import Leaderboard
 
-__all__ = ["about", "change", "percent", "rate", "text"]
+__all__ = ["about", "change", "percent", "rate", "reasons", "spared", "text"]
 
 Row = dict[str, Any]
 
@@ -22,6 +22,11 @@ def rate(found: Row | None) -> str:
     if found["low"] is None:
         return f"{found['estimate']:.0%}"
     return f"{found['estimate']:.0%} ({100 * found['low']:.0f} to {100 * found['high']:.0f})"
+
+
+def spared(row: Row) -> str:
+    """Success where an arm is not certified: 75% (53 to 89), not charged."""
+    return f"{rate(row['not_charged']['success'])}, not charged" if "not_charged" in row else "-"
 
 
 def change(found: Row | None) -> str:
@@ -83,8 +88,7 @@ def text(board: Leaderboard) -> str:
                 entry["policy"],
                 "-" if entry["rank"] is None else f"{entry['rank']}{spread}",
                 rate(entry["score"]) if entry["score"] else f"none: {entry['reason']}",
-                rate(of[CLEAN].get("success")),
-                *(rate(of[arm].get("success")) for arm in together),
+                *(rate(of[arm]["success"]) if "success" in of[arm] else spared(of[arm]) for arm in (CLEAN, *together)),
                 _percent(entry["percent_change_mean"]),
                 str(entry["episodes"]),
             ]
@@ -110,12 +114,15 @@ def _by_arm(board: Leaderboard) -> list[str]:
     rates, changes = [], []
     for i, arm in enumerate(board.ground.arms):
         rows = [entry["arms"][i] for entry in board.entries]
-        tasks = ", ".join(board.ground.of(arm)) or "not certified"
-        rates.append([arm, tasks, *(rate(row.get("success")) for row in rows)])
-        if arm != CLEAN:
+        if counted := board.ground.of(arm):
+            rates.append([arm, ", ".join(counted), *(rate(row.get("success")) for row in rows)])
+        if others := board.ground.spared(arm):
+            rates.append([arm, ", ".join(others), *map(spared, rows)])
+        if counted and arm != CLEAN:
             said = [f"{change(row.get('change'))}, {percent(row)}" if row["tasks"] else "-" for row in rows]
             changes.append([arm, *said])
-    return [table(["success", "tasks", *policies], rates), "", table(["change, points", *policies], changes)]
+    parts = [table(["success", "tasks", *policies], rates)]
+    return [*parts, "", table(["change, points", *policies], changes)] if changes else parts
 
 
 def _curves(board: Leaderboard) -> list[str]:
@@ -123,9 +130,14 @@ def _curves(board: Leaderboard) -> list[str]:
     lines: dict[tuple[str, str, str], dict[float, str]] = {}
     place = {factor: i for i, factor in enumerate(dict.fromkeys(row["factor"] for row in board.curves))}
     for row in sorted(board.curves, key=lambda row: place[row["factor"]]):
-        lines.setdefault((row["factor"], row["task"], row["policy"]), {})[row["severity"]] = rate(row)
+        lines.setdefault((row["factor"], row["task"], row["policy"]), {})[row["severity"]] = point(row)
     header = ["success by severity", "task", "policy", *(f"{s:g}" for s in severities)]
     return [table(header, [[*key, *(found.get(s, "-") for s in severities)] for key, found in lines.items()])]
+
+
+def point(row: Row) -> str:
+    """A point of a curve; it is marked where its cell is not certified."""
+    return rate(row) if row["certified"] is not False else f"{rate(row)}, not charged"
 
 
 def _worlds(board: Leaderboard) -> list[str]:
@@ -145,5 +157,12 @@ def _worlds(board: Leaderboard) -> list[str]:
                 f"{row['policy']}: changes under {row['arms']} arms in {sim} and {real}: Pearson r "
                 f"{row['pearson']:.2f}, mmrv {row['mmrv']:.2f}"
             )
-    reasons = dict.fromkeys(r["r_squared"]["reason"] for r in board.worlds["arms"] if "reason" in r["r_squared"])
-    return [*parts, *(f"no interval, or no R squared: {reason}" for reason in reasons)]
+    return [*parts, *reasons(board)]
+
+
+def reasons(board: Leaderboard) -> list[str]:
+    """Why arms of two worlds have no R squared, or no interval of it."""
+    assert board.worlds is not None
+    found = [row["r_squared"] for row in board.worlds["arms"]]
+    said = (f"no {'interval' if one['value'] is not None else 'R squared'}: {one.get('reason')}" for one in found)
+    return list(dict.fromkeys(line for line, one in zip(said, found, strict=True) if "reason" in one))

@@ -17,6 +17,8 @@ from foretell.stats.robustness import factor_alignment, headline, success_rate
 __all__ = ["alignment"]
 
 Row = dict[str, Any]
+LEAST = 3
+"""Points, or changes, below which there is no correlation: two always lie on a line."""
 
 
 def alignment(ground: Ground, sim: list[Entry], real: list[Entry], alpha: float, seed: int = 0) -> Row:
@@ -36,7 +38,7 @@ def alignment(ground: Ground, sim: list[Entry], real: list[Entry], alpha: float,
         if not points:
             continue
         sides = [x for *_, x, _ in points], [y for *_, y in points]
-        row: Row = {"arm": arm, "r_squared": _said(factor_alignment(sides[1], sides[0], alpha, seed=seed), len(points))}
+        row: Row = {"arm": arm, "r_squared": _r_squared(sides[1], sides[0], alpha, seed)}
         row["points"] = [
             {
                 "policy": a.policy,
@@ -79,9 +81,15 @@ def _rate(found: Interval) -> Row:
     return {"estimate": found.estimate, "low": found.low, "high": found.high, "n": found.n}
 
 
-def _said(found: Interval, points: int) -> Row:
-    row: Row = {"value": found.estimate if math.isfinite(found.estimate) else None}
-    row |= {"low": found.low, "high": found.high, "points": points}
+def _r_squared(real: list[Floats], sim: list[Floats], alpha: float, seed: int) -> Row:
+    """Over points, one for each policy and task; `value` is None where there is none, and `reason` says why."""
+    points = len(real)
+    row: Row = {"value": None, "low": None, "high": None, "points": points}
+    if points < LEAST:
+        few = "1 point is" if points == 1 else f"{points} points are"
+        return {**row, "reason": f"{few} too few for R squared, {LEAST} are needed: two always lie on a line"}
+    found = factor_alignment(real, sim, alpha, seed=seed)
+    row |= {"value": found.estimate if math.isfinite(found.estimate) else None, "low": found.low, "high": found.high}
     if row["value"] is None:
         row["reason"] = "success does not vary in one of the worlds"
     elif found.low is None:
@@ -99,7 +107,7 @@ def _shifts(ground: Ground, sim: Entry, real: Entry) -> Row:
             sides = zip(*pairs, strict=True)
             changes.append([float(np.mean([after.mean() - before.mean() for after, before in s])) for s in sides])
     row: Row = {"policy": sim.policy, "arms": len(changes), "pearson": None, "mmrv": None}
-    if len(changes) >= 3:  # two always lie on a line
+    if len(changes) >= LEAST:
         x, y = np.array(changes).T
         r = float(pearson(y, x))
         row |= {"pearson": r if math.isfinite(r) else None, "mmrv": float(mmrv(y, x))}
