@@ -148,6 +148,18 @@ def test_severity_0_is_nominal_and_half_lies_between(task: str, name: str) -> No
     assert under(task, name, severity=0.5).factors != nothing.factors
 
 
+@pytest.mark.parametrize(("task", "name"), PAIRS)
+def test_the_mildest_severity_of_a_search_changes_something(task: str, name: str) -> None:
+    """`redteam` goes down to an eighth: a finding there must not be the clean control under another name."""
+    clean, mild = make_task(task).scenario(1), under(task, name, severity=0.125)
+    if factor(name).changes == "sensing" or name == "Robot_Init":
+        before, after = state(task, clean), state(task, mild)
+    else:
+        model = "dress" if factor(name).changes == "look" else "compile"
+        before, after = (fields(getattr(scene(task), model)(s, 0)) for s in (clean, mild))
+    assert not all(np.array_equal(before[n], after[n]) for n in before)
+
+
 def test_draws_are_independent() -> None:
     """Adding a factor changes no other draw, and no two factors draw alike."""
     for task in TASKS:

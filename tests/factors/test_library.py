@@ -101,6 +101,14 @@ def test_distractors_touch_nothing_at_the_start(task: str) -> None:
             assert not bodies & ours or any(model.body_dofnum[b] == 0 for b in bodies)
 
 
+def test_more_severity_is_more_distractors_and_never_none() -> None:
+    made = make_task("lift")
+    counts = {
+        s: len(draw("Distractor", made.scenario(0), made, s)) for s in (0, 0.01, 0.125, 0.25, 0.5, 0.75, 1, 1.5, 2)
+    }
+    assert counts == {0: 0, 0.01: 1, 0.125: 1, 0.25: 1, 0.5: 1, 0.75: 2, 1: 2, 1.5: 3, 2: 4}
+
+
 def test_no_room_is_an_error_not_a_silence() -> None:
     made = make_task("lift")
 

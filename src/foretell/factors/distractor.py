@@ -49,7 +49,7 @@ class Distractor(Factor):
         assert area is not None
         taken = [(*p.pos[:2], area.clearance + GROWN) for p in scenario.placements.values()]
         taken += area.keep_out
-        wanted = round(COUNT * severity)
+        wanted = max(round(COUNT * severity), 1 if severity > 0 else 0)  # an arm that changes nothing would be no arm
         # as many as there can be are drawn whatever the severity: a milder scene has the first few of them
         for count in range(MOST, wanted - 1, -1):
             for _ in range(LAYOUTS):
