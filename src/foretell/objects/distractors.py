@@ -45,7 +45,7 @@ matchbox 15: box 0 0 0.7 / 2.4 1.6 0.7 yellow; box 0 0 1.45 / 1.6 1 0.05 red; bo
 book 200: box 0 0 0.2 / 4.2 3.2 0.2 violet; box 0.1 0 1 / 4 3 0.6 white; box 0 0 1.8 / 4.2 3.2 0.2 violet
 sponge 20: box 0 0 0.4 / 3.6 2.4 0.4 green; box 0 0 1.8 / 3.6 2.4 1 yellow; box 0 0 2.85 / 3 1.8 0.05 yellow
 soap 95: box 0 0 0.3 / 3.8 2.6 0.3 gray; box 0 0 1.4 / 2.8 1.8 0.8 pink; box 0 0 2.25 / 1.6 0.8 0.06 white
-tape 60: cyl 0 0 1.1 / 3.2 1.1 wood; cyl 0 0 2.25 / 2.4 0.06 white; cyl 0 0 1.1 / 1.8 1.25 brown
+tape 60: cyl 0 0 1.1 / 3.2 1.1 wood; cyl 0 0 2.25 / 2.4 0.06 white; cyl 0 0 1.25 / 1.8 1.25 brown
 stapler 150: box 0 0 0.4 / 4.2 1.2 0.4 dark; box -0.3 0 1.8 / 3.8 1 0.7 red; box -3 0 0.95 / 0.8 0.9 0.2 steel
 glue-stick 35: cyl 0 0 1.8 / 1.5 1.8 yellow; cyl 0 0 4.5 / 1.4 0.9 white; cyl 0 0 5.5 / 1.2 0.1 red
 eraser 25: box -1.2 0 0.8 / 1.6 1.3 0.8 blue; box 1.4 0 0.8 / 1 1.3 0.8 white; box -1.2 0 1.63 / 1.2 0.8 0.03 white
