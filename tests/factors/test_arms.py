@@ -41,7 +41,17 @@ def planned(arms: Any, **more: Any) -> list[Any]:
         ({"use": "MO_Size", "values": [0.9, 1.1]}, "MO_Size{0.9,1.1}"),
         ({"use": "MO_Size+Light_Color", "severity": 0.25}, "MO_Size@0.25+Light_Color@0.25"),
         ({"use": "all", "severity": 0.5}, "all@0.5"),
+        ({"Object_Mass": 2.0, "MO_Size": 1.1}, "MO_Size{1.1}+Object_Mass{2.0}"),
+        ("Distractor@0.5+Light_Color", "Light_Color+Distractor@0.5"),
         (5, "RO_Texture"),
+        ("11", "Distractor"),
+        ("colosseum:11@0.5", "Distractor@0.5"),
+        ("11+colosseum:6@0.5", "MO_Size@0.5+Distractor"),
+        ({"use": 11, "severity": 0.5}, "Distractor@0.5"),
+        ({"use": "colosseum:11", "severity": 0.5}, "Distractor@0.5"),
+        ({"use": 1, "severity": 0.5}, "colosseum:all@0.5"),
+        ({"use": 6, "range": [0.9, 1.1]}, "MO_Size[0.9,1.1]"),
+        ({6: [0.9, 1.1]}, "MO_Size[0.9,1.1]"),
         ("colosseum:11", "Distractor"),
         (0, "none"),
         (1, "colosseum:all"),
@@ -79,7 +89,24 @@ def test_arms_have_one_name(item: Any, name: str) -> None:
         (1.5, "should be a name"),
         ("work_bench", "did you mean 'workbench'?"),
         ("workbench@1.5", "severity '1.5' should be a number from 0 to 1"),
-        ({"workbench": [0, 1]}, "arm 'workbench' is not known"),
+        ({"workbench": [0, 1]}, "arm 'workbench' is a set of factors: it stands alone"),
+        ("workbench+Light_Color", "arm 'workbench' is a set of factors: it stands alone"),
+        ("Light_Color+all", "takes a severity (`all@0.5`) but no values"),
+        ({"all": 0.5}, "arm 'all' is a set of factors"),
+        ({"use": "all", "range": [0, 1]}, "arm 'all' is a set of factors"),
+        ({"use": 1, "values": [1]}, "arm 'colosseum:all' is a set of factors"),
+        ("none@0.5", "arm 'none' is the clean control: it stands alone, with no severity and no values"),
+        ("none+MO_Size", "arm 'none' is the clean control"),
+        ({"use": "none", "severity": 0.5}, "arm 'none' is the clean control"),
+        ({"use": 0, "severity": 1}, "arm 'none' is the clean control"),
+        ({"none": 1}, "arm 'none' is the clean control"),
+        ({"use": "MO_Size@0.5", "severity": 0.25}, "its severity is given twice, 0.5 and 0.25"),
+        ({"use": "all@0.5", "severity": 0.25}, "its severity is given twice"),
+        ({"use": "MO_Size@0.5+Light_Color", "severity": 0.25}, "its severity is given twice"),
+        ({"use": "MO_Size", "severity": None}, "severity None should be a number"),
+        ({"use": "MO_Size", "severity": 0.5, "range": [0.9, 1.1]}, "give one of severity, range and values"),
+        ({"use": ["MO_Size"]}, "should be a name or a number"),
+        (-1, "0 to 17"),
     ],
 )
 def test_what_is_not_an_arm_is_named(item: Any, said: str) -> None:
@@ -214,3 +241,5 @@ def test_a_study_file_says_its_arms_again() -> None:
     assert load_study(yaml.safe_load(made.to_yaml())).arms == made.arms
     with pytest.raises(UsageError, match="listed twice"):
         study(["Light_Color", "colosseum:8"])
+    with pytest.raises(UsageError, match="listed twice"):
+        study(["Light_Color+MO_Size", "MO_Size+Light_Color"])

@@ -12,7 +12,7 @@ from foretell.scenario import Placement, Scenario
 from foretell.seeding import generator
 from foretell.tasks.task import Task
 
-__all__ = ["Factor", "Given", "Reason", "Setting", "apply", "draw", "factor", "perturb", "place"]
+__all__ = ["Factor", "Given", "Reason", "Setting", "apply", "draw", "factor", "perturb", "place", "rank"]
 
 
 @cache
@@ -40,11 +40,15 @@ def _ranks() -> dict[str, int]:
     return {name: rank for rank, name in enumerate(names("factors"))}
 
 
+def rank(name: str) -> tuple[int, str]:
+    """A key that sorts factors in the catalogue's order, what is not in it last."""
+    known = _ranks()
+    return known.get(name, len(known)), name
+
+
 def _in_order(scenario: Scenario) -> list[tuple[Factor, Any]]:
     """Its factors and values in the catalogue's order, whatever the order in which they are written."""
-    known = _ranks()
-    found = sorted(scenario.factors, key=lambda name: (known.get(name, len(known)), name))
-    return [(factor(name), scenario.factors[name]) for name in found]
+    return [(factor(name), scenario.factors[name]) for name in sorted(scenario.factors, key=rank)]
 
 
 def place(scenario: Scenario, task: Task) -> Mapping[str, Placement]:

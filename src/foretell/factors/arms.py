@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from foretell.errors import UsageError, suggest
-from foretell.factors import Given, Reason, draw, factor, perturb
+from foretell.factors import Given, Reason, draw, factor, perturb, rank
 from foretell.registry import names
 from foretell.scenario import Scenario
 from foretell.tasks.task import Task
 
-__all__ = ["COLOSSEUM", "COMPOUND", "FOURTEEN", "Arm", "expand", "parse", "severity_of"]
+__all__ = ["COLOSSEUM", "COMPOUND", "FOURTEEN", "Arm", "decoded", "expand", "parse", "severity_of"]
 
 FOURTEEN = (
     "MO_Color", "MO_Texture", "MO_Size", "RO_Color", "RO_Texture", "RO_Size", "Light_Color", "Table_Color",
@@ -86,53 +86,55 @@ def parse(item: Any) -> Arm:
     Raises UsageError for what is not one."""
     if isinstance(item, bool) or not isinstance(item, (str, int, dict)):
         raise UsageError(f"arm {item!r} should be a name, a number of THE COLOSSEUM, or a mapping")
-    if isinstance(item, int):
-        return _numbered(item)
-    if isinstance(item, str):
-        return _named(item, 1.0)
+    if not isinstance(item, dict):
+        return _named(item, {})
     given = dict(item)
     if "use" not in given:
         if not given:
             raise UsageError("arm {} names no factor")
-        return _joined([_use(str(name), value) for name, value in given.items()])
+        return _joined([_use(decoded(name), value) for name, value in given.items()])
     use = given.pop("use")
-    severity = _severity(use, given.pop("severity", 1.0))
-    wanted = {key: given.pop(key) for key in ("range", "values") if key in given}
+    if isinstance(use, bool) or not isinstance(use, (str, int)):
+        raise UsageError(f"arm {use!r} should be a name or a number of THE COLOSSEUM")
+    wanted = {key: given.pop(key) for key in ("severity", "range", "values") if key in given}
     if given:
         extra = str(next(iter(given)))
         raise UsageError(f"arm {use!r}: {extra!r} is not a field; {suggest(extra, ['severity', 'range', 'values'])}")
-    if not wanted:
-        return _numbered(use) if isinstance(use, int) else _named(str(use), severity)
-    if len(wanted) > 1 or severity != 1:
+    if len(wanted) > 1:
         raise UsageError(f"arm {use!r}: give one of severity, range and values")
-    return _joined([_use(str(use), wanted)])
+    return _named(use, wanted) if set(wanted) <= {"severity"} else _joined([_use(decoded(use), wanted)])
 
 
-def _numbered(number: int) -> Arm:
-    if number in COLOSSEUM:
-        return _named(COLOSSEUM[number], 1.0)
-    if number in (0, 1):
-        return _named(("none", "colosseum:all")[number], 1.0)
-    if number in (13, 15):
+def decoded(name: str | int) -> str:
+    """The name behind a number of THE COLOSSEUM (11, `11`, `colosseum:11`); other names as they are."""
+    match = re.fullmatch(r"(?:colosseum:)?(-?\d+)", str(name).strip())
+    if match is None:
+        return str(name).strip()
+    if (number := int(match[1])) in (13, 15):
         raise UsageError(f"arm {number}: THE COLOSSEUM's {number} is a task's variations, and no task has any yet")
-    raise UsageError(f"arm {number}: THE COLOSSEUM's numbers are 0 to 17")
+    known = {0: "none", 1: "colosseum:all", **COLOSSEUM}
+    if number not in known:
+        raise UsageError(f"arm {number}: THE COLOSSEUM's numbers are 0 to 17")
+    return known[number]
 
 
-def _named(text: str, severity: float) -> Arm:
-    if text == "none":
-        return Arm("none")
-    if (several := text.partition("@"))[0] in SETS:
-        text, severity = several[0], _severity(several[0], several[2]) if several[1] else severity
-        return Arm(text + ("" if severity == 1 else f"@{severity:g}"), (Use(text, severity),))
-    if re.fullmatch(r"colosseum:\d+", text):
-        arm = _numbered(int(text.partition(":")[2]))
-        return _named(arm.name, severity)
+def _named(text: str | int, wanted: Mapping[str, Any]) -> Arm:
+    """An arm by its name; `wanted` may hold a severity for all of it."""
     parts = []
-    for part in text.split("+"):
-        name, at, said = part.strip().partition("@")
+    for part in str(text).split("+"):
+        name, at, said = part.partition("@")
+        if at and wanted:
+            raise UsageError(f"arm {text!r}: its severity is given twice, {said} and {wanted['severity']}")
+        parts.append((decoded(name), {"severity": said} if at else wanted))
+    (name, said), *more = parts
+    if name == "none" and not said and not more:
+        return Arm("none")
+    if name in SETS and not more:
+        several = Use(name, _severity(name, said.get("severity", 1.0)))
+        return Arm(several.label, (several,))
+    for name, _ in parts:
         _known(name)
-        parts.append(Use(name, _severity(name, said) if at else _severity(name, severity)))
-    return _joined(parts)
+    return _joined([Use(name, _severity(name, said.get("severity", 1.0))) for name, said in parts])
 
 
 def _joined(uses: Iterable[Use]) -> Arm:
@@ -141,22 +143,28 @@ def _joined(uses: Iterable[Use]) -> Arm:
     for name in twice:
         if twice.count(name) > 1:
             raise UsageError(f"arm {'+'.join(twice)!r}: {name} is named twice")
+    found = tuple(sorted(found, key=lambda use: rank(use.factor)))  # one combination, one name
     return Arm("+".join(u.label for u in found), found)
 
 
 def _known(name: str) -> None:
+    """Raises UsageError for what is not the name of one factor."""
+    if name == "none":
+        raise UsageError("arm 'none' is the clean control: it stands alone, with no severity and no values")
+    if name in SETS:
+        raise UsageError(
+            f"arm {name!r} is a set of factors: it stands alone, and takes a severity (`{name}@0.5`) but no values"
+        )
     if name not in (known := names("factors")):
         raise UsageError(f"arm {name!r} is not known; {suggest(name, ['none', *SETS, *known])}")
 
 
-def _severity(name: Any, value: Any) -> float:
+def _severity(name: str, value: Any) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
-    most = factor(str(name)).most if name in names("factors") else 1.0
-    if "+" in str(name):  # each is checked on its own
-        most = math.inf
+    most = factor(name).most if name in names("factors") else 1.0
     if isinstance(value, bool) or not 0 <= number <= most:
         raise UsageError(f"arm {name!r}: severity {value!r} should be a number from 0 to {most:g}")
     return number
