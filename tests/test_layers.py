@@ -23,6 +23,7 @@ LAYERS = [
         "summary",
         "answers",
         "cards",
+        "certificate",
         "doctor",
         "machine",
         "measure",

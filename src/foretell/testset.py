@@ -7,23 +7,21 @@ has its partner. A study runs the file (`scenarios: {file: F}`); `foretell leade
 # ruff: noqa: PT028 - `testset` is the verb's name, and no test
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from foretell.certificate import certificate, read_testset, write_testset
 from foretell.errors import ForetellError, UsageError
 from foretell.factors import factor
 from foretell.factors.arms import COMPOUND, FOURTEEN, Arm, expand, parse
 from foretell.registry import names
 from foretell.scenario import Scenario
-from foretell.stats import wilson
-from foretell.study.journal import replace
 from foretell.study.plan import make_task
 from foretell.study.run import Progress, run
-from foretell.study.scenario_file import Certificate, Header, Protocol, ScenarioFile, identify, read_scenario_file
+from foretell.study.scenario_file import Certificate, Header, Protocol, identify, read_scenario_file
 from foretell.study.store import read
 from foretell.tasks.task import Task
 
@@ -50,15 +48,18 @@ class TestSet:
     notes: tuple[str, ...] = ()
 
     @property
+    def certified(self) -> int:
+        """Cells that a policy may be charged with."""
+        return sum(c.certified for c in self.header.certificates)
+
+    @property
     def failed(self) -> list[Certificate]:
         """Cells that the expert does not solve often enough."""
         return [c for c in self.header.certificates if not c.certified]
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able form: the header, and where it is."""
-        about = {"path": str(self.path), "cells": self.cells, "certified": self.cells - len(self.failed)}
-        if not self.header.certificates:
-            about["certified"] = 0
+        about = {"path": str(self.path), "cells": self.cells, "certified": self.certified}
         return {**about, **self.header.model_dump(mode="json"), "notes": list(self.notes)}
 
     def text(self) -> str:
@@ -77,7 +78,7 @@ class TestSet:
             parts.append("not certified: no headline score can be given")
         else:
             parts.append(
-                f"certified: {self.cells - len(self.failed)} of {self.cells} cells, in which the scripted expert "
+                f"certified: {self.certified} of {self.cells} cells, in which the scripted expert "
                 f"succeeds in at least {protocol.required:.0%} of the episodes"
             )
             tasks = list(head.tasks)
@@ -123,7 +124,7 @@ def testset(
     if action == "show":
         if len(given) != 1:
             raise UsageError(f"testset show takes one file, and was given {len(given)}")
-        return _shown(read_scenario_file(Path(given[0])))
+        return _shown(Path(given[0]))
     if action != "build":
         raise UsageError(f"testset {action!r} is not known; it is build or show")
     if out is None:
@@ -148,21 +149,25 @@ def testset(
         left_out={t.name: why for t in tasks.values() if (why := _without(t, wanted))},
         made_with=_versions(),
     )
-    _same_or_new(path, header)
+    before = _same(path, header, required if certify else None)
     if not certify:
-        if not path.exists():  # else it is this one, perhaps with certificates
-            _write(path, header, lines)
-        return _shown(read_scenario_file(path))
+        if before is None:
+            write_testset(path, header, lines)
+        notes = (f"{path} was certified before, and stays as it is",) if before and before.certificates else ()
+        return _shown(path, notes)
     work = path.with_name(f"{path.stem}.expert")
     draft = work / "testset.jsonl"
     work.mkdir(parents=True, exist_ok=True)
-    _write(draft, header, lines)
+    write_testset(draft, header, lines)
     study = {"name": "expert", "tasks": list(tasks), "policies": ["expert"], "scenarios": {"file": str(draft)}}
     done = run(study, out=work, workers=workers, progress=progress, told=told)
     certificates = _certified(work, header, lines, required)
     stated = header.protocol.model_copy(update={"required": required})
-    _write(path, header.model_copy(update={"certificates": tuple(certificates), "protocol": stated}), lines)
-    return _shown(read_scenario_file(path), (*done.notes, f"the expert's episodes are in {work}"))
+    write_testset(path, header.model_copy(update={"certificates": tuple(certificates), "protocol": stated}), lines)
+    notes = [*done.notes, f"the expert's episodes are in {work}"]
+    if before and before.certificates and before.certificates != tuple(certificates):
+        notes.append("the certificates are not those that were there: the expert, or what it runs on, has changed")
+    return _shown(path, tuple(notes))
 
 
 def _tasks(given: Iterable[str]) -> dict[str, Task]:
@@ -194,10 +199,10 @@ def _arms(arms: Sequence[Any], severities: Sequence[float]) -> list[Any]:
         )
     wanted: list[Any] = ["none"]
     for item in arms:
-        if item == "none":
+        name = parse(item).name
+        if name == "none":
             continue
         plain = isinstance(item, (str, int)) and "@" not in str(item)
-        name = parse(item).name
         for severity in severities if plain else (1.0,):
             wanted.append(item if severity == 1 else parse({"use": name, "severity": severity}).name)
     return wanted
@@ -226,24 +231,21 @@ def _versions() -> dict[str, str]:
     return {"foretell": __version__, "mujoco": mujoco.__version__}
 
 
-def _same_or_new(path: Path, header: Header) -> None:
-    """A test set that others may have run is never written over by another."""
+def _same(path: Path, header: Header, required: float | None) -> Header | None:
+    """The header of the file that is there, if one is. A test set that others may have run is never written over by
+    another, nor its certificates by those of another rate."""
     if not path.exists():
-        return
+        return None
     there = read_scenario_file(path).header
     if there is None or there.id != header.id:
         what = f"test set {there.id}" if there else "a file of scenarios"
         raise UsageError(f"out: {path} is there already, {what}, and this would be {header.id}: give another name")
-
-
-def _write(path: Path, header: Header, lines: Iterable[Line]) -> None:
-    first = json.dumps({"testset": header.model_dump(mode="json")}, ensure_ascii=False)
-    rest = (json.dumps({"arm": arm, "scenario": s.model_dump(mode="json")}) for arm, s in lines)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace(path, ("\n".join([first, *rest]) + "\n").encode())
-    except OSError as error:
-        raise UsageError(f"out: cannot write {path}: {error.strerror}") from None
+    stated = there.protocol.required
+    if required is not None and stated is not None and stated != required:
+        raise UsageError(
+            f"out: {path} is there already, certified at a rate of {stated:g}, not {required:g}: give another name"
+        )
+    return there
 
 
 def _certified(work: Path, header: Header, lines: list[Line], required: float) -> list[Certificate]:
@@ -261,18 +263,11 @@ def _certified(work: Path, header: Header, lines: list[Line], required: float) -
             lost += row["blame"] == "machine"
     if lost:
         raise ForetellError(f"certificate: {lost} episodes were lost by the machine; run the same command again")
-    found = []
-    for (task, arm), solved in cells.items():
-        n, successes = len(solved), sum(solved.values())
-        rate = wilson(successes, n)
-        about = {"task": task, "arm": arm, "n": n, "successes": successes, "certified": rate.estimate >= required}
-        about |= {"rate": rate.estimate, "low": rate.low, "high": rate.high}
-        found.append(Certificate.model_validate(about))
-    return found
+    return [
+        certificate(task, arm, sum(solved.values()), len(solved), required) for (task, arm), solved in cells.items()
+    ]
 
 
-def _shown(file: ScenarioFile, notes: tuple[str, ...] = ()) -> TestSet:
-    if file.header is None:
-        raise UsageError(f"{file.path} is a plain file of scenarios: `foretell testset build` makes test sets")
-    cells = len({(scenario.task, arm) for arm, scenario in file.lines})
-    return TestSet(file.path, file.header, cells, notes)
+def _shown(path: Path, notes: tuple[str, ...] = ()) -> TestSet:
+    file, header = read_testset(path)
+    return TestSet(path, header, len({(scenario.task, arm) for arm, scenario in file.lines}), notes)

@@ -11,13 +11,13 @@ import pytest
 from studies import Lab, cli, refused
 
 import foretell
+from foretell.certificate import certificate, write_testset
 from foretell.episode import Episode
 from foretell.errors import UsageError
 from foretell.leaderboard.ground import factor_of
 from foretell.stats import newcombe_paired, wilson
-from foretell.study.scenario_file import Certificate, read_scenario_file
+from foretell.study.scenario_file import read_scenario_file
 from foretell.study.store import Store
-from foretell.testset import _write
 
 ARMS = ("MO_Size", "Light_Color")
 Rates = dict[str, float]
@@ -33,11 +33,10 @@ def make_set(path: Path, tasks: Any = ("lift",), unsolvable: Any = (), certify: 
         return path
     found = []
     for task, arm in dict.fromkeys((s.task, arm) for arm, s in lines):
-        rate = 0.5 if (task, arm) in unsolvable or arm in unsolvable else 1.0
-        ends = {"rate": rate, "low": 0.0, "high": 1.0, "certified": rate == 1.0}
-        found.append(Certificate(task=task, arm=arm, n=20, successes=round(20 * rate), **ends))
+        n = options["episodes"]
+        found.append(certificate(task, arm, n // 2 if {(task, arm), arm} & set(unsolvable) else n, n, 0.9))
     protocol = header.protocol.model_copy(update={"required": 0.9})
-    _write(path, header.model_copy(update={"certificates": tuple(found), "protocol": protocol}), lines)
+    write_testset(path, header.model_copy(update={"certificates": tuple(found), "protocol": protocol}), lines)
     return path
 
 

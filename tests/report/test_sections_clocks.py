@@ -13,10 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import foretell
+from foretell.certificate import certificate, write_testset
 from foretell.report import clocks, perturbations
 from foretell.report.runs import Runs
 from foretell.report.section import Section
-from foretell.scenario import Scenario, digest
+from foretell.scenario import digest
+from foretell.study.scenario_file import read_scenario_file
 from foretell.study.store import Store
 from foretell.tasks.lift import Lift
 
@@ -188,13 +190,11 @@ def test_the_radar_is_true_to_scale(tmp_path: Path) -> None:
 
 def test_a_certified_test_set_has_a_leaderboard(tmp_path: Path) -> None:
     file = tmp_path / "set.jsonl"
-    foretell.testset("build", ["lift"], out=file, arms=["MO_Size"], episodes=6, certify=False)
-    first, *lines = map(json.loads, file.read_text().splitlines())
-    for arm in dict.fromkeys(line["arm"] for line in lines):
-        ends = {"rate": 1.0, "low": 0.6, "high": 1.0, "certified": True}
-        first["testset"]["certificates"].append({"task": "lift", "arm": arm, "n": 6, "successes": 6, **ends})
-    first["testset"]["protocol"]["required"] = 0.9
-    scenarios = [(line["arm"], Scenario.model_validate(line["scenario"])) for line in lines]
+    header = foretell.testset("build", ["lift"], out=file, arms=["MO_Size"], episodes=6, certify=False).header
+    scenarios = read_scenario_file(file).lines
+    given = {"certificates": tuple(certificate("lift", arm, 6, 6, 0.9) for arm in dict(scenarios))}
+    given["protocol"] = header.protocol.model_copy(update={"required": 0.9})
+    write_testset(file, header.model_copy(update=given), scenarios)
     rows = [
         made.row(policy, s, i % 6 < good, arm=arm)
         for policy, good in (("strong", 5), ("weak", 2))
@@ -203,7 +203,7 @@ def test_a_certified_test_set_has_a_leaderboard(tmp_path: Path) -> None:
     run = made.run(tmp_path / "run", [s for _, s in scenarios], rows)
     assert "No leaderboard of mujoco: nothing says" in section_of(perturbations, run).blocks[0].text
     with Store(run) as store:
-        store.write_testset("\n".join(map(json.dumps, [first, *lines])).encode())
+        store.write_testset(file.read_bytes())
     ranking = block(section_of(perturbations, run), "leaderboard")
     board = foretell.leaderboard(run)
     assert [line[1] for line in ranking.rows] == [entry["policy"] for entry in board.entries] == ["strong", "weak"]

@@ -11,6 +11,7 @@ import pytest
 from studies import Lab, cli, refused
 
 import foretell
+from foretell.certificate import certificate, write_testset
 from foretell.errors import UsageError
 from foretell.factors.arms import FOURTEEN
 from foretell.study.config import load_study
@@ -143,6 +144,22 @@ def test_the_expert_certifies_what_it_can_solve(tmp_path: Path) -> None:
         foretell.testset("build", names, out=tmp_path / "set.jsonl", **(options | {"episodes": 3}))
     kept = foretell.testset("build", names, out=tmp_path / "set.jsonl", certify=False, **options)
     assert kept.header.certificates == made.header.certificates
+    assert "set.jsonl was certified before, and stays as it is" in kept.text()
+    before = (tmp_path / "set.jsonl").read_bytes()
+    with pytest.raises(UsageError, match=r"set.jsonl is there already, certified at a rate of 0.9, not 0.5"):
+        foretell.testset("build", names, out=tmp_path / "set.jsonl", required=0.5, **options)
+    assert (tmp_path / "set.jsonl").read_bytes() == before
+
+
+def test_certificates_that_come_out_otherwise_are_noted(tmp_path: Path) -> None:
+    task = f"{Lab(tmp_path).folder / 'task.py'}:Brief"
+    path, options = tmp_path / "set.jsonl", {"arms": ["Table_Color"], "episodes": 2, "workers": 0}
+    made = foretell.testset("build", [task], out=path, **options)
+    lines = read_scenario_file(path).lines
+    worse = tuple(certificate(c.task, c.arm, 1, 2, 0.9) for c in made.header.certificates)
+    write_testset(path, made.header.model_copy(update={"certificates": worse}), lines)
+    again = foretell.testset("build", [task], out=path, **options)
+    assert again.header.certificates == made.header.certificates and "not those that were there" in again.notes[-1]
 
 
 def test_the_id_travels_with_the_run(tmp_path: Path) -> None:
@@ -165,6 +182,12 @@ def test_on_the_command_line(tmp_path: Path) -> None:
     assert "not certified: no headline score can be given" in said.stdout
     found = json.loads(cli("testset", "show", "set.jsonl", "--json", cwd=tmp_path).stdout)
     assert (found["cells"], found["certified"], found["protocol"]["episodes"]) == (13, 0, 1)
+    more = ["--arms", "0", "11", "{MO_Size: [0.9, 1.1]}", "{use: 8, severity: 0.5}", "colosseum:6@0.5"]
+    said = cli("testset", "build", "lift", "-o", "arms.jsonl", "--no-certify", "--episodes", 1, *more, cwd=tmp_path)
+    arms = [arm for arm, _ in read_scenario_file(tmp_path / "arms.jsonl").lines]
+    assert arms == ["none", "Distractor", "MO_Size[0.9,1.1]", "Light_Color@0.5", "MO_Size@0.5"]
+    for arm, what in (("13", "no task has any yet"), ("{MO_Size: ", "is not valid YAML"), ("1.5", "should be a name")):
+        assert what in refused("testset", "build", "lift", "-o", "bad.jsonl", "--arms", arm, cwd=tmp_path)
     assert "out is missing" in refused("testset", "build", "lift", cwd=tmp_path)
     assert "there is no file nothing.jsonl" in refused("testset", "show", "nothing.jsonl", cwd=tmp_path)
     (tmp_path / "plain.jsonl").write_text(make_task("lift").scenario(0).model_dump_json())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import tyro
 
@@ -32,7 +32,8 @@ def main(
         action: build or show.
         names: build: tasks, default all. show: the file.
         out: The file to write.
-        arms: Perturbation arms as a study has them; `each all` takes every factor. The clean control is always there.
+        arms: Perturbation arms as a study has them (11, '{MO_Size: [0.9, 1.1]}'); `each all` takes every factor. The
+            clean control is always there.
         severity: Severities of every arm, such as 0.25 0.5 1 for curves.
         episodes: Episodes of each task and arm.
         seed: Scenario i of a task is the one of seed + i.
@@ -44,11 +45,24 @@ def main(
     from foretell.study.progress import Bar
     from foretell.testset import testset
 
+    wanted = [_arm(text) for text in arms]
     with Bar() as bar:
         found = testset(
-            action, names, out=out, arms=arms, severities=severity, episodes=episodes, seed=seed, required=rate,
+            action, names, out=out, arms=wanted, severities=severity, episodes=episodes, seed=seed, required=rate,
             certify=certify, workers=workers, progress=bar.update, told=bar.say,
         )  # fmt: skip
     print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())
     if action == "build" and not json_:
         print(f"everything is in {found.path}; a study runs it by `scenarios: {{file: {found.path}}}`")
+
+
+def _arm(text: str) -> Any:
+    """An arm as YAML has it: a name, a number or a mapping."""
+    import yaml
+
+    from foretell.errors import UsageError
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise UsageError(f"arms: {text!r} is not valid YAML: {error}") from None

@@ -9,9 +9,10 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+from foretell.certificate import read_testset
 from foretell.errors import UsageError
 from foretell.registry import names
-from foretell.study.scenario_file import Certificate, Header, ScenarioFile, identify, read_scenario_file
+from foretell.study.scenario_file import Certificate, Header, identify
 from foretell.study.store import read_scenarios
 
 __all__ = ["CLEAN", "Ground", "common_ground", "factor_of"]
@@ -87,10 +88,10 @@ def _factors() -> frozenset[str]:
 
 def common_ground(runs: list[tuple[Path, list[dict[str, Any]]]], testset: Path | None) -> Ground:
     """What all runs (folder and rows) stand on. Raises UsageError where they do not stand on the same."""
-    found = [_of_file(read_scenario_file(testset))] if testset is not None else []
+    found = [_of_file(testset)] if testset is not None else []
     for path, rows in runs:
         own = path / "testset.jsonl"
-        found.append(_of_file(read_scenario_file(own), str(path)) if own.is_file() else _of_rows(path, rows))
+        found.append(_of_file(own, str(path)) if own.is_file() else _of_rows(path, rows))
     first = found[0]
     for other in found[1:]:
         if other.id != first.id:
@@ -110,12 +111,11 @@ def common_ground(runs: list[tuple[Path, list[dict[str, Any]]]], testset: Path |
     return replace(certified[0], source=first.source) if certified else first
 
 
-def _of_file(file: ScenarioFile, source: str | None = None) -> Ground:
-    if file.header is None:
-        raise UsageError(f"testset: {file.path} is a plain file of scenarios: `foretell testset build` makes test sets")
+def _of_file(path: Path, source: str | None = None) -> Ground:
+    file, header = read_testset(path)
     lines = ((s.task, arm, s.base, s.id) for arm, s in file.lines)
-    source = source or str(file.path)
-    return Ground(source, file.header.id, dict(file.header.tasks), _columns(lines, source), file.header)
+    source = source or str(path)
+    return Ground(source, header.id, dict(header.tasks), _columns(lines, source), header)
 
 
 def _of_rows(run: Path, rows: list[dict[str, Any]]) -> Ground:
