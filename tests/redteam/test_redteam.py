@@ -17,6 +17,7 @@ from foretell.cli import main
 from foretell.errors import UsageError
 from foretell.policies.expert import Expert
 from foretell.redteam import RedTeam
+from foretell.redteam.verify import least, too_few
 from foretell.scenario import Scenario
 from foretell.seeding import seed
 from foretell.study.plan import make_task
@@ -96,6 +97,18 @@ def test_a_known_weakness_is_found_and_verified(literal: tuple[Path, RedTeam]) -
     text = found.text()
     assert "weak on brief breaks under Instruction@0.125 (1 factor, severities 0.125 in all)" in text
     assert "0 of 20 (0%, 0 to 17 %)" in text
+
+
+@pytest.mark.parametrize(("breaks", "alpha"), [(0.5, 0.05), (0.3, 0.05), (0.5, 0.01), (0.9, 0.2)])
+def test_as_few_fresh_scenarios_as_are_accepted_can_verify(breaks: float, alpha: float) -> None:
+    fewest = least(breaks, alpha)
+    assert [too_few(n, breaks, alpha) for n in (fewest - 1, fewest, 2 * fewest)] == [True, False, False]
+
+
+def test_the_fewest_fresh_scenarios_verify_a_clear_weakness(literal: tuple[Path, RedTeam]) -> None:
+    study, _ = literal
+    found = ask(study, fresh=12, factors=("Instruction",), out=study.parent / "fewest", video=False).found
+    assert found is not None and found.verified and found.clean.n == 12
 
 
 def test_the_verification_has_never_been_searched_on(literal: tuple[Path, RedTeam]) -> None:
@@ -228,9 +241,12 @@ def test_a_policy_that_cannot_do_it_has_nothing_to_break(tmp_path: Path) -> None
         ({"scenarios": {"like": "x"}}, (), "scenarios: a search needs fresh ones"),
         ({}, ("--factors", "MO_Colour"), "factors: 'MO_Colour' is not known; did you mean 'MO_Color'?"),
         ({}, ("--factors", "RO_Size"), "factors: RO_Size does not apply to 'brief'"),
+        ({}, ("--factors", "7"), "factors: RO_Size does not apply to 'brief'"),
         ({}, ("--budget", "100"), "budget: 100 episodes are too few"),
         ({}, ("--breaks", "1.5"), "breaks: 1.5 should lie between 0 and 1"),
-        ({}, ("--fresh", "5"), "fresh: 5 scenarios verify nothing"),
+        ({}, ("--fresh", "0"), "fresh: 0 scenarios verify nothing"),
+        ({}, ("--fresh", "11"), "breaks 0.5 at alpha 0.05 needs at least 12"),
+        ({}, ("--fresh", "26", "--breaks", "0.2"), "breaks 0.2 at alpha 0.05 needs at least 27"),
         ({}, ("--severity", "0"), "severity: 0 should be above 0"),
         ({}, ("--most", "0"), "most: 0 should be at least 1 factor"),
     ],

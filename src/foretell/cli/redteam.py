@@ -42,7 +42,7 @@ def main(
         severity: Up to which severity; 1 is the published extreme.
         breaks: Success below this share of clean success counts as broken.
         certificate: Share of the same scenarios that the scripted expert must solve.
-        fresh: Scenarios to verify on.
+        fresh: Scenarios to verify on; fewer than could verify anything are refused.
         alpha: One minus the confidence level.
         out: The folder; default runs/NAME-redteam.
         workers: Processes; default one per core; 0 runs everything in this process.

@@ -14,10 +14,11 @@ import numpy as np
 from foretell.clock import Realtime, parse
 from foretell.errors import ForetellError, UsageError, suggest
 from foretell.factors import factor
+from foretell.factors.arms import decoded
 from foretell.redteam.answer import RedTeam, Seen
 from foretell.redteam.looks import Looks, Settings
 from foretell.redteam.search import FINAL, SIZES, Combination, Found, search
-from foretell.redteam.verify import Finding, attempts, solved, verify
+from foretell.redteam.verify import Finding, attempts, least, solved, too_few, verify
 from foretell.registry import names
 from foretell.study.config import Record, ScenarioSource, Study, load_study
 from foretell.study.run import SLOTS, Progress, with_names
@@ -141,6 +142,7 @@ def _choose(source: Any, policy: str | None, task: str | None, objects: Mapping[
 def _tops(task: Task, wanted: Sequence[str], severity: float) -> dict[str, float]:
     """Factor -> the highest severity to look at."""
     known = names("factors")
+    wanted = [decoded(name) for name in wanted]
     for name in wanted:
         if name not in known:
             raise UsageError(f"factors: {name!r} is not known; {suggest(name, known)}")
@@ -166,13 +168,16 @@ def _check(budget: int, most: int, breaks: float, certificate: float, fresh: int
             raise UsageError(f"{field}: {value:g} should lie between {low:g} and {high:g}")
     if most < 1:
         raise UsageError(f"most: {most} should be at least 1 factor")
-    if fresh < 10:
-        raise UsageError(f"fresh: {fresh} scenarios verify nothing; at least 10")
-    least = FINAL + SIZES[0] * factors + 3 * fresh
-    if budget < least:
+    if too_few(fresh, breaks, alpha):
+        raise UsageError(
+            f"fresh: {fresh} scenarios verify nothing, even if the policy solves all of them clean and none under the "
+            f"combination: breaks {breaks:g} at alpha {alpha:g} needs at least {least(breaks, alpha)}"
+        )
+    episodes = FINAL + SIZES[0] * factors + 3 * fresh
+    if budget < episodes:
         raise UsageError(
             f"budget: {budget} episodes are too few: {FINAL} clean ones, {SIZES[0]} for each of {factors} factors "
-            f"and 3 x {fresh} to verify are {least}"
+            f"and 3 x {fresh} to verify are {episodes}"
         )
 
 

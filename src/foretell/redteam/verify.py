@@ -12,10 +12,13 @@ from foretell.redteam.looks import Looks
 from foretell.redteam.search import Combination, Found, excess
 from foretell.stats import Interval, clopper_pearson, newcombe_paired, star
 
-__all__ = ["ATTEMPTS", "Finding", "attempts", "verify"]
+__all__ = ["ATTEMPTS", "Finding", "attempts", "least", "solved", "too_few", "verify"]
 
 ATTEMPTS = 3
 """Combinations that may be verified; each is held to a third of alpha, so that the three together keep it."""
+
+MOST = 16384
+"""Fresh scenarios beyond which it is not asked how many would do."""
 
 
 @dataclass(frozen=True)
@@ -88,10 +91,31 @@ def verify(looks: Looks, c: Combination, n: int, breaks: float, alpha: float, ex
         clopper_pearson(int(b.sum()), len(b), alpha),
         clopper_pearson(int(a.sum()), len(a), alpha),
         newcombe_paired(both, only_a, only_b, neither, alpha),
-        star(a - breaks * b, alpha / ATTEMPTS, within=(-breaks, 1.0)),
+        _margin(a, b, breaks, alpha),
         solved(expert),
         tuple(failing),
     )
+
+
+def _margin(broken: np.ndarray, clean: np.ndarray, breaks: float, alpha: float) -> Interval:
+    return star(broken - breaks * clean, alpha / ATTEMPTS, within=(-breaks, 1.0))
+
+
+def too_few(n: int, breaks: float, alpha: float) -> bool:
+    """Whether n fresh scenarios verify nothing, even if all are solved clean and all fail under the combination."""
+    high = _margin(np.zeros(n), np.ones(n), breaks, alpha).high if n > 0 else None
+    return high is None or high >= 0
+
+
+def least(breaks: float, alpha: float) -> int:
+    """The fewest fresh scenarios that can verify anything; at most MOST are looked at, and then more are needed."""
+    low, high = 0, 16
+    while high < MOST and too_few(high, breaks, alpha):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if too_few(middle, breaks, alpha) else (low, middle)
+    return high
 
 
 def solved(outcomes: Sequence[float] | np.ndarray) -> tuple[int, int]:
