@@ -138,6 +138,7 @@ class Scenario(BaseModel):
                 f"turned {math.degrees(p.yaw):+.0f}°"
             )
         for name, value in sorted(self.factors.items()):
-            said = resolve("factors", name)().card(value) if name in names("factors") else value
-            lines.append(f"  {name}: {said}")
+            said = resolve("factors", name)().card_among(value, self.factors) if name in names("factors") else value
+            if said is not None:
+                lines.append(f"  {name}: {said}")
         return "\n".join(lines)

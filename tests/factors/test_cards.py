@@ -8,6 +8,8 @@ from foretell.factors import draw, factor, perturb
 from foretell.factors.arms import expand
 from foretell.factors.factor import Factor
 from foretell.registry import names
+from foretell.sim.params import load_world
+from foretell.sim.scene import Scene
 from foretell.study.plan import make_task
 
 TASKS = ("lift", "can", "square")
@@ -44,11 +46,59 @@ def test_every_severity_has_a_card(task: str, name: str) -> None:
         ({"Table_Color": "white"}, "cover the table with plain colour #ffffff"),
         ({"Table_Texture": "wood-00"}, "cover the table with a print of texture 'wood-00'"),
         ({"Distractor": "mug"}, "put down mug at x "),
+        ("Sensor_Noise", "24 of 255 on images, 5.0 mm on poses, 5.0 mrad on joints"),
         ({"Camera_FOV": 3}, "zoom camera 'front': +3.0°"),
         ({"Action_Noise": 0.1}, "10% of half their range"),
     ],
 )
-def test_values_of_ones_own_have_a_card(item: dict[str, object], said: str) -> None:
+def test_values_of_ones_own_have_a_card(item: object, said: str) -> None:
     task = make_task("square")
     (arm,) = expand([item], task)
     assert said in arm.on(task.scenario(0), task).card()
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        (
+            {"MO_Color": "teal", "MO_Texture": "wood-00"},
+            "  MO_Texture: cover the object to handle with a print of texture 'wood-00', tinted teal (RGB 0, 0.5, 0.5) "
+            "as in simulation: its red, green and blue times 0.40, 0.70, 0.70",
+        ),
+        (
+            {"RO_Color": {"severity": 0.5}, "RO_Texture": "wood-00"},
+            "  RO_Texture: cover the receiving object with a print of texture 'wood-00', tinted by 50% towards ",
+        ),
+        (
+            {"Table_Color": "red", "Table_Texture": "wood-00"},
+            "  Table_Texture: cover the table with a print of texture 'wood-00', tinted #ff0000 as in simulation: its "
+            "red, green and blue times 1.00, 0.40, 0.40",
+        ),
+    ],
+)
+def test_colour_and_texture_together_are_one_line(item: dict[str, object], said: str) -> None:
+    task = make_task("square")
+    (arm,) = expand([item], task)
+    card = arm.on(task.scenario(0), task).card()
+    assert said in card and "_Color:" not in card
+
+
+def test_a_colour_keeps_its_line_where_no_texture_hides_it() -> None:
+    task = make_task("square")
+    for item in ({"MO_Color": "teal", "MO_Texture": {"severity": 0}}, {"MO_Color": "teal", "Table_Texture": "wood-00"}):
+        (arm,) = expand([item], task)
+        assert "  MO_Color: paint or wrap the object to handle teal" in arm.on(task.scenario(0), task).card()
+
+
+def test_the_card_says_what_simulation_does() -> None:
+    """The tint on the card is the colour that multiplies the texture in the model that images are made with."""
+    task = make_task("lift")
+    (arm,) = expand([{"MO_Color": "teal", "MO_Texture": "wood-00"}], task)
+    scenario = arm.on(task.scenario(0), task)
+    model = Scene(task, load_world("mujoco")).dress(scenario, 0)
+    tints = {
+        tuple(model.geom_rgba[i, :3].round(2))
+        for i in range(model.ngeom)
+        if model.geom_bodyid[i] == model.body("cube").id
+    }
+    assert ", ".join(f"{c:.2f}" for c in tints.pop()) in scenario.card() and not tints

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from foretell.factors.factor import Factor, Given, Setting, furniture, targets
 from foretell.scenario import Scenario
 from foretell.tasks.task import Task
 
-__all__ = ["COLOURS", "MOColor", "ROColor", "TableColor", "paint"]
+__all__ = ["COLOURS", "MOColor", "ROColor", "TableColor", "paint", "told"]
 
 COLOURS: dict[str, tuple[float, float, float]] = {
     "red": (1, 0, 0),
@@ -51,19 +51,35 @@ def paint(geoms: Sequence[Any], rgb: Sequence[float], mix: float) -> None:
             geom.material = ""  # its texture would be multiplied by the colour
 
 
-class _Object(Factor):
+def told(value: Any) -> str:
+    """A colour in words: `teal (RGB 0, 0.5, 0.5)`, or `#ffcc00` where it has no name."""
+    if "name" in value:
+        return f"{value['name']} (RGB {', '.join(f'{c:.2g}' for c in value['rgb'])})"
+    return "#" + "".join(f"{round(255 * c):02x}" for c in value["rgb"])
+
+
+class _Colour(Factor):
+    """A value has rgb and mix."""
+
+    given = "name"
+
+    def names(self) -> Sequence[str]:
+        return list(COLOURS)
+
+    def card_among(self, value: Any, factors: Mapping[str, Any]) -> str | None:
+        texture = factors.get(self.name.replace("Color", "Texture"))
+        return None if texture and texture["mix"] > 0 else self.card(value)  # a texture lies on it
+
+
+class _Object(_Colour):
     """A named colour for every object of a role; a value is {name, rgb, mix}."""
 
     role: str
     nominal, extreme = "the object's own", "any of 20 named colours, all over"
     source = "Colosseum 2a: 20 named RGB colours"
-    given = "name"
 
     def obstacle(self, task: Task) -> str | None:
         return None if targets(task, self.role) else f"it has no object with role {self.role}"
-
-    def names(self) -> Sequence[str]:
-        return list(COLOURS)
 
     def draw(
         self, rng: np.random.Generator, scenario: Scenario, task: Task, severity: float, given: Given | None = None
@@ -79,7 +95,7 @@ class _Object(Factor):
     def card(self, value: Any) -> str:
         what = {"MO": "the object to handle", "RO": "the receiving object"}[self.role]
         how = "paint or wrap" if value["mix"] == 1 else f"tint by {value['mix']:.0%}"
-        return f"{how} {what} {value['name']} (RGB {', '.join(f'{c:.2g}' for c in value['rgb'])})"
+        return f"{how} {what} {told(value)}"
 
 
 class MOColor(_Object):
@@ -94,19 +110,15 @@ class ROColor(_Object):
     name, role = "RO_Color", "RO"
 
 
-class TableColor(Factor):
+class TableColor(_Colour):
     """Colour of the table top; a value is {rgb, mix}."""
 
     name = "Table_Color"
     nominal, extreme = "the table's own", "RGB uniform in 0.25-1 each"
     source = "Colosseum 2a: table_color [.25]*3-[1]*3"
-    given = "name"
 
     def obstacle(self, task: Task) -> str | None:
         return None if f"body/{task.table}" in furniture(task) else f"its scene has no body {task.table!r}"
-
-    def names(self) -> Sequence[str]:
-        return list(COLOURS)
 
     def draw(
         self, rng: np.random.Generator, scenario: Scenario, task: Task, severity: float, given: Given | None = None
@@ -119,6 +131,5 @@ class TableColor(Factor):
             paint(setting.geoms(setting.task.table), value["rgb"], value["mix"])
 
     def card(self, value: Any) -> str:
-        code = "".join(f"{round(255 * c):02x}" for c in value["rgb"])
         how = "cover the table with" if value["mix"] == 1 else f"tint the table by {value['mix']:.0%} towards"
-        return f"{how} plain colour #{code}"
+        return f"{how} plain colour {told(value)}"

@@ -131,6 +131,10 @@ class Factor:
         """What a person changes on a real table."""
         return str(value)
 
+    def card_among(self, value: Any, factors: Mapping[str, Any]) -> str | None:
+        """The card where all these factors are on; None where that of another one says it."""
+        return self.card(value)
+
 
 @lru_cache(maxsize=64)
 def furniture(task: Task) -> frozenset[str]:

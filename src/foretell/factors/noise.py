@@ -29,8 +29,9 @@ class SensorNoise(Factor):
         return {"image": 24.0 * severity, "position": 0.005 * severity, "joint": 0.005 * severity}
 
     def card(self, value: Any) -> str:
-        image, position = value["image"], 1000 * value["position"]
-        return f"add noise in software: {image:.0f} of 255 on images, {position:.1f} mm on poses"
+        image, position, joint = value["image"], 1000 * value["position"], 1000 * value["joint"]
+        said = f"{image:.0f} of 255 on images, {position:.1f} mm on poses, {joint:.1f} mrad on joints"
+        return f"add noise in software: {said}"
 
 
 class ActionNoise(Factor):

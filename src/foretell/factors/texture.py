@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import mujoco
 import numpy as np
 
+from foretell.factors.colour import told
 from foretell.factors.factor import Factor, Given, Setting, furniture, targets
 from foretell.factors.patterns import TEXTURES, texture
 from foretell.scenario import Scenario
@@ -51,8 +52,12 @@ def cover(setting: Setting, label: str, geoms: Sequence[Any], value: Any, tinted
     for geom in geoms:
         colour = np.asarray(geom.rgba, dtype=float)
         # a geom's colour multiplies its texture: white leaves it as it is
-        tint = 0.4 + 0.6 * colour[:3] if tinted else np.ones(3)
-        geom.rgba, geom.material = [*tint, colour[3]], label
+        geom.rgba, geom.material = [*(tint(colour[:3]) if tinted else np.ones(3)), colour[3]], label
+
+
+def tint(rgb: Sequence[float] | np.ndarray) -> np.ndarray:
+    """What a texture's red, green and blue are multiplied by on a colour."""
+    return 0.4 + 0.6 * np.asarray(rgb)
 
 
 class _Texture(Factor):
@@ -75,6 +80,16 @@ class _Texture(Factor):
     def card(self, value: Any) -> str:
         faded = "" if value["mix"] == 1 else f", faded to {value['mix']:.0%}"
         return f"cover {self.where} with a print of texture {value['name']!r}{faded}"
+
+    def card_among(self, value: Any, factors: Mapping[str, Any]) -> str | None:
+        colour = factors.get(self.name.replace("Texture", "Color"))
+        if colour is None or value["mix"] == 0:
+            return self.card(value)
+        how = "tinted" if colour["mix"] == 1 else f"tinted by {colour['mix']:.0%} towards"
+        said = f"{self.card(value)}, {how} {told(colour)} as in simulation"
+        if colour["mix"] < 1:  # how much depends on the colour below, which only the world knows
+            return said
+        return f"{said}: its red, green and blue times {', '.join(f'{c:.2f}' for c in tint(colour['rgb']))}"
 
 
 class _ObjectTexture(_Texture):
