@@ -57,13 +57,16 @@ def read_testset(path: Path) -> tuple[ScenarioFile, Header]:
 
 
 def _wrong(file: ScenarioFile, header: Header) -> str | None:
-    """What in the certificates contradicts the scenarios, the rate required, or itself."""
+    """What in protocol and certificates contradicts the scenarios, or each other."""
     required, found = header.protocol.required, header.certificates
+    cells = Counter((scenario.task, arm) for arm, scenario in file.lines)
+    for (task, arm), n in cells.items():
+        if n != header.protocol.episodes:
+            return f"{task} under {arm} has {n} episodes, and the protocol {header.protocol.episodes}"
     if (required is None) == bool(found):
         return f"it has {len(found)} certificates, and the rate required is {required}"
     if required is None:
         return None
-    cells = Counter((scenario.task, arm) for arm, scenario in file.lines)
     given = Counter((one.task, one.arm) for one in found)
     for task, arm in sorted((given - Counter(set(cells))) + (Counter(set(cells)) - given)):
         return f"{task} under {arm} has {given[task, arm]} certificates, it should have {min(cells[task, arm], 1)}"

@@ -49,6 +49,7 @@ EDITS: list[tuple[Callable[[Any], Any], str]] = [
     (lambda t: t["certificates"][1].update(arm="MO_Mass"), "lift under MO_Mass has 1 certificates, it should have 0"),
     (lambda t: t["certificates"].clear(), "it has 0 certificates, and the rate required is 0.9"),
     (lambda t: t["protocol"].update(required=0.5), "lift under none does not follow"),
+    (lambda t: t["protocol"].update(episodes=100), "lift under none has 4 episodes, and the protocol 100"),
     (lambda t: t["protocol"].update(required=None), "it has 2 certificates, and the rate required is None"),
 ]
 
