@@ -130,12 +130,12 @@ def _curves(board: Leaderboard) -> list[str]:
     lines: dict[tuple[str, str, str], dict[float, str]] = {}
     place = {factor: i for i, factor in enumerate(dict.fromkeys(row["factor"] for row in board.curves))}
     for row in sorted(board.curves, key=lambda row: place[row["factor"]]):
-        lines.setdefault((row["factor"], row["task"], row["policy"]), {})[row["severity"]] = point(row)
+        lines.setdefault((row["factor"], row["task"], row["policy"]), {})[row["severity"]] = _point(row)
     header = ["success by severity", "task", "policy", *(f"{s:g}" for s in severities)]
     return [table(header, [[*key, *(found.get(s, "-") for s in severities)] for key, found in lines.items()])]
 
 
-def point(row: Row) -> str:
+def _point(row: Row) -> str:
     """A point of a curve; it is marked where its cell is not certified."""
     return rate(row) if row["certified"] is not False else f"{rate(row)}, not charged"
 
