@@ -1,5 +1,6 @@
 """Verdicts on pairs, Holm across many, letters that agree with the verdicts."""
 
+import made
 import numpy as np
 import pytest
 from scipy.stats import barnard_exact, binomtest
@@ -136,3 +137,15 @@ def test_what_is_refused(csv, refused):
         assert "must lie between" in refused(compare, table(GOOD), table(POOR), **wrong)
     tasks = table(GOOD, task=["lift", "can"] * (N // 2))
     assert "which task?" in refused(compare, tasks, table(POOR, task=["lift", "can"] * (N // 2)))
+
+
+def test_a_task_of_another_protocol_is_noted(tmp_path):
+    one = made.run(tmp_path / "one", *made.rows({"a": 0.9}, 20))
+    other = made.run(tmp_path / "other", *made.rows({"b": 0.3}, 20, task_version=9, success_rule="end"))
+    version, rule = (note for note in compare(one, other).notes if "not comparable" in note)
+    told = f"({made.Lift.version} in {one}; 9 in {other})"
+    assert version == f"the task has not the same version everywhere {told}: rates are not comparable"
+    assert "rule of success" in rule
+    like = made.run(tmp_path / "like", *made.rows({"b": 0.3}, 20))
+    person = made.run(tmp_path / "person", *made.rows({"b": 0.3}, 20, success_rule="person", judge="person"))
+    assert not any("not comparable" in note for run in (like, person) for note in compare(one, run).notes)

@@ -102,7 +102,7 @@ def test_trials_without_a_partner(refused):
     assert found.scoreboards[""].policies == ("a", "b")
     assert "policies without a partner are left out: c, d, e, x, y, z" in found.notes
     apart = trials(rng, SIM, range(20, 30))
-    assert "0 policies have scenarios in common" in refused(predictivity, real=real, sim=apart)
+    assert "no policy has scenarios in common" in refused(predictivity, real=real, sim=apart)
     nameless = {"scenario": ["a"], "score": [1]}
     assert "no column 'policy'" in refused(predictivity, real=nameless, sim=sim)
 

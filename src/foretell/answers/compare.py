@@ -13,7 +13,7 @@ import numpy as np
 from foretell import stats
 from foretell.answers.bound import design_of
 from foretell.answers.choice import Choice, choose, labels
-from foretell.answers.inputs import Source, Table, open_table
+from foretell.answers.inputs import PROTOCOL, Source, Table, open_table
 from foretell.answers.units import Measured, measure
 from foretell.answers.versus import Versus, versus
 from foretell.answers.words import amount, level, plain, table
@@ -136,10 +136,28 @@ def compare(
     worlds = {w for m in entrants.values() for w in labels(m.table, "world")}
     if len(worlds) > 1:
         notes.append(f"policies were tried in different worlds: {', '.join(sorted(map(plain, worlds)))}")
+    notes = [*_protocols([m.table for m in entrants.values()]), *notes]
     for one in [*entrants.values(), *control.values()]:
         notes += one.notes()
     notes += [note for pair in found for note in pair.notes]
     return Compared(_ranked(order, entrants, found), found, alpha, tuple(dict.fromkeys(notes)))
+
+
+def _protocols(tables: Sequence[Table]) -> list[str]:
+    """What makes the task another for one policy than for the other. What a person judged has its own rules."""
+    notes = []
+    for column, words in PROTOCOL.items():
+        found: dict[str, dict[str, None]] = {}
+        for one in tables:
+            if labels(one, "judge") != ["person"]:
+                for value in labels(one, column):
+                    found.setdefault(value, []).append(one.name)
+        if len(found) > 1:
+            told = "; ".join(
+                f"{plain(v)} in {', '.join(map(plain, dict.fromkeys(names)))}" for v, names in found.items()
+            )
+            notes.append(f"the task has not the same {words} everywhere ({told}): rates are not comparable")
+    return notes
 
 
 def _disagree(pair: Versus, alpha: float) -> str | None:

@@ -24,10 +24,13 @@ from foretell.scenario import digest
 from foretell.study.store import read
 from foretell.trials.sheet import plain_name, read_sheet
 
-__all__ = ["SHOWN", "Source", "Table", "open_table", "refuse"]
+__all__ = ["PROTOCOL", "SHOWN", "Source", "Table", "open_table", "refuse"]
 
 Source = Any
 """A path, or anything Arrow makes a table of: a mapping of columns, an Arrow table, a data frame."""
+
+PROTOCOL = {"task_version": "version", "controller": "controller", "success_rule": "rule of success"}
+"""Columns of episodes that make a task another where they differ, so that rates cannot be compared -> their names."""
 
 SHOWN = 20
 """Faults that are listed; the rest are counted."""
@@ -205,7 +208,8 @@ def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
     """Episodes of a run, or of a file made from one; names that stand for several versions get their hash."""
     wanted = metric or "success"
     direct = wanted in ("success", "score")
-    columns = {c: found[c].to_pylist() for c in _EPISODES if c != "metrics"}
+    kept = [c for c in (*_EPISODES, *PROTOCOL, "judge") if c != "metrics" and c in found.column_names]
+    columns = {c: found[c].to_pylist() for c in kept}
     values = columns[wanted] if direct else [dict(m or ()).get(wanted) for m in found["metrics"].to_pylist()]
     if not direct and all(v is None for v in values):
         known = {k for m in found["metrics"].to_pylist() for k in dict(m or ())} | {"success", "score"}

@@ -149,8 +149,9 @@ def _board(tables: list[Table], proxy: str | None) -> tuple[Scoreboard, list[str
         found[name] = (a.of(common), b.of(common))
     if len(found) < 2:
         told = "\n".join(f"  {note}" for note in notes)
+        have = "1 policy has" if found else "no policy has"
         raise UsageError(
-            f"{len(found)} policies have scenarios in common in {tables[0].name} and {tables[1].name}; "
+            f"{have} scenarios in common in {tables[0].name} and {tables[1].name}; "
             f"at least 2 are needed\n{told}".rstrip()
         )
     tried, simulated = (tuple(pair[side] for pair in found.values()) for side in (0, 1))

@@ -33,7 +33,7 @@ SHARE = ".1%"
 
 def section(runs: Runs) -> Section | None:
     """Gaps, success against latency and speed, budgets and a timeline, of every world that ran under two clocks."""
-    blocks: list[Block] = unfinished(runs)
+    blocks: list[Block] = []
     said = []
     tables = _tables(runs)
     for world, (table, arm) in tables.items():
@@ -50,7 +50,8 @@ def section(runs: Runs) -> Section | None:
     picture = _timeline(runs)
     if not said and picture is None:
         return None
-    blocks += picture or []
+    warned = unfinished(runs) if said else []  # a timeline has no interval
+    blocks = [*warned, *blocks, *(picture or [])]
     says = ". ".join(said) or "One episode's timeline shows when the policy looked, thought and acted"
     return Section("clocks", "Clocks", f"{says}.", distinct(blocks))
 
@@ -59,11 +60,11 @@ def _tables(runs: Runs) -> dict[str, tuple[pa.Table, str]]:
     """World -> its episodes, of one arm, where there are some under `sync` and some under another clock."""
     parts: dict[tuple[str, str], list[pa.Table]] = defaultdict(list)
     for run in runs.each:
-        for world, version in dict.fromkeys(
-            zip(*(run.table[c].to_pylist() for c in ("world", "world_hash")), strict=True)
-        ):
+        tasks = pa.array(runs.tasks_of(run), pa.string())
+        table = run.table.set_column(run.table.column_names.index("task"), "task", tasks)
+        for world, version in dict.fromkeys(zip(*(table[c].to_pylist() for c in ("world", "world_hash")), strict=True)):
             mine = (pc.field("world") == world) & (pc.field("world_hash") == version)
-            parts[world, version].append(run.table.filter(mine))
+            parts[world, version].append(table.filter(mine))
     found = {}
     for (world, version), tables in parts.items():
         table = pa.concat_tables(tables)

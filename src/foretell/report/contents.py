@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from foretell.answers.inputs import PROTOCOL
 from foretell.errors import ForetellError
 from foretell.report.episodes import columns, embedded
 from foretell.report.runs import OneRun, Runs
@@ -111,20 +112,13 @@ def _title(names: list[str], most: int = 3) -> str:
 
 
 def _unlike(runs: Runs) -> list[str]:
-    """What keeps rates of one task in different runs from being compared. What a person judged has its own rules."""
-    words = {"task_version": "version", "controller": "controller", "success_rule": "rule of success"}
+    """What keeps rates of one task in different runs from being compared."""
     notes = [f"{run.name} has no episodes yet." for run in runs.each if not len(run.table)]
-    ways: dict[tuple[str, str], dict[str, set[str]]] = {}
-    for run in runs.each:
-        rows = set(zip(*(run.table[c].to_pylist() for c in ("judge", "task", *words)), strict=True))
-        for judge, task, *values in rows:
-            for column, value in zip(words, values, strict=True):
-                if judge != "person":
-                    ways.setdefault((task, column), {}).setdefault(str(value), set()).add(run.name)
-    for (task, column), found in ways.items():
+    for (task, column), found in runs.protocols.items():
         if len(found) > 1:
             told = "; ".join(f"{value} in {', '.join(sorted(names))}" for value, names in found.items())
-            notes.append(f"Task {task} has not the same {words[column]} everywhere ({told}): rates are not comparable.")
+            apart = f"has not the same {PROTOCOL[column]} everywhere ({told})"
+            notes.append(f"Task {task} {apart}: rates are not comparable.")
     return notes
 
 

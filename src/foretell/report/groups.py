@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import count, takewhile
+from itertools import count, dropwhile
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,7 +20,6 @@ from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Block, Words
 from foretell.scenario import digest
 from foretell.stats import Interval, betting, wilson
-from foretell.study.store import read_plan
 
 __all__ = ["Group", "chosen", "distinct", "first_groups", "groups", "noted", "unfinished"]
 
@@ -46,7 +45,7 @@ class Group:
     design: str
     """How scenarios came about: iid, grid or chosen."""
     table: pa.Table
-    """In the order planned. Policies that two runs have under one name bear the run's."""
+    """In the order planned. Policies that are not one although two runs call them so bear the run's name."""
     missing: int = 0
     """Episodes planned that are still to come."""
     leading: frozenset[str] = frozenset()
@@ -62,8 +61,7 @@ class Group:
         """The episodes that may be looked at: all, or while some are missing the leading scenarios'."""
         if not self.missing:
             return self.table
-        units = zip(*(self.table[c].to_pylist() for c in ("parent", "scenario")), strict=True)
-        return self.table.filter(pa.array([(parent or own) in self.leading for parent, own in units], pa.bool_()))
+        return self.table.filter(pa.array([unit in self.leading for unit in _units(self.table)], pa.bool_()))
 
     @cached_property
     def compared(self) -> Compared | str:
@@ -125,8 +123,11 @@ def chosen(runs: Runs, found: Sequence[Group]) -> str:
 
 
 def unfinished(runs: Runs) -> list[Block]:
-    """A warning, where episodes are still to come."""
-    left = sum(group.missing for group in groups(runs))
+    """A warning, where episodes are still to come, for sections with intervals."""
+    left = 0
+    for run in runs.each:
+        there = set(run.table["episode"].to_pylist())
+        left += sum(entry["episode"] not in there for entry in run.plan)
     said = f"{left:,} episodes are still to come: intervals here are those of a finished study, so do not stop by them."
     return [Words(said, "caution")] if left else []
 
@@ -161,57 +162,81 @@ def _groups(runs: Runs) -> list[Group]:
         for world, version in {*zip(*(run.table[c].to_pylist() for c in ("world", "world_hash")), strict=True)}:
             hashes[world].add(version)
     made: dict[tuple[str, ...], list[tuple[OneRun, pa.Table]]] = defaultdict(list)
-    ahead: dict[tuple[str, ...], tuple[int, list[str]]] = {}
+    ahead: dict[tuple[str, ...], list[tuple[int, set[str]]]] = defaultdict(list)
     seen: set[str] = set()
     for run in runs.each:
-        table, rows = _named(run, hashes), defaultdict(list)
+        tasks = runs.tasks_of(run)
+        known = dict(zip(run.table["task"].to_pylist(), tasks, strict=True))
+        table, rows = _named(run, tasks, hashes), defaultdict(list)
         episodes, *keys = (table[c].to_pylist() for c in ("episode", "world", "task", "clock", "arm"))
         for i in _planned(run):
             if episodes[i] not in seen:
                 rows[tuple(column[i] for column in keys)].append(i)
-        ahead |= _ahead(run, set(episodes), hashes)
+        for key, left in _ahead(run, set(episodes), known, hashes).items():
+            ahead[key].append(left)
         seen.update(episodes)
         for key, mine in rows.items():
             made[key].append((run, table.take(mine)))
-    found = [_group(key, parts, *ahead.get(key, (0, []))) for key, parts in made.items()]
-    tasks = list(dict.fromkeys(group.task for group in found))
-    return sorted(found, key=lambda g: (tasks.index(g.task), not g.real))
+    found = [_group(key, parts, ahead[key]) for key, parts in made.items()]
+    order = list(dict.fromkeys(group.task for group in found))
+    return sorted(found, key=lambda g: (order.index(g.task), not g.real))
 
 
-def _ahead(run: OneRun, there: set[str], worlds: dict[str, set[str]]) -> dict[tuple[str, ...], tuple[int, list[str]]]:
-    """World, task, clock and arm of which episodes are still to come -> how many, and the scenarios before the first
+def _ahead(
+    run: OneRun, there: set[str], tasks: dict[str, str], worlds: dict[str, set[str]]
+) -> dict[tuple[str, ...], tuple[int, set[str]]]:
+    """World, task, clock and arm of which episodes are still to come -> how many, and the scenarios from the first on
     that lacks one."""
-    plan = read_plan(run.path)
-    if all(entry["episode"] in there for entry in plan):
+    if all(entry["episode"] in there for entry in run.plan):
         return {}
     units: dict[tuple[str, ...], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     families: dict[str, str] = {}
-    for entry in plan:
-        world, clock = entry["world"], entry["clock"]
+    for entry in run.plan:
+        world, task, clock = entry["world"], entry["task"], entry["clock"]
         name = world if len(worlds[world]) < 2 else f"{world}#{entry['world_hash'][:6]}"
-        key = (name, entry["task"], families.setdefault(clock, _family(clock)), entry["arm"])
+        key = (name, tasks.get(task, task), families.setdefault(clock, _family(clock)), entry["arm"])
         units[key][entry["unit"]] += entry["episode"] not in there
     return {
-        key: (sum(left.values()), list(takewhile(lambda unit: not left[unit], left)))  # noqa: B023 - used at once
+        key: (sum(left.values()), set(dropwhile(lambda unit: not left[unit], left)))  # noqa: B023 - used at once
         for key, left in units.items()
         if any(left.values())
     }
 
 
-def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], missing: int, leading: list[str]) -> Group:
+def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: list[tuple[int, set[str]]]) -> Group:
     world, task, clock, arm = key
-    owners: dict[str, int] = defaultdict(int)
-    for _, table in parts:
-        for policy in set(table["policy"].to_pylist()):
-            owners[policy] += 1
+    apart = _apart([table for _, table in parts])
     tables = []
     for run, table in parts:
-        names = [p if owners[p] == 1 else f"{p} ({run.name})" for p in table["policy"].to_pylist()]
+        names = [f"{p} ({run.name})" if p in apart else p for p in table["policy"].to_pylist()]
         tables.append(_with(table, policy=names))
     known = [d if (d := run.provenance.get("design")) in DESIGNS else "chosen" for run, _ in parts]
     real = all(run.real for run, _ in parts)
     table, design = pa.concat_tables(tables), max(known, key=DESIGNS.index)
-    return Group(world, task, _label(clock), arm, real, design, table, missing, frozenset(leading))
+    late = {unit for _, units in ahead for unit in units}
+    leading = frozenset(_units(table)) - late if ahead else frozenset()
+    return Group(world, task, _label(clock), arm, real, design, table, sum(left for left, _ in ahead), leading)
+
+
+def _apart(tables: Sequence[pa.Table]) -> set[str]:
+    """Policies that runs have under one name and that cannot be one: weights or options differ, or a trial is there
+    twice. All others were tried in several runs, which are put together."""
+    versions: dict[str, tuple[str, str]] = {}
+    owners: dict[tuple[str, str, int], int] = {}
+    found = set()
+    columns = ("policy", "policy_hash", "policy_options", "scenario", "trial")
+    for i, table in enumerate(tables):
+        for policy, weights, options, scenario, trial in zip(*(table[c].to_pylist() for c in columns), strict=True):
+            one = versions.setdefault(policy, (weights, options)) == (weights, options)
+            first = scenario is None or owners.setdefault((policy, scenario, trial), i) == i
+            if not (one and first):
+                found.add(policy)
+    return found
+
+
+def _units(table: pa.Table) -> list[str]:
+    """The scenario that each row counts for."""
+    return [parent or own for parent, own in zip(*(table[c].to_pylist() for c in ("parent", "scenario")), strict=True)]
 
 
 def _with(table: pa.Table, **columns: list[str]) -> pa.Table:
@@ -220,20 +245,21 @@ def _with(table: pa.Table, **columns: list[str]) -> pa.Table:
     return table
 
 
-def _named(run: OneRun, worlds: dict[str, set[str]]) -> pa.Table:
+def _named(run: OneRun, tasks: list[str], worlds: dict[str, set[str]]) -> pa.Table:
     """The columns that answers need; names that stand for several versions get their hash, as `foretell.show` does."""
     table = run.table.select(list(COLUMNS))
-    names = ("task", "policy", "policy_hash", "policy_options", "world", "world_hash", "clock")
-    task, policy, weights, options, world, version, clock = (table[c].to_pylist() for c in names)
+    names = ("policy", "policy_hash", "policy_options", "world", "world_hash", "clock")
+    policy, weights, options, world, version, clock = (table[c].to_pylist() for c in names)
     known = {pair: digest(list(pair)) for pair in {*zip(weights, options, strict=True)}}
     marks = [known[pair] for pair in zip(weights, options, strict=True)]
     several: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for t, p, mark in zip(task, policy, marks, strict=True):
+    for t, p, mark in zip(tasks, policy, marks, strict=True):
         several[t, p].add(mark)
     families = {text: _family(text) for text in set(clock)}
     return _with(
         table.append_column("metrics", pa.nulls(len(table), run.table.schema.field("metrics").type)),
-        policy=[p if len(several[t, p]) == 1 else f"{p}#{m[:6]}" for t, p, m in zip(task, policy, marks, strict=True)],
+        task=tasks,
+        policy=[p if len(several[t, p]) == 1 else f"{p}#{m[:6]}" for t, p, m in zip(tasks, policy, marks, strict=True)],
         world=[w if len(worlds[w]) == 1 else f"{w}#{v[:6]}" for w, v in zip(world, version, strict=True)],
         clock=[families[text] for text in clock],
     )

@@ -12,9 +12,10 @@ from typing import Any
 import pyarrow as pa
 import yaml
 
+from foretell.answers.inputs import PROTOCOL
 from foretell.clock import label
 from foretell.errors import UsageError
-from foretell.study.store import read
+from foretell.study.store import read, read_plan
 
 __all__ = ["OneRun", "Runs"]
 
@@ -44,6 +45,11 @@ class OneRun:
         texts = self.table["clock"].to_pylist()
         names = {text: label(text) for text in set(texts)}
         return [names[text] for text in texts]
+
+    @cached_property
+    def plan(self) -> list[dict[str, str]]:
+        """What was planned, in order."""
+        return read_plan(self.path)
 
     @property
     def worlds(self) -> set[str]:
@@ -91,6 +97,31 @@ class Runs:
         listed = [entry.get("use") if isinstance(entry, dict) else entry for entry in entries]
         return _listed(listed, [name for run in self.each for name in run.table["task"].to_pylist()])
 
+    @cached_property
+    def protocols(self) -> dict[tuple[str, str], dict[str, set[str]]]:
+        """Task and column of `PROTOCOL` -> its values -> runs that have them. What a person judged has its own rules,
+        and is left out."""
+        found: dict[tuple[str, str], dict[str, set[str]]] = {}
+        for run in self.each:
+            for judge, task, *values in set(_protocols(run)):
+                for column, value in zip(PROTOCOL, values, strict=True):
+                    if judge != "person":
+                        found.setdefault((task, column), {}).setdefault(value, set()).add(run.name)
+        return found
+
+    def tasks_of(self, run: OneRun) -> list[str]:
+        """The task, row by row. One that ran by several protocols is several: each is named with what is its own."""
+        rows, known = _protocols(run), {}
+        for row in set(rows):
+            judge, task, *values = row
+            own = [
+                f"{PROTOCOL[column]} {value}"
+                for column, value in zip(PROTOCOL, values, strict=True)
+                if judge != "person" and len(self.protocols[task, column]) > 1
+            ]
+            known[row] = f"{task} ({', '.join(own)})" if own else task
+        return [known[row] for row in rows]
+
     @property
     def real(self) -> list[OneRun]:
         return [run for run in self.each if run.real]
@@ -98,6 +129,12 @@ class Runs:
     @property
     def sim(self) -> list[OneRun]:
         return [run for run in self.each if not run.real]
+
+
+def _protocols(run: OneRun) -> list[tuple[str, ...]]:
+    """Judge, task and protocol, row by row."""
+    columns = (map(str, run.table[c].to_pylist()) for c in ("judge", "task", *PROTOCOL))
+    return list(zip(*columns, strict=True))
 
 
 def _listed(first: Sequence[Any], found: Sequence[str]) -> list[str]:
