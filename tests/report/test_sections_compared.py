@@ -174,15 +174,88 @@ def test_runs_of_one_world_are_compared_with_each_other_and_worlds_apart(tmp_pat
     assert section is not None
     assert section.says == "Recommended: b on lift in standin; a on lift in mujoco."
     assert "shows the mechanism, not evidence about robots" in words(section)
-    # the same policy in another study of the same world is another entrant, named after its run
-    again = made.run(tmp_path / "again", *_renumbered(40))
-    (group,) = groups(opened(one, again))
-    assert group.policies == ["a (one)", "a (again)"]
 
 
-def _renumbered(count: int) -> Any:
-    scenarios = [Lift().scenario(1000 + i) for i in range(count)]
-    return scenarios, [made.row("a", s, i % 3 == 0) for i, s in enumerate(scenarios)]
+def test_runs_by_other_protocols_are_not_compared(tmp_path: Path) -> None:
+    one = made.run(tmp_path / "one", *drawn({"a": 0.95}, 40))
+    two = made.run(tmp_path / "two", *drawn({"b": 0.3}, 40, task_version=9, controller="joint"))
+    section = verdict.section(opened(one, two))
+    assert section is not None and "nothing to choose from" in section.says
+    assert "On lift (version 9, controller joint): b solves" in words(section)
+    assert comparison.section(opened(one, two)) is None
+    both = made.run(tmp_path / "both", *drawn({"c": 0.9, "d": 0.1}, 40, controller="joint"))
+    section = verdict.section(opened(one, both))
+    assert section is not None and section.says == "Recommended: c on lift (controller joint)."
+
+
+def test_rates_are_those_of_the_common_scenarios(tmp_path: Path) -> None:
+    scenarios = [Lift().scenario(i) for i in range(30)]
+    lost = {"blame": "world", "error": "diverged", "end": "error"}
+    good = [made.row("good", s, True) for s in scenarios]
+    # where the bad one succeeds the good one was never judged
+    good[:3] = [made.row("good", s, None, **lost) for s in scenarios[:3]]
+    bad = [made.row("bad", s, i < 3) for i, s in enumerate(scenarios)]
+    run = made.run(tmp_path / "run", scenarios, [*good, *bad])
+    (pair,) = foretell.compare(run).pairs
+    assert (pair.n_a, {pair.mean_a, pair.mean_b}) == (27, {0.0, 1.0})
+    said = words(verdict.section(opened(run)))
+    assert "solves 100% of 27 common scenarios" in said and "of bad with 0%" in said
+    level = [made.row("bad", s, i > 2) for i, s in enumerate(scenarios)]
+    said = words(verdict.section(opened(made.run(tmp_path / "level", scenarios, [*good, *level]))))
+    assert "good and bad are level: each solves 100% of 27 common scenarios" in said
+
+
+def test_a_task_with_one_policy_has_no_best(tmp_path: Path) -> None:
+    sim = made.run(tmp_path / "sim", *drawn({"a": 0.95, "b": 0.3}, 40))
+    real = made.run(tmp_path / "real", *drawn({"a": 0.9}, 10, world="standin", world_hash="s" * 16))
+    section = verdict.section(opened(sim, real))
+    assert section is not None and section.says == "Recommended: a on lift in mujoco."
+    assert "On lift in standin: a solves" in words(section)
+
+
+def test_policies_that_are_level_need_no_more_trials(tmp_path: Path) -> None:
+    scenarios = [Lift().scenario(i) for i in range(100)]
+    rows = [made.row(policy, s) for policy in ("a", "b") for s in scenarios]
+    run = made.run(tmp_path / "run", scenarios, rows)
+    (pair,) = foretell.compare(run).pairs
+    assert pair.difference.high is not None and 3 < 100 * pair.difference.high < 4
+    said = words(verdict.section(opened(run)))
+    assert "the best two are level to within 4 points (95%)" in said and "would decide" not in said
+    few = made.run(tmp_path / "few", scenarios, [e for e in rows if e.scenario in {s.id for s in scenarios[:10]}])
+    said = words(verdict.section(opened(few)))
+    assert "would decide (80% chance, if the best two differ by 10 points)" in said
+    assert "too few trials to say anything" in said
+    worse = [made.row("c", s, False) for s in scenarios[:10]]
+    with Store(few) as store:
+        store.append(worse)
+    said = words(verdict.section(opened(few)))
+    assert "Shown to be worse than a: c" in said and "too few" not in said
+
+
+def test_what_is_not_shown_may_be_equally_good_and_what_is_may_not(tmp_path: Path) -> None:
+    tail = "the others may well be equally good"
+    cases: list[tuple[dict[str, float], str]] = [
+        ({"a": 1.5, "b": -1}, "The two policies are shown to differ."),
+        ({"a": 0.5, "b": 0.5}, "The two policies may well be equally good."),
+        ({"a": 1.5, "b": 0.5, "c": -1}, "3 of 3 pairs of policies are shown to differ."),
+        ({"a": 1.5, "b": 1.5, "c": -1}, f"2 of 3 pairs of policies are shown to differ; {tail}."),
+    ]
+    for i, (rates, says) in enumerate(cases):
+        section = comparison.section(opened(made.run(tmp_path / str(i), *drawn(rates, 40))))
+        assert section is not None and section.says == says
+
+
+def test_a_study_without_a_complete_scenario_has_no_verdict_yet(tmp_path: Path) -> None:
+    scenarios, episodes = drawn({"a": 0.9, "b": 0.2}, 20)
+    run = made.run(tmp_path / "run", scenarios, episodes[3:])
+    plan = [{**{c: str(getattr(e, c)) for c in CELL}, "unit": e.scenario, "episode": e.episode} for e in episodes]
+    with Store(run) as store:
+        store.write_plan(plan)
+    section = verdict.section(opened(run))
+    assert section is not None and section.says == "No policy is shown to be the best yet."
+    assert "On lift: no verdict yet: 3 episodes to come." in words(section)
+    other = made.run(tmp_path / "other", *drawn({"a": 0.9}, 20, world="standin", world_hash="s" * 16))
+    assert "On lift in mujoco: no verdict yet" in words(verdict.section(opened(run, other)))
 
 
 def test_what_runs_still_is_judged_by_bets_on_its_leading_scenarios(tmp_path: Path) -> None:

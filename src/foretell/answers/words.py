@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 
-__all__ = ["amount", "level", "plain", "sentence", "table"]
+__all__ = ["amount", "level", "listed", "plain", "sentence", "table"]
 
 
 def plain(text: str) -> str:
@@ -23,6 +23,11 @@ def amount(value: float | None, metric: str) -> str:
 def level(alpha: float) -> str:
     """Confidence, in percent."""
     return f"{100 * (1 - alpha):.10g}%"
+
+
+def listed(names: Sequence[str]) -> str:
+    """a, b and c."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def sentence(text: str) -> str:

@@ -40,15 +40,18 @@ def section(runs: Runs) -> Section | None:
 
 
 def _says(told: list[tuple[Group, Compared]], found: list[Group]) -> str:
+    counts = [sum(pair.verdict in ("better", "worse") for pair in answer.pairs) for _, answer in told]
+    every = sum(len(answer.pairs) for _, answer in told)
+    rest = "; the others may well be equally good" if sum(counts) < every else ""
+    if every == 1:
+        return "The two policies are shown to differ." if counts[0] else "The two policies may well be equally good."
     if len(told) == 1:
-        pairs = told[0][1].pairs
-        shown = sum(pair.verdict in ("better", "worse") for pair in pairs)
-        return f"{shown} of {len(pairs)} pairs of policies are shown to differ; the others may well be equally good."
-    parts = []
-    for group, answer in told:
-        shown = sum(pair.verdict in ("better", "worse") for pair in answer.pairs)
-        parts.append(f"{shown} of {len(answer.pairs)} on {group.within(found)}")
-    return f"Pairs of policies shown to differ: {', '.join(parts)}; the others may well be equally good."
+        return f"{counts[0]} of {every} pairs of policies are shown to differ{rest}."
+    parts = [
+        f"{shown} of {len(answer.pairs)} on {group.within(found)}"
+        for shown, (group, answer) in zip(counts, told, strict=True)
+    ]
+    return f"Pairs of policies shown to differ: {', '.join(parts)}{rest}."
 
 
 def _blocks(group: Group, answer: Compared, found: list[Group]) -> list[Block]:

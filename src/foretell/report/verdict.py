@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 from foretell.answers.budget import budget
 from foretell.answers.compare import Compared
 from foretell.answers.versus import Versus
+from foretell.answers.words import listed
 from foretell.errors import UsageError
 from foretell.report.groups import Group, chosen, first_groups
 from foretell.report.runs import Runs
@@ -25,34 +27,37 @@ MECHANISM = "The stand-in plays reality: it shows the mechanism, not evidence ab
 
 def section(runs: Runs) -> Section | None:
     """A recommendation for every world and task, or what is missing for one."""
-    found = sorted((g for g in first_groups(runs) if g.rates), key=lambda g: len(g.rates) < 2)  # choices first
+    every = first_groups(runs)
+    found = [g for g in every if g.rates or g.missing]
+    found.sort(key=lambda g: len(g.policies) < 2)  # choices first
     if not found:
         return None
     blocks: list[Block] = []
     winners: dict[str, list[str]] = {}
     for group in found:
-        where = group.within(found)
+        where = group.within(every)
         best, words = _verdict(group, where, found)
         blocks.append(words)
-        winners.setdefault(best or "", []).append(where)
+        if len(group.policies) > 1:
+            winners.setdefault(best or "", []).append(where)
     return Section("verdict", "Verdict", _says(winners, found), [*blocks, *_caveats(runs, found)])
 
 
 def _says(winners: dict[str, list[str]], found: Sequence[Group]) -> str:
     """The headline: who is recommended where."""
     open_ = winners.get("", [])
-    named = [f"{best} on {_listed(tasks)}" for best, tasks in winners.items() if best]
-    if all(len(group.rates) < 2 for group in found):
-        return "There is one policy only, so there is nothing to choose from; how well it does stands below."
+    named = [f"{best} on {listed(tasks)}" for best, tasks in winners.items() if best]
+    if not winners:
+        if len({policy for group in found for policy in group.policies}) == 1:
+            return "There is one policy only, so there is nothing to choose from; how well it does stands below."
+        return (
+            "Nowhere did two policies run alike, so there is nothing to choose from; how well each does stands below."
+        )
     if not named:
-        where = "" if len(found) == 1 else " on any task"
-        return f"No policy is shown to be the best{where} yet."
-    rest = f"; on {_listed(open_)} none is shown to be the best" if open_ else ""
+        where = f" on {open_[0]}" if len(found) > 1 else ""
+        return f"No policy is shown to be the best{' on any task' if len(open_) > 1 else where} yet."
+    rest = f"; on {listed(open_)} none is shown to be the best" if open_ else ""
     return f"Recommended: {'; '.join(named)}{rest}."
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _percent(value: float) -> str:
@@ -66,32 +71,32 @@ def _rate(one: Interval) -> str:
 def _verdict(group: Group, where: str, found: Sequence[Group]) -> tuple[str | None, Words]:
     """The policy recommended, if any, and the words for it."""
     answer, head = group.compared, f"On {where}" + (", still running" if group.missing else "")
+    if not group.rates:
+        return None, Words(f"On {where}: no verdict yet: {group.missing:,} episodes to come.", "caution")
+    if len(group.policies) < 2:
+        policy, one = next(iter(group.rates.items()))
+        return None, Words(f"{head}: {policy} solves {_rate(one)} of {one.n} episodes. Nothing to compare it with.")
     if isinstance(answer, str):
-        if len(group.rates) < 2:
-            policy, one = next(iter(group.rates.items()))
-            return None, Words(f"{head}: {policy} solves {_rate(one)} of {one.n} episodes. Nothing to compare it with.")
         return None, Words(f"{head}: no verdict: {answer}.", "caution")
     best, rivals = _standing(answer)
-    means = {row["policy"]: row["mean"] for row in answer.policies}
     if not rivals:
-        return best, Words(_use(head, best, answer, means), "good")
-    pair = _pair(answer, best, rivals[0])
-    text = f"{head}: not shown; {_decide(group, found, pair, answer)} {_close(best, rivals, means, pair)}"
-    behind = [name for name in means if name != best and name not in rivals]
+        return best, Words(_use(head, best, answer), "good")
+    text = f"{head}: not shown; {_decide(group, found, answer, best, rivals)} {_close(answer, best, rivals)}"
+    behind = [row["policy"] for row in answer.policies if row["policy"] not in (best, *rivals)]
     if behind:
-        text += f" Shown to be worse than {best}: {_listed(behind)}."
+        text += f" Shown to be worse than {best}: {listed(behind)}."
     return None, Words(text, "caution")
 
 
-def _use(head: str, best: str, answer: Compared, means: dict[str, float]) -> str:
-    second, others = answer.policies[1]["policy"], len(means) - 1
+def _use(head: str, best: str, answer: Compared) -> str:
+    second, others = answer.policies[1]["policy"], len(answer.policies) - 1
     pair = _pair(answer, best, second)
     than = second if others == 1 else f"each of the {others} others"
     ends = sorted(abs(100 * (v or 0.0)) for v in (pair.difference.low, pair.difference.high))
     lead = f"{ends[0]:.0f} to {ends[1]:.0f} points ahead (95%)" if 0.0 not in pair.difference else "ahead"
     return (
-        f"{head}: use {best}, which is shown to be better than {than}. It solves {_percent(means[best])} of "
-        f"{_scenarios(pair)}, {lead} of {second} with {_percent(means[second])}."
+        f"{head}: use {best}, which is shown to be better than {than}. It solves {_percent(_mean(pair, best))} of "
+        f"{_scenarios(pair)}, {lead} of {second} with {_percent(_mean(pair, second))}."
     )
 
 
@@ -107,30 +112,46 @@ def _pair(answer: Compared, a: str, b: str) -> Versus:
     return next(pair for pair in answer.pairs if {pair.a, pair.b} == {a, b})
 
 
+def _mean(pair: Versus, policy: str) -> float:
+    """Over the scenarios compared: with errors left out, a policy's mean over all of its own is another."""
+    return pair.mean_a if pair.a == policy else pair.mean_b
+
+
 def _scenarios(pair: Versus) -> str:
     return f"{pair.n_a} common scenarios" if pair.paired else f"{pair.n_a} and {pair.n_b} scenarios"
 
 
-def _close(best: str, rivals: Sequence[str], means: dict[str, float], pair: Versus) -> str:
-    few = " There are too few trials to say anything of interest." if pair.verdict == "too few trials" else ""
-    level = [name for name in rivals if means[name] == means[best]]
-    if len(level) == len(rivals):
-        return f"{_some([best, *level])} are level: each solves {_percent(means[best])} of {_scenarios(pair)}.{few}"
-    named = [f"{name} ({_percent(means[name])})" for name in rivals]
-    return (
-        f"{best} solves {_percent(means[best])} of {_scenarios(pair)} and is not shown to be better than "
-        f"{_some(named)}.{few}"
-    )
+def _close(answer: Compared, best: str, rivals: Sequence[str]) -> str:
+    """How near the others are, each on the scenarios that it has in common with the best."""
+    pairs = {name: _pair(answer, best, name) for name in rivals}
+    first = pairs[rivals[0]]
+    shown = any(pair.verdict in ("better", "worse") for pair in answer.pairs)
+    few = first.verdict == "too few trials" and not shown
+    more = " There are too few trials to say anything of interest." if few else ""
+    own, of = _percent(_mean(first, best)), _scenarios(first)
+    alike = [name for name, pair in pairs.items() if (_mean(pair, best), _scenarios(pair)) == (_mean(first, best), of)]
+    if len(alike) == len(rivals) and all(_mean(pairs[name], name) == _mean(first, best) for name in rivals):
+        return f"{_some([best, *rivals])} are level: each solves {own} of {of}.{more}"
+    named = []
+    for name, pair in pairs.items():
+        theirs = _percent(_mean(pair, name))
+        whole = f"{theirs} against {_percent(_mean(pair, best))} of {_scenarios(pair)}"
+        named.append(f"{name} ({theirs if name in alike else whole})")
+    return f"{best} solves {own} of {of} and is not shown to be better than {_some(named)}.{more}"
 
 
 def _some(names: Sequence[str], most: int = 4) -> str:
-    return _listed(names if len(names) <= most + 1 else [*names[:most], f"{len(names) - most} more"])
+    return listed(names if len(names) <= most + 1 else [*names[:most], f"{len(names) - most} more"])
 
 
-def _decide(group: Group, found: Sequence[Group], pair: Versus, answer: Compared) -> str:
-    """How many trials more would tell the best two apart."""
-    needed, aided = more_trials(group, pair, len(answer.pairs), found)
+def _decide(group: Group, found: Sequence[Group], answer: Compared, best: str, rivals: Sequence[str]) -> str:
+    """How many trials more would tell the best two apart; or that they are level as far as anybody would mind."""
+    pair = _pair(answer, best, rivals[0])
     gap, run = abs(pair.mean_a - pair.mean_b), min(pair.n_a, pair.n_b)
+    reach = max(1.0 if end is None else abs(end) for end in (pair.difference.low, pair.difference.high))
+    if not gap and reach < EFFECT:
+        return f"the best two are level to within {math.ceil(100 * reach)} points (95%)."
+    needed, aided = more_trials(group, pair, len(answer.pairs), found)
     if needed is None:
         return "no number of trials that anybody could run would decide: the best two are practically level."
     seen = (
