@@ -139,6 +139,43 @@ def test_several_tasks_have_their_own_charts_and_a_mean(tmp_path: Path) -> None:
         assert shown == {p: r["real"] for p, r in found[task]["success_gap"]["policies"].items()}
 
 
+def test_a_task_on_which_all_do_alike_is_named_and_the_others_count(tmp_path: Path) -> None:
+    sides = []
+    for world, rates, count in (("standin", REAL, 20), ("mujoco", SIM, 60)):
+        scenarios, one = drawn(rates, count, world)
+        _, level = drawn(dict.fromkeys(rates, 2.0), count, world, task="lift2")
+        sides.append(made.run(tmp_path / world, scenarios, [*one, *level]))
+    section = reality.section(Runs.open(sides))
+    found = foretell.predictivity(real=sides[0], sim=sides[1]).to_dict()
+    assert found["mean"]["pairwise_accuracy"]["value"] is None
+    share = f"mujoco puts {found['lift']['pairwise_accuracy']['value']:.0%} of the pairs"
+    assert section is not None and section.says.startswith(share)
+    assert "on lift (on lift2 all do alike in one of the worlds)" in section.says
+    alone = [made.run(tmp_path / f"{w}2", *drawn(dict.fromkeys(REAL, 2.0), 20, w)) for w in ("standin", "mujoco")]
+    section = reality.section(Runs.open(alone))
+    assert section is not None and "cannot be told, because all do alike" in section.says
+
+
+@pytest.mark.parametrize("module", [reality, bounds])
+def test_a_simulation_in_two_runs_is_one(paths: tuple[Path, Path], tmp_path: Path, module: Any) -> None:
+    scenarios, episodes = drawn(SIM, 120, "mujoco")
+    first = {s.id for s in scenarios[:50]}
+    parts = [
+        made.run(tmp_path / str(early), scenarios, [e for e in episodes if (e.scenario in first) == early])
+        for early in (True, False)
+    ]
+    whole, split = (module.section(Runs.open(runs)) for runs in (paths, [paths[0], *parts]))
+    assert split.says == whole.says
+    assert [getattr(b, "rows", 0) for b in split.blocks] == [getattr(b, "rows", 0) for b in whole.blocks]
+
+
+def test_where_nothing_can_be_bounded_the_notes_say_why(paths: tuple[Path, Path], tmp_path: Path) -> None:
+    real = made.run(tmp_path / "real", *drawn({"new": 0.5}, 30, "standin"))
+    section = bounds.section(Runs.open([real, paths[1]]))
+    assert section is not None and section.says.startswith("No policy's real success can be bounded")
+    assert "new on lift was not simulated" in section.blocks[-1].text
+
+
 def test_bounds_are_those_of_bound_by_every_method(paths: tuple[Path, Path], bounded: Section) -> None:
     chart = block(bounded, "bounds")
     rows = {(row["policy"], row["method"]): row for row in chart.rows}
@@ -167,10 +204,9 @@ def test_width_is_that_of_bound_on_so_many_simulated_scenarios(
     line = next(line for line in sheet.rows if line[0] == "p4")
     one = foretell.bound(*paths, policy="p4").intervals[0]
     whole = one.diagnostics
-    assert line[1:3] == [f"{one.low:.0%} to {one.high:.0%}", "blocked"]
-    assert line[3:6] == [30, 90, f"{whole['correlation']:.2f}"]
-    assert line[6:8] == [f"{100 * whole['width_real']:.1f}", f"{100 * whole['width_sim']:.1f}"]
-    assert float(line[8]) == pytest.approx(rows[0]["floor"], abs=0.05) and int(line[9]) > 2
+    assert line[1:5] == [f"{one.low:.0%} to {one.high:.0%}", 30, 90, f"{whole['correlation']:.2f}"]
+    assert line[5:7] == [f"{100 * whole['width_real']:.1f}", f"{100 * whole['width_sim']:.1f}"]
+    assert float(line[7]) == pytest.approx(rows[0]["floor"], abs=0.05) and int(line[8]) > 2
     helps = sum(foretell.bound(*paths, policy=p).intervals[0].diagnostics["helps"] for p in REAL)
     assert (f"in {helps} of 5 cases" if helps else "in none of them") in bounded.says
 

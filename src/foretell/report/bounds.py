@@ -13,6 +13,7 @@ from foretell import stats
 from foretell.answers.bound import Bound, bound
 from foretell.answers.inputs import open_table
 from foretell.answers.units import measure, pair
+from foretell.answers.words import listed
 from foretell.errors import UsageError
 from foretell.report.charts import dots, lines, slug
 from foretell.report.groups import Group, distinct, noted, unfinished
@@ -83,6 +84,8 @@ def section(runs: Runs) -> Section | None:
             on = f" on {tried.task}" if many else ""
             blocks += _blocks(cells, tail, on, real)
     if not found:
+        blocks = []  # no interval to warn of
+    if not found and not left:
         return None
     if any(real.startswith("standin") for real, _ in pairs):
         blocks.insert(0, Words(MECHANISM, "caution"))
@@ -90,6 +93,8 @@ def section(runs: Runs) -> Section | None:
 
 
 def _says(found: Sequence[Cell]) -> str:
+    if not found:
+        return "No policy's real success can be bounded with simulation; the notes say why."
     helped = [cell for cell in found if cell.default.diagnostics.get("helps")]
     widths = sorted(cell.default.width for cell in found)
     typical = f"{100 * widths[len(widths) // 2]:.0f} points wide"
@@ -191,16 +196,19 @@ def _sheet(cells: list[Cell], name: str, title: str) -> Sheet:
         one, found, saved = cell.default, cell.default.diagnostics, cell.saved
         rho, widths = found.get("correlation"), [found["width_real"], found["width_sim"]]
         widths.append(None if cell.curve is None else cell.curve.floor)
-        row = [cell.policy, f"{one.low or 0.0:.0%} to {one.high or 0.0:.0%}", one.method, found["n"], found["n_extra"]]
+        row = [cell.policy, f"{one.low or 0.0:.0%} to {one.high or 0.0:.0%}", found["n"], found["n_extra"]]
         row += ["" if rho is None else f"{rho:.2f}", *("" if w is None else f"{100 * w:.1f}" for w in widths)]
         row += ["", ""] if saved is None else [saved.best, f"{saved.best - saved.n:+d}".replace("-", "−")]
         rows.append(row)
-    columns = ["policy", "real success, 95%", "method", "real trials", "simulated besides", "correlation"]
-    columns += ["width, real alone", "width, with simulation", "rectifier floor", "alone for that width", "saved"]
+    columns = ["policy", "success, 95%", "real", "simulated", "correlation"]
+    columns += ["width alone", "width with", "floor", "alone needs", "saved"]
+    methods = listed(list(dict.fromkeys(cell.default.method for cell in cells)))
     about = (
-        "Widths in points. Saved: real trials that the best method without simulation would need for the same width, "
-        "less those run; below zero, simulation costs width here. A forecast by resampling the real trials"
+        f"Real success by {methods}, from real trials and scenarios simulated besides. Widths are in points: of real "
+        "trials alone, with simulation, and the rectifier floor. Saved: real trials that the best method without "
+        "simulation needs for the same width, less those run; below zero, simulation costs width here. A forecast by "
+        "resampling the real trials"
     )
     left = sum(cell.saved is None for cell in cells)
     about += f", not made for {left} policies." if left else "."
-    return Sheet(name, title, columns, rows, right=columns[3:], about=about)
+    return Sheet(name, title, columns, rows, right=columns[2:], about=about)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from foretell import stats
 from foretell.answers.predictivity import Predictivity, predictivity
 from foretell.answers.scoreboard import Scoreboard
+from foretell.answers.words import listed
 from foretell.errors import UsageError
 from foretell.report.charts import dots, scatter, slopes, slug
 from foretell.report.groups import Group, distinct, first_groups, groups, noted, unfinished
@@ -93,11 +94,18 @@ def _says(answer: Predictivity, sim: str, real: str) -> str:
     accuracy, gap = found["pairwise_accuracy"], found["success_gap"]
     many = f"; means over {len(answer.metrics)} tasks" if answer.mean else ""
     apart = f"success differs by {100 * gap.estimate:.0f} points on average"
-    if not math.isfinite(accuracy.estimate):
-        return f"How {sim} ranks policies cannot be told, because all do alike; {apart}{many}."
+    each = {task: metrics["pairwise_accuracy"].estimate for task, metrics in answer.metrics.items()}
+    known = {task: value for task, value in each.items() if math.isfinite(value)}
+    if not known:
+        tied = "on every task all" if answer.mean else "all"
+        return f"How {sim} ranks policies cannot be told, because {tied} do alike in one of the worlds; {apart}{many}."
+    order = f"of the pairs of policies in the order that {real} does"
+    if len(known) < len(each):  # the mean over all tasks is not defined
+        level = f"on {listed([task for task in each if task not in known])} all do alike in one of the worlds"
+        mean = sum(known.values()) / len(known)
+        return f"{sim} puts {mean:.0%} {order} on {listed(list(known))} ({level}), and {apart} over {len(each)} tasks."
     ends = "" if accuracy.low is None or accuracy.high is None else f" ({accuracy.low:.0%} to {accuracy.high:.0%})"
-    same = f"{accuracy.estimate:.0%}{ends} of the pairs of policies in the order that {real} does"
-    return f"{sim} puts {same}, and {apart}{many}."
+    return f"{sim} puts {accuracy.estimate:.0%}{ends} {order}, and {apart}{many}."
 
 
 def _blocks(answer: Predictivity, found: list[PAIR], sim: str, real: str, tail: list[str]) -> list[Block]:
