@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from foretell.answers.words import listed
 from foretell.report.bars import bars
 from foretell.report.runs import Runs
 from foretell.report.section import Block, Chart, Section, Sheet
@@ -36,18 +37,31 @@ def section(runs: Runs) -> Section | None:
         blocks.append(_chart(failed, runs.policies))
     if wrong:
         blocks.append(_errors(wrong))
-    return Section("failures", "Failures", _says(failed, wrong, len(rows)), blocks)
+    return Section("failures", "Failures", _says(rows), blocks)
 
 
-def _says(failed: Sequence[Row], wrong: Sequence[Row], total: int) -> str:
-    excluded = sum(row["blame"] != "policy" for row in wrong)
-    said = f"{len(failed):,} of {total - excluded:,} judged episodes fail"
-    if failed:
-        reason, count = Counter(_reason(row) for row in failed).most_common(1)[0]
-        said += f", {'all' if count == len(failed) else f'{count:,} of them'} for “{reason}”"
+def _says(rows: Sequence[Row]) -> str:
+    """How many fail, world by world, and what is counted together within each."""
+    worlds = list(dict.fromkeys(row["world"] for row in rows))
+    parts, excluded = [], 0
+    for world in worlds:
+        mine = [row for row in rows if row["world"] == world]
+        failed = [row for row in mine if row["success"] is False]
+        out = sum(row["blame"] not in (None, "policy") for row in mine)
+        excluded += out
+        where = f" in {world}" if len(worlds) > 1 else ""
+        said = f"{len(failed):,} of {len(mine) - out:,} judged episodes{where} fail"
+        if failed:
+            reason, count = Counter(_reason(row) for row in failed).most_common(1)[0]
+            said += f", {'all' if count == len(failed) else f'{count:,} of them'} for “{reason}”"
+        parts.append(said)
+    names = {"clock": "clocks", "arm": "perturbations"}
+    together = [words for name, words in names.items() if len({row[name] for row in rows}) > 1]
+    if together:
+        parts.append(f"{listed(together)} are counted together")
     if excluded:
-        said += f"; {excluded:,} more ended in an error of world or machine and count neither way"
-    return said + "."
+        parts.append(f"{excluded:,} more ended in an error of world or machine and count neither way")
+    return f"{'; '.join(parts)}."
 
 
 def _reason(row: Row) -> str:
@@ -55,15 +69,20 @@ def _reason(row: Row) -> str:
 
 
 def _chart(failed: Sequence[Row], policies: Sequence[str]) -> Chart:
-    tasks = len({row["task"] for row in failed}) > 1
+    several = [name for name in ("world", "task") if len({row[name] for row in failed}) > 1]
+
+    def named(row: Row) -> str:
+        where = ", ".join(row[name] for name in several)
+        return f"{where}: {_reason(row)}" if where else _reason(row)
+
     counts: Counter[str] = Counter()
     cells: Counter[tuple[str, str]] = Counter()
     shown = policies if len(policies) <= SERIES else None
     for row in failed:
-        counts[f"{row['task']}: {_reason(row)}" if tasks else _reason(row)] += 1
+        counts[named(row)] += 1
     kept = {reason for reason, _ in counts.most_common(REASONS)}
     for row in failed:
-        reason = f"{row['task']}: {_reason(row)}" if tasks else _reason(row)
+        reason = named(row)
         cells[reason if reason in kept else OTHER, row["policy"] if shown else ""] += 1
     lines = [*(reason for reason, _ in counts.most_common(REASONS)), *([OTHER] if len(counts) > REASONS else [])]
     rows = [

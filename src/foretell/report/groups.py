@@ -165,14 +165,12 @@ def _groups(runs: Runs) -> list[Group]:
     ahead: dict[tuple[str, ...], list[tuple[int, set[str]]]] = defaultdict(list)
     seen: set[str] = set()
     for run in runs.each:
-        tasks = runs.tasks_of(run)
-        known = dict(zip(run.table["task"].to_pylist(), tasks, strict=True))
-        table, rows = _named(run, tasks, hashes), defaultdict(list)
+        table, rows = _named(run, runs.tasks_of(run), hashes), defaultdict(list)
         episodes, *keys = (table[c].to_pylist() for c in ("episode", "world", "task", "clock", "arm"))
         for i in _planned(run):
             if episodes[i] not in seen:
                 rows[tuple(column[i] for column in keys)].append(i)
-        for key, left in _ahead(run, set(episodes), known, hashes).items():
+        for key, left in _ahead(run, set(episodes), runs.task_names(run), hashes).items():
             ahead[key].append(left)
         seen.update(episodes)
         for key, mine in rows.items():

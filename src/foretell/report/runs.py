@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -121,6 +122,13 @@ class Runs:
             ]
             known[row] = f"{task} ({', '.join(own)})" if own else task
         return [known[row] for row in rows]
+
+    def task_names(self, run: OneRun) -> dict[str, str]:
+        """Task -> what the run's rows of it are called, where that is one name."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for task, name in zip(run.table["task"].to_pylist(), self.tasks_of(run), strict=True):
+            found[task].add(name)
+        return {task: min(names) if len(names) == 1 else task for task, names in found.items()}
 
     @property
     def real(self) -> list[OneRun]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any
 
+from foretell.answers.words import listed
 from foretell.errors import ForetellError
 from foretell.report.bars import bars
 from foretell.report.charts import slug
@@ -34,33 +35,42 @@ def section(runs: Runs) -> Section | None:
     for rows in tasks.values():
         rows.sort(key=lambda row: runs.policies.index(row["policy"]))
     blocks: list[Block] = []
-    deaths: Counter[tuple[str, str]] = Counter()
+    deaths: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
+    told: list[Row] = []
     for task, rows in tasks.items():
         stages = _order(task, rows, runs)
         if not (rows and stages):
             continue
-        counted = _counted(rows, stages)
-        for line in counted:
-            for stage, count in line["died"].items():
-                deaths[task, stage] += count
+        told += rows
+        for row in rows:
+            if not row["success"]:
+                deaths[row["world"]][task, _furthest(row, stages)] += 1
         one = len(tasks) == 1
         name, where = slug("stages", "" if one else task), "" if one else f" on {task}"
-        blocks += [_chart(counted, stages, name, where), _sheet(rows, stages, f"{name}-table", where)]
+        lines, together = _lines(rows)
+        blocks += [_chart(lines, stages, name, where, together), _sheet(lines, stages, f"{name}-table", where)]
     if not blocks:
         return None
-    return Section("stages", "Stages", _says(deaths, len(tasks) > 1), blocks)
+    worlds = len({row["world"] for row in told}) > 1
+    clocks = len({row["clock"] for row in told}) > 1
+    return Section("stages", "Stages", _says(deaths, len(tasks) > 1, worlds, clocks), blocks)
 
 
-def _says(deaths: Counter[tuple[str, str]], several: bool) -> str:
-    failed = sum(deaths.values())
-    if not failed:
+def _says(deaths: Mapping[str, Counter[tuple[str, str]]], tasks: bool, worlds: bool, clocks: bool) -> str:
+    """Where most get stuck, world by world; the flags say of what there are several."""
+    if not deaths:
         return "No episode failed, so none stopped short of the last stage."
-    (task, stage), count = deaths.most_common(1)[0]
-    after = "before the first stage" if stage == NONE else f"after “{stage}”"
-    of = f" of {task}" if several else ""
-    if count == failed:
-        return f"Every failed episode gets stuck {after}{of}."
-    return f"Failed episodes most often get stuck {after}{of}: {count:,} of {failed:,}."
+    parts = []
+    for world, counts in deaths.items():
+        (task, stage), count = counts.most_common(1)[0]
+        after = "before the first stage" if stage == NONE else f"after “{stage}”"
+        after += (f" of {task}" if tasks else "") + (f" in {world}" if worlds else "")
+        parts.append((after, count, counts.total()))
+    together = "; clocks are counted together" if clocks else ""
+    if all(count == failed for _, count, failed in parts):
+        return f"Every failed episode gets stuck {listed([after for after, *_ in parts])}{together}."
+    told = [f"{after} ({count:,} of {failed:,})" for after, count, failed in parts]
+    return f"Failed episodes most often get stuck {listed(told)}{together}."
 
 
 def _order(task: str, rows: Sequence[Row], runs: Runs) -> list[str]:
@@ -91,20 +101,24 @@ def _declared(task: str, runs: Runs) -> list[str]:
     return kept[task]
 
 
-def _counted(rows: Sequence[Row], stages: Sequence[str]) -> list[dict[str, Any]]:
-    """Of each policy (and run and clock, if there are several): where how many ended."""
-    varying = [c for c in ("run", "clock") if len({row[c] for row in rows}) > 1]
-    while varying and len({(row["policy"], *(row[c] for c in varying)) for row in rows}) > LINES:
-        varying.pop()  # those are counted together
-    groups: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[" · ".join([row["policy"], *(row[c] for c in varying)])].append(row)
-    found = []
-    for name, mine in list(groups.items())[:LINES]:
-        ends = Counter(DONE if row["success"] else _furthest(row, stages) for row in mine)
-        died = {stage: ends[stage] for stage in (NONE, *stages) if ends[stage]}
-        found.append({"name": name, "n": len(mine), "died": died, "solved": ends[DONE]})
-    return found
+def _lines(rows: Sequence[Row]) -> tuple[dict[str, list[Row]], str]:
+    """Policy (with run and clock, if there are several) -> its episodes, and what is counted together if that makes
+    too many lines. Worlds never are."""
+    several = [c for c in ("run", "clock") if len({row[c] for row in rows}) > 1]
+    worlds = ["world"] if len({row["world"] for row in rows}) > 1 else []
+    alone = len({(row["run"], row["world"]) for row in rows}) == len({row["run"] for row in rows})
+    made: dict[str, list[Row]] = {}
+    together = ""
+    for split in (several, [c for c in several if c == "run"], []):
+        names = split if "run" in split and alone else [*worlds, *split]  # a run has one world, mostly
+        made = defaultdict(list)
+        for row in rows:
+            made[" · ".join([row["policy"], *(row[c] for c in names)])].append(row)
+        left = [f"{c}s" for c in several if c not in split]
+        together = f" {listed(left).capitalize()} are counted together." if left else ""
+        if len(made) <= LINES:
+            break
+    return made, together
 
 
 def _furthest(row: Row, stages: Sequence[str]) -> str:
@@ -112,32 +126,35 @@ def _furthest(row: Row, stages: Sequence[str]) -> str:
     return next((name for name in reversed(stages) if name in reached), NONE)
 
 
-def _chart(counted: Sequence[dict[str, Any]], stages: Sequence[str], name: str, where: str) -> Chart:
-    last = any(stages[-1] in line["died"] for line in counted)  # mostly it is success itself
+def _chart(lines: Mapping[str, list[Row]], stages: Sequence[str], name: str, where: str, together: str) -> Chart:
+    counted = {
+        line: Counter(DONE if row["success"] else _furthest(row, stages) for row in mine)
+        for line, mine in list(lines.items())[:LINES]
+    }
+    last = any(ends[stages[-1]] for ends in counted.values())  # mostly it is success itself
     order = [_said(stage) for stage in (NONE, *stages[: None if last else -1])] + [DONE]
     rows = []
-    for line in counted:
-        for stage, count in {**line["died"], DONE: line["solved"]}.items():
-            share = count / line["n"]
-            rows.append({"policy": line["name"], "ended": _said(stage), "share": share, "count": count, "n": line["n"]})
+    for line, ends in counted.items():
+        n = ends.total()
+        for stage in (NONE, *stages, DONE):
+            if ends[stage] or stage == DONE:
+                row = {"policy": line, "ended": _said(stage), "share": ends[stage] / n, "count": ends[stage], "n": n}
+                rows.append(row)
     tips = {"policy": ("policy", ""), "ended": ("ended", ""), "count": ("episodes", "d"), "n": ("of", "d")}
     tips |= {"share": ("share", ".1%")}
     spec = bars(rows, y="policy", x="share", title="share of episodes", tips=tips, parts="ended", order=order,
                 ordered=True, share=True)  # fmt: skip
     about = "Each failed episode counts at the last stage it reached, in the order " + " → ".join(stages) + "."
-    return Chart(name, f"Where episodes end{where}", spec, rows, about)
+    return Chart(name, f"Where episodes end{where}", spec, rows, about + together)
 
 
 def _said(stage: str) -> str:
     return stage if stage == DONE else "before the first stage" if stage == NONE else f"stuck after {stage}"
 
 
-def _sheet(rows: Sequence[Row], stages: Sequence[str], name: str, where: str) -> Sheet:
-    groups: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        groups[row["policy"]].append(row)
+def _sheet(found: Mapping[str, list[Row]], stages: Sequence[str], name: str, where: str) -> Sheet:
     lines = []
-    for policy, mine in groups.items():
+    for policy, mine in found.items():
         line: list[Any] = [policy, len(mine)]
         for stage in stages:
             times = [at for row in mine for reached, at in row["stages"] or () if reached == stage]

@@ -28,7 +28,10 @@ Cell = dict[str, Any]
 
 
 def section(runs: Runs) -> Section | None:
-    rows = [{"run": run.name, **row} for run in runs.each for row in show(run.path)]
+    rows = []
+    for run in runs.each:
+        tasks = runs.task_names(run)
+        rows += [{"run": run.name, **row, "task": tasks[row["task"]]} for row in show(run.path)]
     rows.sort(key=lambda row: (_place(row["task"], runs.tasks), _place(row["policy"], runs.policies)))
     judged = [row for row in rows if row["rate"] is not None]
     if not rows:
@@ -38,27 +41,49 @@ def section(runs: Runs) -> Section | None:
 
 
 def _place(name: str, names: Sequence[str]) -> int:
-    """In the study; a name with a hash stands where it would without."""
-    plain = name if name in names else name.rpartition("#")[0]
-    return names.index(plain) if plain in names else len(names)
+    """In the study; a name with a hash or a protocol stands where it would without."""
+    plain = (name, name.rpartition("#")[0], name.partition(" (")[0])
+    return next((names.index(one) for one in plain if one in names), len(names))
 
 
 def _says(rows: Sequence[Cell]) -> str:
     if not rows:
         return "No episode has been judged yet, so there is no rate to show."
-    best, worst = max(rows, key=lambda r: (r["rate"], r["n"])), min(rows, key=lambda r: (r["rate"], -r["n"]))
-    fewest, most = min(row["n"] for row in rows), max(row["n"] for row in rows)
+    told, under = _plainest(rows)
+    best, worst = max(told, key=lambda r: (r["rate"], r["n"])), min(told, key=lambda r: (r["rate"], -r["n"]))
+    fewest, most = min(row["n"] for row in told), max(row["n"] for row in told)
     of = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
-    if len(rows) == 1:
-        said = f"{best['policy']} solves {best['rate']:.0%} of {best['n']:,} episodes of {best['task']}"
+    if len(told) == 1:
+        said = f"{best['policy']} solves {best['rate']:.0%} of {best['n']:,} episodes of {best['task']}{under}"
+    elif best["rate"] == worst["rate"]:
+        said = f"All {len(told)} rates{under} are {best['rate']:.0%}, each of {of} episodes"
     else:
-        tasks = len({row["task"] for row in rows}) > 1
-        named = [row["policy"] + (f" on {row['task']}" if tasks else "") for row in (worst, best)]
-        said = f"From {worst['rate']:.0%} ({named[0]}) to {best['rate']:.0%} ({named[1]}), each of {of} episodes"
-        if best["rate"] == worst["rate"]:
-            said = f"All {len(rows)} rates are {best['rate']:.0%}, each of {of} episodes"
+        ends = [f"{row['rate']:.0%} ({_who(row, told)})" for row in (worst, best)]
+        said = f"From {ends[0]} to {ends[1]}{under}, each of {of} episodes"
     running = any(row["running"] for row in rows)
     return f"{said}; the bars are where the true rate may well lie{', and some are still running' if running else ''}."
+
+
+def _plainest(rows: Sequence[Cell]) -> tuple[Sequence[Cell], str]:
+    """Those of the clean arm and of `sync`, or of what comes first without them, and what they are under, in words:
+    rates under several clocks or arms do not make one range."""
+    said = []
+    for name, plain, words in (("clock", "sync", "under the clock {}"), ("arm", "none", "under the perturbation {}")):
+        known = list(dict.fromkeys(row[name] for row in rows))
+        first = plain if plain in known else known[0]
+        rows = [row for row in rows if row[name] == first]
+        if len(known) > 1:
+            said.append("without perturbation" if first == "none" else words.format(first))
+    return rows, f" {' and '.join(said)}" if said else ""
+
+
+def _who(row: Cell, rows: Sequence[Cell]) -> str:
+    """Policy, task and run, as far as there are several."""
+    said = row["policy"]
+    for name, word in (("task", "on"), ("run", "in")):
+        if len({one[name] for one in rows}) > 1:
+            said += f" {word} {row[name]}"
+    return str(said)
 
 
 def _charts(rows: Sequence[Cell]) -> list[Chart]:
@@ -89,7 +114,12 @@ def _charts(rows: Sequence[Cell]) -> list[Chart]:
         series = "series" if len(names) > 1 else None
         tips = {k: v for k, v in TIPS.items() if k != "series" or series}
         data = [{k: v for k, v in row.items() if k in (*TIPS, "task", "successes")} for row in mine]
-        spec = dots(data, y="policy", x="rate", title="success", domain=(0.0, 1.0), series=series, tips=tips)
+        # a row without a value for every series: all charts have them in one order, one colour each, and a legend
+        blank = [
+            {"policy": data[0]["policy"], "series": name, "rate": None, "low": None, "high": None} for name in names
+        ]
+        drawn = [*blank, *data] if series else data
+        spec = dots(drawn, y="policy", x="rate", title="success", domain=(0.0, 1.0), series=series, tips=tips)
         found.append(Chart(slug("success", "" if one else task), title, spec, data, _about(mine, arms)))
     if len(tasks) > TASKS and found:
         found[-1] = _with(found[-1], f"{len(tasks) - TASKS} more tasks are in the table.")
