@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import foretell
+from foretell import stats
 from foretell.certificate import certificate, write_testset
 from foretell.report import clocks, perturbations
 from foretell.report.runs import Runs
 from foretell.report.section import Section
 from foretell.scenario import digest
 from foretell.study.scenario_file import read_scenario_file
-from foretell.study.store import Store
+from foretell.study.store import Store, read_plan
 from foretell.tasks.lift import Lift
 
 SYNC = {"kind": "sync"}
@@ -174,6 +176,42 @@ def test_changes_are_those_of_the_leaderboard(tmp_path: Path) -> None:
         assert [{"policy": policy, "severity": r["severity"], "estimate": r["success"]} for r in drawn] == [
             c for c in curves if c["policy"] == policy
         ]
+
+
+def test_what_many_perturbations_show_is_adjusted_for_their_number(tmp_path: Path) -> None:
+    scenarios = [Lift().scenario(i) for i in range(30)]
+    cost = {"none": 0, **{f"Light_{i}": 0 for i in range(11)}, "MO_Color": 6}
+    rows, every = [], []
+    for arm, lost in cost.items():
+        for i, clean in enumerate(scenarios):
+            every.append(clean.model_copy(update={"factors": {} if arm == "none" else {arm: i}}))
+            rows.append(made.row("a", every[-1], i >= lost, arm=arm, severity=None))
+    section = section_of(perturbations, made.run(tmp_path / "many", every, rows))
+    found = {row["arm"]: row for row in block(section, "perturbation-change").rows}
+    assert found["MO_Color"]["high"] < 0 and stats.mcnemar(0, 6) < 0.05, "by itself it would do"
+    assert found["MO_Color"]["p_adjusted"] == pytest.approx(12 * stats.mcnemar(0, 6))
+    assert section.says == "No perturbation is shown to cost any policy success."
+    few = [e for e in rows if e.arm in ("none", "MO_Color")]
+    section = section_of(perturbations, made.run(tmp_path / "few", every, few))
+    assert section.says.startswith("MO_Color hurts most: it costs a 20 points")
+
+
+def test_intervals_are_warned_of_where_there_are_some(ran: Path, tmp_path: Path) -> None:
+    warning = "intervals here are those of a finished study"
+    for clock, there in (("sync", False), ("virtual", True)):
+        run = tmp_path / clock
+        shutil.copytree(ran, run)
+        plan = read_plan(ran)
+        with Store(run) as store:
+            store.write_plan([*plan, {**plan[0], "episode": "f" * 16}])
+        if not there:  # as if the other clock had not begun
+            for part in (run / "episodes").glob("*.parquet"):
+                rows = pq.read_table(part)
+                kept = [json.loads(text)["kind"] == "sync" for text in rows["clock"].to_pylist()]
+                pq.write_table(rows.filter(kept), part)
+        section = section_of(clocks, run)
+        assert any(warning in getattr(b, "text", "") for b in section.blocks) == there
+        assert block(section, "timeline").rows
 
 
 def test_the_radar_is_true_to_scale(tmp_path: Path) -> None:

@@ -147,7 +147,7 @@ def _protocols(tables: Sequence[Table]) -> list[str]:
     """What makes the task another for one policy than for the other. What a person judged has its own rules."""
     notes = []
     for column, words in PROTOCOL.items():
-        found: dict[str, dict[str, None]] = {}
+        found: dict[str, list[str]] = {}
         for one in tables:
             if labels(one, "judge") != ["person"]:
                 for value in labels(one, column):

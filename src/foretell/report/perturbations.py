@@ -15,7 +15,8 @@ from foretell.report.charts import dots, lines, radar, slug
 from foretell.report.groups import Group, distinct, groups, unfinished
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Block, Chart, Section, Sheet, Words
-from foretell.stats import Interval
+from foretell.stats import ALPHA, Interval, holm
+from foretell.stats.compare import compare as test_of
 from foretell.stats.robustness import paired_change, success_rate
 
 __all__ = ["section"]
@@ -38,6 +39,8 @@ class Cell:
     success: Interval
     change: Interval | None
     """Perturbed less clean in the same scenarios; None for the clean control, and where no scenario has both."""
+    p: float | None = None
+    """Of no change, where there is one to test; in the end adjusted for the number of changes of all cells (Holm)."""
 
     @property
     def factor(self) -> str:
@@ -85,8 +88,11 @@ def _cells(every: list[Group]) -> list[Cell]:
                 both = [] if arm == CLEAN else [base for base in mine if base in clean]
                 pair = [np.array([side[base] for base in both]) for side in (mine, clean)]
                 change = paired_change([pair[0]], [pair[1]]) if both else None
-                found.append(Cell(world, task, policy, arm, success_rate([known]), change))
-    return found
+                p = test_of(*pair, paired=True).p_value if both else None
+                found.append(Cell(world, task, policy, arm, success_rate([known]), change, p))
+    tested = [cell.p for cell in found if cell.p is not None]
+    adjusted = iter(holm(tested) if tested else ())
+    return [cell if cell.p is None else replace(cell, p=float(next(adjusted))) for cell in found]
 
 
 def _scores(group: Group) -> dict[str, dict[str, float]]:
@@ -99,8 +105,7 @@ def _scores(group: Group) -> dict[str, dict[str, float]]:
 
 
 def _says(found: list[Cell], many: bool) -> str:
-    changed = [cell for cell in found if cell.change is not None]
-    shown = [cell for cell in changed if cell.change and cell.change.high is not None and cell.change.high < 0.0]
+    shown = [cell for cell in found if cell.change and cell.change.estimate < 0.0 and (cell.p or 0.0) <= ALPHA]
     if not shown:
         return "No perturbation is shown to cost any policy success."
     worst = min(shown, key=lambda cell: cell.change.estimate if cell.change else 0.0)
@@ -108,6 +113,7 @@ def _says(found: list[Cell], many: bool) -> str:
     lost = f"{-100 * worst.change.estimate:.0f} points of success"
     ends = f"(95%: {-100 * worst.change.high:.0f} to {-100 * worst.change.low:.0f})"
     on = f" on {worst.task}" if many else ""
+    on += f" in {worst.world}" if len({cell.world for cell in found}) > 1 else ""
     return f"{worst.arm} hurts most: it costs {worst.policy} {lost}{on} {ends}."
 
 
@@ -133,7 +139,8 @@ def _changes(cells: list[Cell]) -> list[dict[str, Any]]:
                 k: None if v is None else 100 * v for k, v in (("low", cell.change.low), ("high", cell.change.high))
             }
             row = {"arm": cell.arm, "policy": cell.policy, "points": 100 * cell.change.estimate, **ends}
-            rows.append({**row, "success": cell.success.estimate, "pairs": cell.change.n, "method": cell.change.method})
+            row |= {"success": cell.success.estimate, "pairs": cell.change.n, "method": cell.change.method}
+            rows.append({**row, "p_adjusted": cell.p})
     order: dict[str, list[float]] = defaultdict(list)
     for one in rows:
         order[one["arm"]].append(one["points"])
@@ -143,13 +150,15 @@ def _changes(cells: list[Cell]) -> list[dict[str, Any]]:
 def _bars(rows: list[dict[str, Any]], name: str, title: str) -> Chart:
     tips = {"arm": ("perturbation", ""), "policy": ("policy", ""), "points": ("change, points", "+.1f")}
     tips |= {"low": ("from", "+.1f"), "high": ("to", "+.1f"), "success": ("success", SHARE), "pairs": ("pairs", "d")}
+    tips |= {"p_adjusted": ("p, adjusted", ".2g")}
     series = "policy" if len({row["policy"] for row in rows}) > 1 else None
     spec = dots(
         rows, y="arm", x="points", title="change in success, points", unit="points", zero=True, series=series, tips=tips
     )
     about = (
         "Change against the clean control in the same scenarios, with 95% intervals (Newcombe's for paired successes), "
-        "each for itself: of twenty that exclude 0, one may do so by chance."
+        "each for itself: of twenty perturbations without any effect, about one interval excludes 0 by chance. The "
+        "sentence above speaks only of what is shown with all of them considered (p adjusted by Holm)."
     )
     return Chart(name, title, spec, rows, about)
 
