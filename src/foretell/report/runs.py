@@ -48,6 +48,12 @@ class OneRun:
         return [names[text] for text in texts]
 
     @cached_property
+    def protocols(self) -> list[tuple[str, ...]]:
+        """Judge, task and the columns of `PROTOCOL`, row by row."""
+        columns = (map(str, self.table[c].to_pylist()) for c in ("judge", "task", *PROTOCOL))
+        return list(zip(*columns, strict=True))
+
+    @cached_property
     def plan(self) -> list[dict[str, str]]:
         """What was planned, in order."""
         return read_plan(self.path)
@@ -104,7 +110,7 @@ class Runs:
         and is left out."""
         found: dict[tuple[str, str], dict[str, set[str]]] = {}
         for run in self.each:
-            for judge, task, *values in set(_protocols(run)):
+            for judge, task, *values in set(run.protocols):
                 for column, value in zip(PROTOCOL, values, strict=True):
                     if judge != "person":
                         found.setdefault((task, column), {}).setdefault(value, set()).add(run.name)
@@ -112,8 +118,8 @@ class Runs:
 
     def tasks_of(self, run: OneRun) -> list[str]:
         """The task, row by row. One that ran by several protocols is several: each is named with what is its own."""
-        rows, known = _protocols(run), {}
-        for row in set(rows):
+        known = {}
+        for row in set(run.protocols):
             judge, task, *values = row
             own = [
                 f"{PROTOCOL[column]} {value}"
@@ -121,7 +127,7 @@ class Runs:
                 if judge != "person" and len(self.protocols[task, column]) > 1
             ]
             known[row] = f"{task} ({', '.join(own)})" if own else task
-        return [known[row] for row in rows]
+        return [known[row] for row in run.protocols]
 
     def task_names(self, run: OneRun) -> dict[str, str]:
         """Task -> what the run's rows of it are called, where that is one name."""
@@ -137,12 +143,6 @@ class Runs:
     @property
     def sim(self) -> list[OneRun]:
         return [run for run in self.each if not run.real]
-
-
-def _protocols(run: OneRun) -> list[tuple[str, ...]]:
-    """Judge, task and protocol, row by row."""
-    columns = (map(str, run.table[c].to_pylist()) for c in ("judge", "task", *PROTOCOL))
-    return list(zip(*columns, strict=True))
 
 
 def _listed(first: Sequence[Any], found: Sequence[str]) -> list[str]:
