@@ -200,14 +200,14 @@ def _sheet(cells: list[Cell], name: str, title: str) -> Sheet:
         row += ["" if rho is None else f"{rho:.2f}", *("" if w is None else f"{100 * w:.1f}" for w in widths)]
         row += ["", ""] if saved is None else [saved.best, f"{saved.best - saved.n:+d}".replace("-", "−")]
         rows.append(row)
-    columns = ["policy", "success, 95%", "real", "simulated", "correlation"]
-    columns += ["width alone", "width with", "floor", "alone needs", "saved"]
+    columns = ["policy", "success, 95%", "real", "sim", "correlation"]
+    columns += ["width alone", "width with", "floor", "needs", "saved"]
     methods = listed(list(dict.fromkeys(cell.default.method for cell in cells)))
     about = (
         f"Real success by {methods}, from real trials and scenarios simulated besides. Widths are in points: of real "
-        "trials alone, with simulation, and the rectifier floor. Saved: real trials that the best method without "
-        "simulation needs for the same width, less those run; below zero, simulation costs width here. A forecast by "
-        "resampling the real trials"
+        "trials alone, with simulation, and the rectifier floor. Needs: real trials for the same width by the best "
+        "method without simulation. Saved: those less the ones run; below zero, simulation costs width here. Both are "
+        "forecasts by resampling the real trials"
     )
     left = sum(cell.saved is None for cell in cells)
     about += f", not made for {left} policies." if left else "."
