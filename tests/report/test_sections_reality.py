@@ -16,6 +16,8 @@ from foretell.report import bounds, reality
 from foretell.report.runs import Runs
 from foretell.report.section import Section
 from foretell.scenario import digest
+from foretell.study.running import CELL
+from foretell.study.store import Store
 from foretell.tasks.lift import Lift
 
 SIM = {"p1": 0.2, "p2": 0.4, "p3": 0.55, "p4": 0.7, "p5": 0.9}
@@ -174,6 +176,18 @@ def test_where_nothing_can_be_bounded_the_notes_say_why(paths: tuple[Path, Path]
     section = bounds.section(Runs.open([real, paths[1]]))
     assert section is not None and section.says.startswith("No policy's real success can be bounded")
     assert "new on lift was not simulated" in section.blocks[-1].text
+
+
+@pytest.mark.parametrize("module", [reality, bounds])
+def test_intervals_are_warned_of_where_there_are_some(paths: tuple[Path, Path], tmp_path: Path, module: Any) -> None:
+    for rates, there in ((REAL, True), ({"new": 0.5}, False)):
+        scenarios, episodes = drawn(rates, 30, "standin")
+        real = made.run(tmp_path / str(there), scenarios, episodes)
+        last = {c: str(getattr(episodes[-1], c)) for c in CELL}
+        with Store(real) as store:
+            store.write_plan([{**last, "unit": scenarios[-1].id, "episode": "f" * 16}])
+        blocks = module.section(Runs.open([real, paths[1]])).blocks
+        assert any("1 episode is still to come" in getattr(b, "text", "") for b in blocks) == there
 
 
 def test_bounds_are_those_of_bound_by_every_method(paths: tuple[Path, Path], bounded: Section) -> None:

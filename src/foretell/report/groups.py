@@ -128,7 +128,8 @@ def unfinished(runs: Runs) -> list[Block]:
     for run in runs.each:
         there = set(run.table["episode"].to_pylist())
         left += sum(entry["episode"] not in there for entry in run.plan)
-    said = f"{left:,} episodes are still to come: intervals here are those of a finished study, so do not stop by them."
+    are = "1 episode is" if left == 1 else f"{left:,} episodes are"
+    said = f"{are} still to come: intervals here are those of a finished study, so do not stop by them."
     return [Words(said, "caution")] if left else []
 
 

@@ -70,7 +70,7 @@ def section(runs: Runs) -> Section | None:
     pairs = worlds(runs)
     if not pairs:
         return None
-    blocks: list[Block] = unfinished(runs)
+    blocks: list[Block] = []
     said = []
     for (real, sim), found in pairs.items():
         tail = [f"{sim} {real}"] if len(pairs) > 1 else []
@@ -83,6 +83,8 @@ def section(runs: Runs) -> Section | None:
             continue
         said.append(_says(answer, sim, real))
         blocks += _blocks(answer, found, sim, real, tail)
+    if said:
+        blocks = [*unfinished(runs), *blocks]
     if any(real.startswith("standin") for real, _ in pairs):
         blocks.insert(0, Words(MECHANISM, "caution"))
     says = " ".join(said) or "Too few policies ran in both worlds to say how well simulation ranks them."

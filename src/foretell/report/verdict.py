@@ -72,7 +72,8 @@ def _verdict(group: Group, where: str, found: Sequence[Group]) -> tuple[str | No
     """The policy recommended, if any, and the words for it."""
     answer, head = group.compared, f"On {where}" + (", still running" if group.missing else "")
     if not group.rates:
-        return None, Words(f"On {where}: no verdict yet: {group.missing:,} episodes to come.", "caution")
+        left = f"{group.missing:,} episode{'s' if group.missing > 1 else ''} to come"
+        return None, Words(f"On {where}: no verdict yet: {left}.", "caution")
     if len(group.policies) < 2:
         policy, one = next(iter(group.rates.items()))
         return None, Words(f"{head}: {policy} solves {_rate(one)} of {one.n} episodes. Nothing to compare it with.")
