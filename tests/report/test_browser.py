@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import pytest
 from studies import Lab
 
 import foretell
-from foretell.report import contents, page
+from foretell.report import charts, contents, page
+from foretell.view.board import blank
 
 EVIL = "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 1'>"
 CLOCK = '{"kind": "virtual", "speed": 1.0, "latency": {"kind": "constant", "values": [0.1]}}'
@@ -145,6 +147,69 @@ def test_a_phone_shows_all_without_scrolling_sideways(reported: Path, open_page:
     tab.locator(".row").first.click()
     assert tab.locator(".detail").first.bounding_box()["width"] <= 390
     assert tab.evaluate("document.documentElement.scrollWidth") == 390
+
+
+LONG = "policy-of-a-very-long-name-" * 8
+ARMS = ["clean", "Camera_FOV", "Background_Texture", "Lighting_Position", "Robot_Texture", "Object_Friction", "all"]
+ARMS += [f"Table_Colour_{i}" for i in range(12)]
+WRITTEN = """all => all.flatMap((plot) => {
+  const edge = plot.querySelector("svg").getBoundingClientRect();
+  const box = (text) => {
+    const b = text.getBoundingClientRect();
+    return [text.textContent, b.left - edge.left, b.right - edge.left, b.top, b.bottom];
+  };
+  const name = plot.closest("figure").dataset.chart, of = (what) => [...plot.querySelectorAll(what)].map(box);
+  return [[name, edge.width, plot.clientWidth, plot.querySelector(".background").getBoundingClientRect().width,
+    of("svg text"), of(".mark-text.role-mark text")]];
+})"""
+
+
+def crowded(folder: Path, policies: list[str]) -> Path:
+    """A page of the charts that write words beside their marks, all of them where there is the least room."""
+    ends = {f"{side}{end}": 1.0 for side in ("sim", "real") for end in ("", "_low", "_high")}
+    rows = [{"policy": p, "verdict": "no difference shown", "points": 0, "low": -6, "high": 6} for p in policies]
+    near = [{"policy": p, **ends, "sim": 1.0 - 0.02 * i, "real": 0.95 - 0.01 * i} for i, p in enumerate(policies)]
+    sides = [
+        {"policy": p, "side": side, "value": 0.9 + 0.01 * i, "place": "keeps its place"}
+        for i, p in enumerate(policies)
+        for side in ("mujoco", "standin")
+    ]
+    arms = [{"arm": a, "policy": p, "success": 0.5} for a in ARMS for p in policies]
+    by: dict[str, Any] = {"y": "policy", "x": "points", "title": "difference in success, points", "tips": {}}
+    specs = {
+        "dots": charts.dots(rows, **by, unit="points", zero=True, text="verdict"),
+        "scatter": charts.scatter(near, label="policy", titles=("success in mujoco", "in standin"), tips={}),
+        "slopes": charts.slopes(
+            sides, label="policy", kind="place", sides=("mujoco", "standin"), title="success", tips={}
+        ),
+        "radar": charts.radar(arms, axis="arm", series="policy", value="success", tips={}),
+    }
+    blocks = [
+        {"kind": "chart", "name": name, "title": name, "spec": spec, "rows": [], "about": ""}
+        for name, spec in specs.items()
+    ]
+    section = {"id": "crowded", "title": "Crowded", "says": "", "blocks": blocks}
+    (folder / "page.html").write_text(page({**blank([folder]), "sections": [section]}))
+    return folder / "page.html"
+
+
+@pytest.mark.parametrize("width", [390, 700, 1400])
+@pytest.mark.parametrize("policies", [["bc", "bc-gmm", "bc-transformer", "dp"], ["bc", LONG]], ids=["plain", "long"])
+def test_words_in_charts_are_seen_in_full(open_page: Open, tmp_path: Path, width: int, policies: list[str]) -> None:
+    tab = open_page(crowded(tmp_path, policies), width=width)
+    wrong = []
+    for name, wide, room, plot, texts, words in tab.eval_on_selector_all(".plot", WRITTEN):
+        wrong += [f"{name} must be scrolled"] if wide > room else []
+        wrong += [f"{name} has {plot} of {room} pixels left"] if plot < 0.25 * room else []
+        wrong += [f"{name} cuts {text}" for text, left, right, *_ in texts if left < -1 or right > wide + 1]
+        wrong += [f"{name} lacks words"] if len(words) < len(policies) else []
+        tall = 5 if name == "dots" else 3  # pixels by which letters are less tall than their line
+        for (one, l1, r1, t1, b1), (other, l2, r2, t2, b2) in combinations(words, 2):
+            apart = r1 <= l2 or r2 <= l1 or b1 - tall <= t2 or b2 - tall <= t1
+            wrong += [] if apart or "%" in one + other else [f"{name} writes {one} over {other}"]
+    assert wrong == []
+    shown = tab.locator("figure[data-chart=slopes]").inner_text()
+    assert policies[0] in shown and (LONG in policies or all(policy in shown for policy in policies))
 
 
 def test_it_prints_every_section(reported: Path, open_page: Open) -> None:

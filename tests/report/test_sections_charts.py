@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from itertools import pairwise
 from typing import Any
 
 import altair
@@ -75,12 +74,6 @@ def test_an_interval_without_an_end_is_not_drawn_from_zero() -> None:
     spec = charts.dots(rows, y="policy", x="value", title="", tips=TIPS, domain=(0, 1))
     svg = vl_convert.vegalite_to_svg({**spec, "width": 400}, config=theme()["paper"])
     assert svg.count('aria-roledescription="bar"') == 1 and svg.count('aria-roledescription="point"') == 2
-
-
-def test_names_are_not_written_over_each_other() -> None:
-    spread = charts._apart([0.5, 0.5, 0.51, 0.99, 1.0], 0.05)
-    assert all(b - a >= 0.05 - 1e-12 for a, b in pairwise(spread))
-    assert spread[-1] <= 1.0 and charts._apart([0.1, 0.9], 0.05) == [0.1, 0.9]
 
 
 def test_names_of_charts() -> None:

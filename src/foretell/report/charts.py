@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from foretell.report.labels import LETTER, apart, around, beside
+
 if TYPE_CHECKING:
     import altair as alt
 
@@ -35,6 +37,8 @@ AXES: dict[str, dict[str, Any]] = {
 LABELS = 260
 """Pixels, at most, of a name."""
 FAINT: dict[str, Any] = {"opacity": 0.35, "strokeWidth": 1}
+BESIDE, AROUND = "beside", "around"
+"""Styles of words that reach beyond the plot on the right, and of a radar's: the page leaves room for them."""
 
 
 def slug(*parts: str) -> str:
@@ -144,8 +148,9 @@ def dots(
             .encode(x=across(x), tooltip=told, **coded, **at),
         ]
         if text:
-            beside = alt.Chart().mark_text(align="left", dx=9, fontWeight=600)
-            layers.append(beside.encode(x=across(ends[1]), text=f"{text}:N", **at))
+            lines: dict[str, Any] = {"lineBreak": "\n", "lineHeight": 12}  # two fit where a name stands
+            words = alt.Chart().mark_text(style=BESIDE, align="left", dx=9, fontWeight=600, **lines)
+            layers.append(words.encode(x=across(ends[1]), text=f"{text}:N", **at))
         if zero:
             layers.insert(0, _data([{"at": 0}]).mark_rule(strokeDash=[4, 4]).encode(x=across("at")))
         step = 14 * len(names) + 12 if series else 28
@@ -194,6 +199,8 @@ def lines(
 
 def scatter(rows: Sequence[Row], *, label: str, titles: tuple[str, str], tips: Tips) -> Spec:
     """Fields sim, sim_low, sim_high across and real, real_low, real_high upwards, and the line where both agree."""
+    height = 420.0
+    labels = beside([(str(row[label]), (float(row["sim"]), float(row["real"]))) for row in rows], height)
     with _building() as alt:
         scale = alt.Scale(domain=[0, 1], nice=False)
         share = alt.Axis(tickCount=6, **AXES["share"])
@@ -215,39 +222,50 @@ def scatter(rows: Sequence[Row], *, label: str, titles: tuple[str, str], tips: T
             alt.Chart().mark_rule(**bar).encode(**at("sim_low", "real"), x2="sim_high:Q", **shade),
             alt.Chart().mark_rule(**bar).encode(**at("sim", "real_low"), y2="real_high:Q", **shade),
             alt.Chart().mark_point(filled=True, size=100, opacity=1).encode(**at("sim", "real"), tooltip=told, **coded),
-            alt.Chart().mark_text(align="left", dx=9, dy=-9).encode(**at("sim", "real"), text=f"{label}:N"),
         ]
-        return _spec(layers, rows, 420)
+        for left, sign in ((True, -1), (False, 1)):
+            mine = [one for one in labels if one.left is left]
+            names = _data(
+                [
+                    {label: one.names[0], "said": one.text, "all": ", ".join(one.names), "written": one.at}
+                    | {"sim": one.point[0], "real": one.point[1]}
+                    for one in mine
+                ]
+            )
+            if mine:
+                thread = names.mark_rule(strokeWidth=1, x2Offset=8 * sign)
+                layers += [
+                    thread.encode(**at("sim", "real"), x2="sim:Q", y2="written:Q", color=coded["color"]),
+                    names.mark_text(align="right" if left else "left", dx=10 * sign, limit=LABELS).encode(
+                        **at("sim", "written"), text="said:N", tooltip=alt.Tooltip("all:N", title=label)
+                    ),
+                ]
+        return _spec(layers, rows, height)
 
 
 def slopes(rows: Sequence[Row], *, label: str, kind: str, sides: tuple[str, str], title: str, tips: Tips) -> Spec:
     """A line for each `label` from one side to the other (fields side and value), coloured by `kind`."""
     with _building() as alt:
-        across = alt.X("side:N", sort=list(sides), title=None, axis=alt.Axis(labelAngle=0, ticks=False))
+        place = alt.Scale(type="point", padding=0.15)
+        across = alt.X("side:N", sort=list(sides), title=None, scale=place, axis=alt.Axis(labelAngle=0, ticks=False))
         up = alt.Y("value:Q", title=title, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(**AXES["share"]))
         coded = _coded(sorted(_names(rows, kind), reverse=True), kind)
         base = alt.Chart().encode(x=across, y=up, color=coded["color"], tooltip=_tips(tips))
-        ends = sorted((row for row in rows if row["side"] == sides[1]), key=lambda row: row["value"])
-        spread = _apart([float(row["value"]) for row in ends], 0.05)
-        names = _data([{**row, "value": at} for row, at in zip(ends, spread, strict=True)])
+        before = {row[label]: row["value"] for row in rows if row["side"] == sides[0]}
+        ends = [row for row in rows if row["side"] == sides[1]]
+        ends.sort(key=lambda row: (row["value"], before.get(row[label], 0.0)))  # of equals, as their lines come in
+        spread = apart([float(row["value"]) for row in ends], 0.05)
+        names = _data([{**row, "written": at} for row, at in zip(ends, spread, strict=True)])
+        thread = names.mark_rule(strokeWidth=1, x2Offset=16).encode(x2="side:N", y=up, y2="written:Q")
         layers = [
             base.mark_line(strokeWidth=2).encode(detail=f"{label}:N"),
+            thread.encode(x=across, color=coded["color"]),
             base.mark_point(filled=True, size=75, opacity=1),
-            names.mark_text(align="left", dx=10).encode(x=across, y=up, text=f"{label}:N"),
+            names.mark_text(style=BESIDE, align="left", dx=20, limit=LABELS).encode(
+                x=across, y=alt.Y("written:Q", title=title), text=f"{label}:N"
+            ),
         ]
         return _spec(layers, rows, 340)
-
-
-def _apart(values: Sequence[float], least: float) -> list[float]:
-    """Ascending values in [0, 1], moved as little as will do so that names written there do not cover each other."""
-    found: list[float] = []
-    for value in values:
-        found.append(max(value, found[-1] + least) if found else value)
-    top = 1.0
-    for i in reversed(range(len(found))):
-        found[i] = min(found[i], top)
-        top = found[i] - least
-    return found
 
 
 def cells(
@@ -288,8 +306,8 @@ def spans(rows: Sequence[Row], marks: Sequence[Row], *, lanes: Sequence[str], le
 
 
 def radar(rows: Sequence[Row], *, axis: str, series: str, value: str, tips: Tips) -> Spec:
-    """A spoke for each `axis`, a closed line for each of `series`; 0 is in the middle, 1 on the rim. Both scales follow
-    the container's shape, so that the figure is round in any."""
+    """A spoke for each `axis`, a closed line for each of `series`; 0 is in the middle, 1 on the rim. It is round, and
+    as large as leaves room for the names around it."""
     spokes = _names(rows, axis)
     turn = {name: 2.0 * math.pi * i / len(spokes) for i, name in enumerate(spokes)}
 
@@ -305,9 +323,18 @@ def radar(rows: Sequence[Row], *, axis: str, series: str, value: str, tips: Tips
     levels = (0.25, 0.5, 0.75, 1.0)
     rings = [{"guide": r, "turn": i, **at(math.pi * i / 30, r)} for r in levels for i in range(61)]
     rays = [{"guide": name, "turn": i, **at(turn[name], i)} for name in spokes for i in (0, 1)]
-    words: list[dict[str, Any]] = [{"said": name, **at(turn[name], 1.08)} for name in spokes]
+    rim = [(name, at(turn[name], 1.08)) for name in spokes]
+    sides = {"left": (0.1, 2.0), "center": (-0.1, 0.1), "right": (-2.0, -0.1)}  # alignment -> where to find them
+    words: dict[str, list[Row]] = {}
+    for align, (low, high) in sides.items():
+        mine = [(name, (spot["x"], spot["y"])) for name, spot in rim if low <= spot["x"] < high]
+        places = [spot for _, spot in mine] if align == "center" else around([spot for _, spot in mine], 0.17)
+        words[align] = [{"said": name, "x": x, "y": y} for (name, _), (x, y) in zip(mine, places, strict=True)]
+    besides = [word for align in ("left", "right") for word in words[align]]
+    room = [f"(width / 2 - {len(word['said']) * LETTER + 6:.0f}) / {abs(word['x']):.4f}" for word in besides]
+    radius = f"max(min(0.2 * width, height / 2.6), min({', '.join(['height / 2.6', *room])}))"  # pixels
     with _building() as alt:
-        reach = [f"1.3 * max(1, {shape})" for shape in ("width / height", "height / width")]
+        reach = [f"{length} / 2 / radius" for length in ("width", "height")]
         scales = [alt.Scale(domain=[{"expr": f"-{r}"}, {"expr": r}], nice=False, zero=False) for r in reach]
         place: dict[str, Any] = {
             "x": alt.X("x:Q", scale=scales[0], axis=None),
@@ -321,17 +348,15 @@ def radar(rows: Sequence[Row], *, axis: str, series: str, value: str, tips: Tips
             return thin.encode(detail="guide:N", order="turn:Q", color=alt.value("gray"), **place)
 
         def text(rows: list[Row], **how: Any) -> Any:
-            return _data(rows).mark_text(**how).encode(text="said:N", **place)
+            return _data(rows).mark_text(baseline="middle", **how).encode(text="said:N", **place)
 
         marks: list[Row] = [{"said": f"{r:.0%}", **at(math.pi / len(spokes), r)} for r in (0.5, 1.0)]
         layers = [
             guide([*rings]),
             guide([*rays]),
-            text(marks, align="center", baseline="middle", fontSize=10, opacity=0.75),
+            text(marks, align="center", fontSize=10, opacity=0.75),
             drawn.mark_line(strokeWidth=2.5, opacity=0.9).encode(color=coded["color"], order="turn:Q"),
             drawn.mark_point(filled=True, size=60, opacity=1).encode(tooltip=_tips(tips), **coded),
-            text([w for w in words if w["x"] < -0.1], align="right", baseline="middle"),
-            text([w for w in words if -0.1 <= w["x"] <= 0.1], align="center", baseline="middle"),
-            text([w for w in words if w["x"] > 0.1], align="left", baseline="middle"),
+            *(text(mine, style=AROUND, align=align) for align, mine in words.items() if mine),
         ]
-        return _spec(layers, None, 400)
+        return {**_spec(layers, None, 400), "params": [{"name": "radius", "expr": radius}]}
