@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import made
 import pytest
 from studies import Lab, background, wait_for
 
+from foretell.study.parts import parts
 from foretell.study.store import read
 
 EVIL = """<body><form method=post action="{url}stop/0"><input name=token value=x></form><script>
@@ -51,6 +54,31 @@ def listen(page: Any) -> list[str]:
 def finished(page: Any) -> int:
     found = re.match(r"([\d,]+) of", page.locator("#live .pace").inner_text())
     return int(found[1].replace(",", "")) if found else 0
+
+
+def test_the_page_tells_damage_and_a_run_that_was_removed(tmp_path: Path, browser: Any) -> None:
+    scenarios, episodes = made.rows({"p": 0.5}, 3)
+    for name in ("cut", "gone"):
+        made.run(tmp_path / name, scenarios, episodes)
+    (part,) = parts(tmp_path / "cut")
+    part.write_bytes(part.read_bytes()[:1000])
+    with background("view", "cut", "gone", "--json", cwd=tmp_path, mark=f"view-{uuid4().hex}") as server:
+        assert server.stdout is not None
+        page = browser.new_page()
+        heard = listen(page)
+        page.goto(json.loads(server.stdout.readline())["url"])
+        page.wait_for_selector("#live .run[data-state=unreadable]")
+        cut, gone = page.locator("#live .run").all()
+        assert "cannot be read" in cut.inner_text() and "is damaged" in cut.locator(".problem").inner_text()
+        assert "complete" in gone.inner_text()
+        shutil.rmtree(tmp_path / "gone")
+        page.wait_for_selector("#live .run[data-state=removed]")
+        assert "was removed" in gone.inner_text() and "Waiting" not in gone.inner_text()
+        part.rename(part.with_suffix(".damaged"))
+        page.wait_for_selector("#live .run[data-state=unbegun]")
+        assert not cut.locator(".problem").is_visible() and heard == []
+        server.send_signal(signal.SIGINT)
+        assert server.wait(10) == 0
 
 
 @pytest.mark.slow

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -12,9 +14,10 @@ import foretell
 from foretell.episode import Episode
 from foretell.errors import UsageError
 from foretell.study.lock import STOP
+from foretell.study.parts import parts
 from foretell.study.store import Store
 from foretell.view.app import application
-from foretell.view.board import Board
+from foretell.view.board import LOOK, Board
 from foretell.view.serve import view
 
 TOKEN = "t0ken"
@@ -112,19 +115,58 @@ def test_every_answer_forbids_frames_and_other_origins(run: Path) -> None:
         assert "access-control-allow-origin" not in headers
 
 
+def states(server: TestClient) -> list[dict]:
+    time.sleep(LOOK)  # an older look is good for so long
+    return server.get("/progress").json()["runs"]
+
+
 def test_folders_that_are_not_there_or_empty_or_newer_are_told(tmp_path: Path, run: Path) -> None:
     (tmp_path / "empty").mkdir()
     (tmp_path / "newer" / "journal").mkdir(parents=True)
     (tmp_path / "newer" / "journal" / "000000-1.jsonl").write_text('{"schema": 99}\n')
-    server = client(tmp_path / "absent", tmp_path / "empty", tmp_path / "newer", run)
-    found = server.get("/progress").json()["runs"]
-    assert [r["state"] for r in found] == ["absent", "empty", "complete", "complete"]
+    with Store(tmp_path / "unbegun"):
+        pass
+    found = states(client(*(tmp_path / name for name in ("absent", "empty", "newer", "unbegun")), run))
+    assert [r["state"] for r in found] == ["absent", "empty", "unreadable", "unbegun", "complete"]
     assert "upgrade foretell" in found[2]["problem"]
-    assert found[3]["finished"] == 2
+    assert [r["problem"] for i, r in enumerate(found) if i != 2] == [""] * 4
+    assert found[4]["finished"] == 2
     with Store(tmp_path / "absent") as store:
         store.append([episode(0)])
-        again = client(tmp_path / "absent").get("/progress").json()["runs"][0]
+        (again,) = states(client(tmp_path / "absent"))
         assert (again["state"], again["finished"]) == ("running", 1)
+
+
+def test_a_damaged_part_is_told_until_it_is_set_aside(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    for n in range(2):
+        with Store(run) as store:
+            store.append([episode(n)])
+    one, other = parts(run)
+    whole = one.read_bytes()
+    one.write_bytes(whole[: len(whole) // 2])
+    server = client(run)
+    (found,) = states(server)
+    assert (found["state"], found["finished"]) == ("unreadable", 1)
+    assert f"{one} is damaged" in found["problem"] and str(other) not in found["problem"]
+    other.write_bytes(b"")
+    (found,) = states(client(run))
+    assert (found["state"], found["finished"], found["rows"]) == ("unreadable", 0, 0)
+    assert str(one) in found["problem"] and str(other) in found["problem"]
+    for path in (one, other):
+        path.rename(path.with_name(f"{path.name}.damaged"))
+    assert [(r["state"], r["problem"]) for r in states(server)] == [("complete", "")]
+
+
+def test_a_run_that_was_removed_is_told_from_one_to_come(run: Path) -> None:
+    server = client(run, run.parent / "later")
+    assert [r["state"] for r in states(server)] == ["complete", "absent"]
+    kept = shutil.copytree(run, run.parent / "kept")
+    shutil.rmtree(run)
+    gone, later = states(server)
+    assert (gone["state"], gone["finished"], gone["problem"], later["state"]) == ("removed", 0, "", "absent")
+    shutil.copytree(kept, run)
+    assert [(r["state"], r["finished"]) for r in states(server)] == [("complete", 2), ("absent", 0)]
 
 
 def test_contents_come_with_links_into_the_run(run: Path) -> None:

@@ -12,8 +12,8 @@ from urllib.parse import quote
 from foretell.errors import ForetellError, raised
 from foretell.report import OneRun, Runs, contents
 from foretell.report.page import as_json
-from foretell.study.follow import Follower
-from foretell.study.lock import STOP, ask_to_stop
+from foretell.study.lock import ask_to_stop
+from foretell.view.standing import Standing
 
 __all__ = ["Board", "blank"]
 
@@ -28,7 +28,7 @@ class Board:
 
     def __init__(self, runs: Sequence[Path]) -> None:
         self.runs = [Path(run) for run in runs]
-        self._followers = [Follower(run) for run in self.runs]
+        self._standings = [Standing(run) for run in self.runs]
         self._lock = threading.Lock()
         self._looked = float("-inf")
         self._progress: list[dict[str, Any]] = []
@@ -43,7 +43,7 @@ class Board:
         """Where each run stands, and the version of `contents`; starts making newer ones if it is time."""
         with self._lock:
             if time.monotonic() - self._looked >= LOOK:
-                self._progress = [_about(follower) for follower in self._followers]
+                self._progress = [standing.look() for standing in self._standings]
                 self._looked = time.monotonic()
                 self._make_contents()
             return {"runs": self._progress, "contents": self._version}
@@ -70,7 +70,7 @@ class Board:
     def _make(self) -> None:
         began = time.thread_time()
         found = blank(self.runs)
-        there = [f.run for f in self._followers if f.exists and f.rows]
+        there = [standing.run for standing in self._standings if standing.there and standing.rows]
         try:
             if there:
                 found = contents(Runs.open(there), link=self._link)
@@ -99,40 +99,4 @@ def blank(runs: Sequence[Path]) -> dict[str, Any]:
         "episodes": {"count": 0},
         "videos": {},
         "notes": [],
-    }
-
-
-def _about(follower: Follower) -> dict[str, Any]:
-    problem = ""
-    try:
-        follower.look()
-    except (ForetellError, OSError) as error:
-        problem = str(error)
-    tally, writer = follower.tally, follower.writer
-    figures = tally.figures()
-    planned, finished = sum(row["planned"] for row in figures), sum(row["finished"] for row in figures)
-    state = (
-        ("stopping" if (follower.run / STOP).exists() else "running")
-        if writer
-        else "absent"
-        if not follower.run.is_dir()
-        else "empty"
-        if not follower.exists
-        else "complete"
-        if finished >= planned
-        else "stopped"
-    )
-    pace = tally.pace() if writer else None
-    return {
-        "name": follower.run.resolve().name,
-        "path": str(follower.run),
-        "state": state,
-        "problem": problem,
-        "planned": planned,
-        "finished": finished,
-        "rows": follower.rows,
-        "pace": pace,
-        "left": (planned - finished) / pace if pace else None,
-        "writer": writer,
-        "figures": figures,
     }

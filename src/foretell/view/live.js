@@ -6,8 +6,8 @@ const host = document.getElementById("live");
 const number = new Intl.NumberFormat("en");
 const PERIOD = 1000, HIDDEN = 5000, MANY = 14;
 const STATES = {
-  absent: "there is no such folder yet", empty: "nothing in it yet", running: "running", stopping: "stopping…",
-  stopped: "stopped", complete: "complete",
+  absent: "there is no such folder yet", removed: "removed", empty: "nothing in it yet", unbegun: "no episodes yet",
+  unreadable: "cannot be read", running: "running", stopping: "stopping…", stopped: "stopped", complete: "complete",
 };
 const RUNNING = "Running figures are of the leading scenarios that are complete, and their intervals hold whenever you look; " +
   "with all its episodes a line gets the interval that the report has.";
@@ -85,6 +85,7 @@ class Card {
     this.summary = el("summary");
     this.details = el("details", {}, this.summary, this.cells, this.waiting, this.foot);
     this.lines = new Map();
+    this.wrong = "";
     this.node = el("div", { class: "run", "data-run": index }, el("div", { class: "first" }, this.title, this.state, this.button),
       this.bar, this.pace, this.problem, this.details);
   }
@@ -98,7 +99,7 @@ class Card {
     this.was = run.state;
     this.node.dataset.state = run.state;
     this.title.textContent = run.name;
-    this.state.textContent = STATES[run.state];
+    this.state.textContent = run.state === "unreadable" && run.finished ? "not all can be read" : STATES[run.state];
     this.title.title = run.path;
     const running = run.state === "running";
     this.button.hidden = !running;
@@ -109,15 +110,20 @@ class Card {
     this.bar.setAttribute("aria-valuenow", run.finished);
     this.fill.style.width = `${run.planned ? (100 * run.finished) / run.planned : 0}%`;
     this.pace.textContent = this.words(run);
-    if (run.problem) this.say(run.problem);
+    if (run.problem !== this.wrong) this.say(run.problem);
+    this.wrong = run.problem;
     this.rows(run.figures);
   }
 
   words(run) {
     if (run.state === "absent") return `Waiting for ${run.path}. foretell run makes it.`;
     if (run.state === "empty") return `${run.path} is not a run folder yet: it has no study and no episodes.`;
-    if (!run.planned) return run.state === "running" ? "Getting ready." : "No episodes.";
+    if (run.state === "removed") return `${run.path} was removed since this page was opened. foretell run makes it again.`;
+    if (run.state === "unbegun") return `${run.path} has no episodes. foretell run makes them.`;
+    if (run.state === "unreadable" && !run.finished) return "";
+    if (!run.planned) return "Getting ready.";
     const done = `${number.format(run.finished)} of ${number.format(run.planned)} episodes`;
+    if (run.state === "unreadable") return run.finished < run.planned ? `${done} can be read.` : `${number.format(run.finished)} episodes can be read.`;
     if (run.state === "stopped") return `${done}. The same command goes on from there.`;
     if (run.state === "complete") return `${number.format(run.finished)} episodes.`;
     return [done, speed(run.pace), run.left === null ? "" : `about ${lasting(run.left)} left`].filter(Boolean).join(" · ");
