@@ -31,7 +31,7 @@ def section(runs: Runs) -> Section | None:
     rows = []
     for run in runs.each:
         tasks = runs.task_names(run)
-        rows += [{"run": run.name, **row, "task": tasks[row["task"]]} for row in show(run.path)]
+        rows += [{"run": run.name, **row, "task": tasks.get(row["task"], row["task"])} for row in show(run.path)]
     rows.sort(key=lambda row: (_place(row["task"], runs.tasks), _place(row["policy"], runs.policies)))
     judged = [row for row in rows if row["rate"] is not None]
     if not rows:
