@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from studies import Lab
 
 import foretell
 from foretell.clock import Virtual
@@ -369,16 +370,10 @@ def test_a_study_in_real_time(policies: Any, tmp_path: Path) -> None:
 
 def test_episodes_in_real_time_have_the_machine_for_themselves(tmp_path: Path) -> None:
     """Also after others, of which two workers ran many at once, and from one group to the next."""
-    study = {
-        "name": "mix",
-        "tasks": ["lift"],
-        "policies": {"random": {"use": "random", "execute": 1}},
-        "scenarios": {"count": 3},
-        "clocks": ["sync", "realtime", {"realtime": {"speed": 2}}],
-    }
-    folder = tmp_path / "run"
-    assert foretell.run(study, out=folder, workers=2).ran == 9
-    rows = foretell.read(folder).to_pylist()
+    clocks = ["sync", "realtime", {"realtime": {"speed": 2}}]
+    study = Lab(tmp_path).study("mix", "Blink", 3, policies={"random": "random"}, clocks=clocks)
+    assert foretell.run(study, out=tmp_path / "run", workers=2).ran == 9
+    rows = foretell.read(tmp_path / "run").to_pylist()
     timed = sorted((r["wall_started"], r["wall_s"]) for r in rows if '"realtime"' in r["clock"])
     assert len(rows) == 9 and len(timed) == 6
     for (began, took), (after, _) in pairwise(timed):
