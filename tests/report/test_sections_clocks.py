@@ -12,13 +12,13 @@ from typing import Any
 import made
 import pyarrow.parquet as pq
 import pytest
+from sections import block, section_of
 
 import foretell
 from foretell import stats
 from foretell.certificate import certificate, write_testset
 from foretell.report import clocks, perturbations
 from foretell.report.runs import Runs
-from foretell.report.section import Section
 from foretell.scenario import digest
 from foretell.study.scenario_file import read_scenario_file
 from foretell.study.store import Store, read_plan
@@ -29,16 +29,6 @@ SYNC = {"kind": "sync"}
 
 def late(seconds: float, speed: float = 1.0) -> dict[str, Any]:
     return {"kind": "virtual", "latency": {"kind": "constant", "values": [seconds]}, "speed": speed}
-
-
-def section_of(module: Any, *paths: Path) -> Section:
-    found = module.section(Runs.open(paths))
-    assert found is not None
-    return found
-
-
-def block(section: Section, name: str) -> Any:
-    return next(b for b in section.blocks if getattr(b, "name", "") == name)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from typing import Any
 
 import made
 import pytest
+from sections import block
 
 import foretell
 from foretell.report import comparison, verdict
@@ -39,11 +40,6 @@ def drawn(rates: dict[str, float], count: int, trials: int = 1, seed: int = 0, *
 
 def opened(*paths: Path) -> Runs:
     return Runs.open(paths)
-
-
-def block(section: Section | None, name: str) -> Any:
-    assert section is not None
-    return next(b for b in section.blocks if getattr(b, "name", "") == name)
 
 
 def words(section: Section | None) -> str:

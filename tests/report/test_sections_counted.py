@@ -7,11 +7,10 @@ from typing import Any
 
 import made
 import pytest
+from sections import block, section_of
 
 from foretell.episode import Episode
 from foretell.report import failures, stages, success
-from foretell.report.runs import Runs
-from foretell.report.section import Section
 from foretell.tasks.lift import Lift
 
 SCENARIOS = [Lift().scenario(i) for i in range(10)]
@@ -21,16 +20,6 @@ LATE = '{"kind": "virtual", "latency": {"kind": "constant", "values": [0.5]}}'
 
 def tried(policy: str, solved: int, **changes: Any) -> list[Episode]:
     return [made.row(policy, s, i < solved, **changes) for i, s in enumerate(SCENARIOS)]
-
-
-def section_of(module: Any, *paths: Path) -> Section:
-    found = module.section(Runs.open(paths))
-    assert found is not None
-    return found
-
-
-def block(section: Section, name: str) -> Any:
-    return next(b for b in section.blocks if getattr(b, "name", "") == name)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from typing import Any
 import made
 import pyarrow.parquet as pq
 import pytest
+from sections import block
 
 import foretell
 from foretell.report import bounds, reality
@@ -62,10 +63,6 @@ def bounded(paths: tuple[Path, Path]) -> Section:
     section = bounds.section(Runs.open(paths))
     assert section is not None
     return section
-
-
-def block(section: Section, name: str) -> Any:
-    return next(b for b in section.blocks if getattr(b, "name", "") == name)
 
 
 def test_metrics_are_those_of_predictivity(paths: tuple[Path, Path], told: Section) -> None:
