@@ -97,7 +97,7 @@ def _of_policy(given: Any, device: str, name: str, entry: PolicyEntry, task: str
     source, _, kind = entry.use.rpartition(":")
     execute = entry.execute
     if execute is None and source == "zoo":
-        with contextlib.suppress(OSError, ForetellError):
+        with contextlib.suppress(OSError):  # there is none of that name
             card = read_card(kind, task)
             execute = card.latency.execute if card.latency else None
     names = [name, *([f"{kind}/{execute}"] if execute else []), kind, entry.use]

@@ -37,9 +37,9 @@ def write_success(runs: Iterable[Path], models: Path) -> None:
             clean = row["world"] == "mujoco" and row["arm"] == "none"
             if as_shipped and clean and row["success"] is not None:
                 key, where = (row["task"], row["policy_hash"]), (row["scenario"], row["trial"])
-                # once each, of the newest version of the task
                 found = judged.setdefault(key, {})
-                found[where] = max(found.get(where, (0, False)), (row["task_version"], row["success"]))
+                if row["task_version"] >= found.get(where, (0, False))[0]:  # once each, the newest
+                    found[where] = row["task_version"], row["success"]
                 drawn[key] = f"seeds {min(seeds)} to {max(seeds)}"
     for card in cards(models):
         versions = judged.get((card.task, card.sha256), {}).values()
