@@ -11,7 +11,7 @@ import os
 import traceback
 from typing import Any
 
-from foretell.process import serve
+from foretell.process import leave, serve
 
 __all__ = ["main"]
 
@@ -29,7 +29,7 @@ def main() -> None:
         while not line.endswith(b"\n"):  # unbuffered, so that `select` sees what is left
             byte = reader.read(1)
             if not byte:
-                os._exit(0)
+                leave()
             line += byte
         return dict(json.loads(line))
 
