@@ -19,7 +19,7 @@ from foretell.factors.arms import severity_of
 from foretell.rollout import Job, Outcome
 from foretell.rollout.viewer import require_screen
 from foretell.study.config import PolicyEntry, Study, load_study
-from foretell.study.latencies import settler
+from foretell.study.latencies import Settler
 from foretell.study.plan import Group, Planned, left_out, plan, resolve_scenarios, testset_of
 from foretell.study.pool import Batch, Pool
 from foretell.study.provenance import provenance
@@ -98,13 +98,15 @@ def run(
             raise UsageError("watch: shows episodes under the clock `realtime`, and the study has none")
     scenarios, design = resolve_scenarios(study)
     path = Path(out) if out is not None else Path("runs") / study.name
-    episodes = plan(study, scenarios, settler(study, path, told))
+    settle = Settler(study, path, told)
+    episodes = plan(study, scenarios, settle)
     here = dict(policies or {})
     crew = 0 if here else (os.cpu_count() or 1) if workers is None else workers
     engine = _Here(study, here, slots, watch) if crew == 0 else _Crew(study, crew, slots, watch)
     try:
         opened = {group: engine.inspect(group) for group in dict.fromkeys(e.group for e in episodes)}
         with Store(path) as store:
+            store.write_latencies(settle.fresh)
             store.write_study(study.to_yaml())
             store.write_scenarios(s for group in scenarios.values() for s in group)
             store.write_scenarios(e.scenario for e in episodes)  # under their arms

@@ -16,7 +16,7 @@ import os
 import re
 import warnings
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ from foretell.study.journal import (
 from foretell.study.lock import STOP, lock
 from foretell.study.parts import DamagedError, parts, read_part, read_table, set_aside_as, write_table
 from foretell.study.running import CELL
+from foretell.study.trace import read_trace, trace_text
 
 __all__ = ["SEAL", "Store", "read", "read_plan", "read_scenarios"]
 
@@ -116,6 +117,21 @@ class Store:
         self._check_open()
         with disk_errors(self.path):
             replace(self.path / "testset.jsonl", data)
+
+    def write_latencies(self, traces: Mapping[str, Sequence[float]]) -> None:
+        """Traces that were measured for this study, each whole in a file of its name. One that another process has
+        written meanwhile stands: rows name the trace that they were run with."""
+        self._check_open()
+        folder = self.path / "latency"
+        for name, trace in traces.items():
+            if read_trace(folder / name) not in (None, list(trace)):
+                raise ForetellError(
+                    f"{folder / name}: another process has measured this latency meanwhile; re-issue the same command "
+                    "to go on with it"
+                )
+            with disk_errors(self.path):
+                folder.mkdir(exist_ok=True)
+                replace(folder / name, trace_text(trace).encode())
 
     def write_provenance(self, info: dict[str, Any]) -> None:
         """Versions, commit, machine, seeds."""
