@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -214,3 +215,14 @@ def test_videos_failures_first_and_what_is_absent(tmp_path: Path) -> None:
     assert said["episodes"]["absent"] == ["run/videos/3%20of%204.mp4"]
     elsewhere = contents([run], link=lambda run, path: f"/film/{run.name}/{path}")
     assert elsewhere["episodes"]["absent"] == ["/film/run/videos/3 of 4.mp4"]
+
+
+def test_a_section_that_fails_becomes_a_note_and_costs_no_other(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def section(runs: Any) -> None:
+        raise ZeroDivisionError("nobody thought of this")
+
+    monkeypatch.setattr(import_module("foretell.report.stages"), "section", section)
+    said = contents([run])
+    (note,) = (note for note in said["notes"] if "stages" in note)
+    assert note.startswith("The section “stages” is missing: ZeroDivisionError: nobody thought of this (test_contents.py")
+    assert {"verdict", "success", "failures", "episodes"} <= {section["id"] for section in said["sections"]}

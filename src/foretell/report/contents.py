@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from foretell.answers.inputs import PROTOCOL
-from foretell.errors import ForetellError
+from foretell.errors import ForetellError, raised
 from foretell.report.episodes import columns, embedded
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Section
@@ -80,9 +80,10 @@ def sections(
         told(name)
         try:
             section = import_module(f"foretell.report.{name}").section(runs)
-        except ForetellError as error:
+        except Exception as error:  # whatever it is, the other sections are worth reading
             if notes is not None:
-                notes.append(f"The section “{name}” is missing: {error}")
+                why = str(error) if isinstance(error, ForetellError) else raised(error)
+                notes.append(f"The section “{name}” is missing: {why}")
             continue
         if section is not None:
             found.append(section)

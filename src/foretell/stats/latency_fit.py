@@ -28,7 +28,8 @@ JOINT = "policies and latencies fixed, scenarios resampled jointly"
 
 
 def tenfold(latency: ArrayLike, drop: ArrayLike) -> tuple[Floats, Floats]:
-    """Least-squares slope of drop per tenfold latency, and the correlation behind it; NaN where latency does not vary.
+    """Least-squares slope of drop per tenfold latency, and the correlation behind it; NaN where latency does not vary,
+    and where a drop is NaN.
 
     latency: shape (K,), above 0; drop: shape (..., K), in any unit -> both of shape (...).
     """
@@ -41,7 +42,10 @@ def tenfold(latency: ArrayLike, drop: ArrayLike) -> tuple[Floats, Floats]:
         return nothing, nothing
     centred = x - x.mean()
     slope = (y - y.mean(axis=-1, keepdims=True)) @ centred / (centred @ centred)
-    return np.asarray(slope), pearson(y, np.broadcast_to(x, y.shape))
+    whole = np.isfinite(y).all(axis=-1)  # a resample may miss all scenarios of a column
+    strength = np.full(y.shape[:-1], np.nan)
+    strength[whole] = pearson(y[whole], np.broadcast_to(x, y.shape)[whole])
+    return np.asarray(slope), strength
 
 
 def _means(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
