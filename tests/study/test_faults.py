@@ -175,6 +175,32 @@ def test_an_error_is_a_note_not_a_failure(lab: Lab) -> None:
     assert "1 policy" in done.stdout, "the table shows it"
 
 
+def test_a_policy_that_raises_every_time_leaves_its_traceback_and_a_code(lab: Lab) -> None:
+    (lab.folder / "raises.py").write_text(
+        "from foretell.policies.random import Random\n"
+        "def deep(n):\n    if n:\n        deep(n - 1)\n    raise KeyError('x' * 50_000)\n"
+        "class Raises(Random):\n    def act(self, slots, observations):\n        deep(3)\n"
+    )
+    policies = {"bad": "raises.py:Raises", "random": "random"}
+    lab.study("raises", "Blink", 15, policies=policies)
+    for workers in (1, 0):
+        out = lab.folder / f"raises-{workers}"
+        done = cli("run", "raises.yaml", "--out", out, "--workers", workers, cwd=lab.folder, code=1)
+        assert done.stderr.endswith(
+            "foretell: every episode of 'bad' ended in an error, so nothing is known of how well it does\n"
+        )
+        (note,) = (line for line in done.stdout.splitlines() if line.startswith("note: policy 'bad' on blink"))
+        kept = sorted((out / "errors").iterdir())
+        assert len(kept) == 10 and all(path.stat().st_size < 20_000 for path in kept)
+        named = Path(note.rpartition("; the traceback is in ")[2])
+        assert lab.folder / named in kept
+        said = (lab.folder / named).read_text()
+        assert said.startswith("Traceback (most recent call last):")
+        assert said.count("    deep(n - 1)") == 3 and "characters are left out" in said
+    again = cli("run", "raises.yaml", "--out", out, "--json", cwd=lab.folder, code=1)
+    assert json.loads(again.stdout)["failing"] == ["bad"], "still true, although nothing ran"
+
+
 def test_episodes_lost_to_the_machine_are_tried_again(lab: Lab) -> None:
     study, out, deadly = lab.study("deadly", "Deadly", 2), lab.folder / "deadly-run", lab.folder / "deadly"
     deadly.touch()

@@ -29,6 +29,10 @@ class CompanionDied(Exception):  # noqa: N818 - says what happened
 class CompanionFailed(Exception):  # noqa: N818 - says what happened
     """It lives, and could not do what it was asked to."""
 
+    def __init__(self, message: str, trace: str | None = None):
+        super().__init__(message)
+        self.trace = trace
+
 
 class Companion:
     """A child that takes JSON messages, one a line, and answers so. What is large goes through shared memory."""
@@ -84,7 +88,7 @@ class Companion:
             if "refused" in message:
                 raise CompanionDied(message["refused"])
             if message.get("failed") == number:
-                raise CompanionFailed(message["error"])
+                raise CompanionFailed(message["error"], message.get("trace"))
             if message.get(word) == number:
                 return message
 

@@ -156,6 +156,7 @@ class _Realtime(AsynchronousDriver):
             yield from self._lost(mind, died)
             return
         except CompanionFailed as error:
+            self.outcomes[0].trace = error.trace
             yield self._finish(0, "error", "policy", str(error))
             return
         self.frame, self.rate = 0, self._camera_rate(mind)
@@ -323,6 +324,7 @@ class _Realtime(AsynchronousDriver):
         assert mind.thinker is not None
         while message := mind.thinker.heard():
             if message.get("failed") == self.number:
+                self.outcomes[0].trace = message.get("trace")
                 raise _Failed(message["error"])
         if self.drives and mind.sight.taken != self.taken:
             self.taken, self.asked_at = mind.sight.taken, now

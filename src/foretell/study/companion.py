@@ -33,7 +33,7 @@ def main() -> None:
             line += byte
         return dict(json.loads(line))
 
-    from foretell.errors import ForetellError, raised
+    from foretell.errors import ForetellError, raised, traced
     from foretell.scenario import Scenario
 
     try:
@@ -55,7 +55,7 @@ def main() -> None:
                 else:
                     made.reset(number, Scenario.model_validate(message["scenario"]), message["trial"])
             except Exception as error:
-                say({"failed": number, "error": f"reset raised {raised(error)}"})
+                say({"failed": number, "error": f"reset raised {raised(error)}", "trace": traced(error)})
                 continue
             say({"reset": number, "drives": getattr(made, "drives", False)})
         elif "go" in message:

@@ -22,8 +22,10 @@ from foretell.tasks.task import Task
 if TYPE_CHECKING:
     from foretell.study.latencies import Settle
 
-__all__ = ["Group", "Planned", "left_out", "plan", "resolve_scenarios"]
+__all__ = ["Group", "Planned", "TooLarge", "check_size", "left_out", "plan", "resolve_scenarios"]
 
+LARGE = 1_000_000
+"""Episodes above which a study is asked about: each takes about 2 kB of memory to plan."""
 COUNT = 50
 """Scenarios per task where a study does not say."""
 
@@ -60,6 +62,28 @@ def make_task(use: str) -> Any:
     if not isinstance(task, Task):
         raise UsageError(f"tasks: {use} is a {type(task).__name__}, it should be a foretell.Task")
     return task
+
+
+class TooLarge(UsageError):  # noqa: N818 - says what is wrong
+    """A study of more episodes than anybody means by accident."""
+
+
+def check_size(study: Study, large: bool = False, scenarios: dict[str, list[Scenario]] | None = None) -> None:
+    """Raises TooLarge if a study has more than `LARGE` episodes and nobody said that it may. Before its scenarios are
+    drawn, those of a file or of another run count as one of each task: nobody knows how many they are."""
+    source = study.scenarios
+    drawn = (source.count or COUNT) if source.file is None and source.like is None else 1
+    each = study.trials * len(study.policies) * len(study.clocks)
+    count = 0
+    for entry in study.tasks:
+        found = len(scenarios[entry.use]) if scenarios else drawn
+        arms_ = 1 if source.file is not None else len(arms.expand(study.arms, make_task(entry.use)))
+        count += found * arms_ * each
+    if count > LARGE and not large:
+        raise TooLarge(
+            f"the study has {count:,} episodes, more than {LARGE:,}: look at `scenarios: count` and `trials`, or say "
+            "--large (large=True in Python) if so many are meant"
+        )
 
 
 def resolve_scenarios(study: Study) -> tuple[dict[str, list[Scenario]], str]:

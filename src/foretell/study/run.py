@@ -20,7 +20,7 @@ from foretell.rollout import Job, Outcome
 from foretell.rollout.viewer import require_screen
 from foretell.study.config import PolicyEntry, Study, load_study
 from foretell.study.latencies import Settler
-from foretell.study.plan import Group, Planned, left_out, plan, resolve_scenarios, testset_of
+from foretell.study.plan import Group, Planned, check_size, left_out, plan, resolve_scenarios, testset_of
 from foretell.study.pool import Batch, Pool
 from foretell.study.provenance import provenance
 from foretell.study.running import COLUMNS, Tally
@@ -31,6 +31,8 @@ __all__ = ["Progress", "Run", "row_of", "run", "with_names"]
 
 SLOTS = 32
 """Episodes side by side in each worker: enough to drown Python's share, few enough to end together."""
+TRACES = 10
+"""Tracebacks that a call keeps of each policy and task: a policy that raises every time mostly says the same."""
 LOOK = 0.2
 """Wall seconds between two looks whether somebody asks the study to stop."""
 
@@ -64,6 +66,8 @@ class Run:
     """Not run, because of `limit`."""
     notes: tuple[str, ...] = ()
     """Plain sentences on what went wrong, and where."""
+    failing: tuple[str, ...] = ()
+    """Policies of which every episode so far ended in an error."""
 
 
 def run(
@@ -78,12 +82,14 @@ def run(
     progress: Callable[[Progress], None] = lambda state: None,
     told: Callable[[str], None] = lambda text: None,
     watch: bool = False,
+    large: bool = False,
 ) -> Run:
     """Run a study into a run folder (default `runs/<name>`). Calling it again resumes it.
 
     `workers`: processes; default one per core; 0 runs in this process. `policies` adds policy objects or classes
     from Python, which run in this process. `pair_with` takes the scenarios of another run. `told` hears what is done
-    before the first episode, if it takes time. `watch` shows `realtime` episodes in MuJoCo's viewer.
+    before the first episode, if it takes time. `watch` shows `realtime` episodes in MuJoCo's viewer. `large` allows
+    more than a million episodes, which take memory to plan.
     """
     study = load_study(with_names(study, policies) if policies and isinstance(study, dict) else study)
     if policies:
@@ -96,7 +102,9 @@ def run(
         require_screen()
         if not any(isinstance(parse(c), Realtime) for c in study.clocks):
             raise UsageError("watch: shows episodes under the clock `realtime`, and the study has none")
+    check_size(study, large)
     scenarios, design = resolve_scenarios(study)
+    check_size(study, large, scenarios)
     path = Path(out) if out is not None else Path("runs") / study.name
     settle = Settler(study, path, told)
     episodes = plan(study, scenarios, settle)
@@ -170,6 +178,7 @@ def _fill(
             state.tally.add(earlier)
     progress(state)
     troubles: dict[str, list[str]] = {}
+    traces: Counter[str] = Counter()
     look = _stopper(store)
     for name, outcome in engine.run(chosen, store.path, look):
         row = row_of(study, name, chosen[name], opened[chosen[name].group], outcome)
@@ -181,9 +190,11 @@ def _fill(
             state.judged[label] += 1
             state.solved[label] += row.success
         if row.blame is not None:
-            troubles.setdefault(f"policy {row.policy!r} on {row.task}, blame {row.blame}", []).append(
-                f"episode {row.episode}: {row.error}"
-            )
+            said = f"episode {row.episode}: {row.error}"
+            if outcome.trace is not None and traces[label] < TRACES:
+                traces[label] += 1
+                said += f"; the traceback is in {store.write_error(name, outcome.trace)}"
+            troubles.setdefault(f"policy {row.policy!r} on {row.task}, blame {row.blame}", []).append(said)
         if "out_of_range_actions" in row.metrics:
             troubles.setdefault(f"policy {row.policy!r} on {row.task}: actions out of range were clipped", []).append(
                 f"episode {row.episode}, {row.metrics['out_of_range_actions']:.0f} actions"
@@ -192,7 +203,8 @@ def _fill(
         if state.ran < len(chosen):
             look()
     notes = [f"{what}: {_count(len(where))}, first {where[0]}" for what, where in troubles.items()]
-    return Run(store.path, len(episodes), state.ran, skipped, left, (*store.problems, *notes))
+    failing = tuple(state.tally.failing())
+    return Run(store.path, len(episodes), state.ran, skipped, left, (*store.problems, *notes), failing)
 
 
 def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> list[dict[str, str]]:
@@ -260,7 +272,7 @@ def row_of(study: Study, name: str, episode: Planned, opened: Opened, outcome: O
         success_rule=opened.success_rule,
         video=str(video) if video else None,
         **_columns(episode, opened),
-        **asdict(outcome),
+        **{name: value for name, value in asdict(outcome).items() if name != "trace"},
     )
 
 

@@ -140,6 +140,17 @@ class Tally:
             cell.ends.append(end)
             self._ends.append(end)
 
+    def failing(self) -> list[str]:
+        """Planned policies of which every episode so far ended in an error, whoever is to blame."""
+        ended: Counter[str] = Counter()
+        wrong: Counter[str] = Counter()
+        for names, cell in self._cells.items():
+            if cell.planned:
+                policy = names[CELL.index("policy")]
+                ended[policy] += cell.rows
+                wrong[policy] += cell.errors.total()
+        return [policy for policy, count in ended.items() if count and wrong[policy] == count]
+
     def pace(self, now: float | None = None) -> float | None:
         """Episodes per second of late; None before the first."""
         return _pace(self._ends, self.since, time.time() if now is None else now)

@@ -133,6 +133,15 @@ class Store:
                 folder.mkdir(exist_ok=True)
                 replace(folder / name, trace_text(trace).encode())
 
+    def write_error(self, episode: str, text: str) -> Path:
+        """The traceback of what a policy raised; the row has its last line only."""
+        self._check_open()
+        path = self.path / "errors" / f"{episode}.txt"
+        with disk_errors(self.path):
+            path.parent.mkdir(exist_ok=True)
+            replace(path, text.encode("utf-8", "backslashreplace"))
+        return path
+
     def write_provenance(self, info: dict[str, Any]) -> None:
         """Versions, commit, machine, seeds."""
         self._check_open()
