@@ -48,8 +48,8 @@ def start(module: str, *, fds: tuple[int, ...] = (), one_thread: bool = False) -
 def listen(process: subprocess.Popen[str], heard: Callable[[dict[str, Any] | None], None]) -> None:
     """Call `heard` in a thread with every message that the process writes, and with None at the end.
 
-    The thread alone reads and closes the pipe. A helper process of a policy may hold the other end open for ever: whoever
-    closed the pipe meanwhile would wait as long.
+    The thread alone reads and closes the pipe. A helper process of a policy may hold the other end open for ever, and
+    whoever closed the pipe meanwhile would wait as long.
     """
     assert process.stdout is not None
     pipe = process.stdout

@@ -200,7 +200,8 @@ def test_scenarios_by_count_are_those_of_the_seeds() -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"scenarios": {"count": 3_000_000_000}}, {"trials": 10**9}, {"scenarios": {"file": "some"}, "trials": 10**9}]
+    "changes",
+    [{"scenarios": {"count": 3_000_000_000}}, {"trials": 10**9}, {"scenarios": {"file": "some"}, "trials": 10**9}],
 )
 def test_a_study_that_nobody_can_mean_is_asked_about(tmp_path: Path, changes: dict[str, Any]) -> None:
     """At once, and without planning it."""

@@ -183,9 +183,9 @@ def test_a_policy_that_raises_every_time_leaves_its_traceback_and_a_code(lab: La
     )
     policies = {"bad": "raises.py:Raises", "random": "random"}
     lab.study("raises", "Blink", 15, policies=policies)
-    for workers in (1, 0):
-        out = lab.folder / f"raises-{workers}"
-        done = cli("run", "raises.yaml", "--out", out, "--workers", workers, cwd=lab.folder, code=1)
+    for crew in (1, 0):
+        out = lab.folder / f"raises-{crew}"
+        done = cli("run", "raises.yaml", "--out", out, "--workers", crew, cwd=lab.folder, code=1)
         assert done.stderr.endswith(
             "foretell: every episode of 'bad' ended in an error, so nothing is known of how well it does\n"
         )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import time
+from itertools import count
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
-from studies import Lab, background, cli, marked, rows, wait_for
+from studies import Lab, background, cli, lines, marked, rows, wait_for, workers
 
 import foretell
 from foretell.process import end, gone, listen, start
@@ -35,6 +39,15 @@ class Mortal(Random):
 
 
 @pytest.fixture(scope="module")
+def clean(lab: Lab) -> pa.Table:
+    """The rows of a run in which nothing goes wrong."""
+    lab.calm()
+    return rows(
+        foretell.run(lab.study("slow", "Blink", 6, policy_timeout=2.0), out=lab.folder / "clean", workers=0).path
+    )
+
+
+@pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
     lab = Lab(tmp_path_factory.mktemp("lab"))
     (lab.folder / "helpers.py").write_text(HELPERS)
@@ -50,6 +63,41 @@ def test_a_policy_with_a_process_of_its_own_ends_with_the_study(lab: Lab) -> Non
         assert process.returncode == 0
         assert "2 episodes run" in said
         assert wait_for(lambda: not marked(mark), 5)
+
+
+def test_a_study_that_was_stopped_for_a_while_goes_on(lab: Lab, clean: pa.Table) -> None:
+    """Nobody was late: the time in which nobody looked does not count as a policy's."""
+    mark, out = "paused", lab.folder / "paused"
+    lab.study("slow", "Blink", 6, policy_timeout=2.0)
+    lab.faults(sleep=0.05)
+    with background(
+        "run", "slow.yaml", "--out", out, "--workers", 1, "--slots", 1, cwd=lab.folder, mark=mark
+    ) as process:
+        wait_for(lambda: lines(out) >= 1)
+        pids = [process.pid, *workers(mark)]
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        time.sleep(2.5)
+        for pid in reversed(pids):
+            os.kill(pid, signal.SIGCONT)
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+    lab.calm()
+    assert rows(out).equals(clean)
+
+
+def test_rows_do_not_depend_on_the_clock_on_the_wall(
+    lab: Lab, clean: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It jumps by days, forth and back, with every look."""
+    looks = count()
+    real = time.time
+    monkeypatch.setattr(time, "time", lambda: real() + 1e6 * (-1) ** next(looks))
+    study = lab.study("slow", "Blink", 6, policy_timeout=2.0)
+    done = foretell.run(study, out=lab.folder / "jumps", workers=0, slots=2)
+    assert done.ran == 6 and foretell.run(study, out=done.path, workers=0).ran == 0
+    assert rows(done.path).equals(clean)
+    assert foretell.show(done.path)[0]["n"] == 6
 
 
 def test_a_helper_that_has_left_the_group_holds_nothing_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,9 +118,6 @@ sys.stdin.read()
         assert end(process) == -9 and gone(process)
         assert time.monotonic() - began < 5
     finally:
-        import os
-        import signal
-
         os.kill(said["child"], signal.SIGKILL)
     wait_for(lambda: heard[-1] is None)
 

@@ -2,7 +2,7 @@
 
 A line counts once its newline is there. It is valid JSON and plain ASCII whatever the row holds: floats that
 JSON cannot write are the strings "nan", "inf" and "-inf" there, and come back as the same floats. Its first field is
-a checksum of the rest, `{"crc":"89abcdef",...}`: a disk that flips a bit is found out. Lines of older versions have none.
+a checksum of the rest, `{"crc":"89abcdef",...}`: a flipped bit is found out. Lines of older versions have none.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from foretell.episode import SCHEMA, arrow_schema
+from foretell.study.columns import encoded
 from foretell.study.journal import check_version, replace
 
 __all__ = ["DamagedError", "parts", "read_part", "read_table", "set_aside_as", "write_table"]
@@ -35,12 +37,14 @@ def set_aside_as(path: Path) -> Path:
     return next(name for name in names if not name.exists())
 
 
-def read_table(path: Path) -> pa.Table:
-    """A whole Parquet file. The disk's own errors pass; whatever is wrong with the bytes is damage."""
+def read_table(path: Path, columns: Sequence[str] | None = None, encode: Sequence[str] = ()) -> pa.Table:
+    """A Parquet file, or some of its columns, some as dictionaries. The disk's own errors pass; whatever is wrong with
+    the bytes is damage."""
     data = path.read_bytes()
     try:
-        file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
-        table = file.read(use_threads=False)  # small, and safe in a forked process
+        file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True, read_dictionary=list(encode))
+        wanted = None if columns is None else [name for name in file.schema_arrow.names if name in columns]
+        table = file.read(wanted, use_threads=False)  # small, and safe in a forked process
         version = int((table.schema.metadata or {}).get(_VERSION, SCHEMA))
     except MemoryError:
         raise
@@ -50,18 +54,25 @@ def read_table(path: Path) -> pa.Table:
     return table.replace_schema_metadata(None)
 
 
-def read_part(path: Path) -> pa.Table:
-    table = read_table(path)
+def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """A part, or some of its columns; text is in dictionaries (`columns.encoded`)."""
+    schema = encoded(arrow_schema())
+    if columns is not None:
+        schema = pa.schema([schema.field(name) for name in columns])
+    text = [f.name for f in schema if pa.types.is_dictionary(f.type)]
+    table = read_table(path, None if columns is None else ["episode", "schema", *columns], text)
     if "schema" in table.column_names:
         check_version(pc.max(table["schema"]).as_py() or SCHEMA, path)
     if "episode" not in table.column_names:
         raise DamagedError("it has no column 'episode'")
-    for f in arrow_schema():
+    for f in schema:
         if f.name not in table.column_names:  # a column that came after the part was written
             table = table.append_column(f, pa.nulls(len(table), f.type))
     try:
-        return table.select(arrow_schema().names).cast(arrow_schema())
-    except (pa.ArrowException, ValueError) as error:
+        table = table.select(schema.names).cast(schema)
+        table.validate(full=True)  # the header of a page has no checksum: a dictionary may have lost its end
+        return table
+    except (pa.ArrowException, ValueError, IndexError) as error:
         raise DamagedError(str(error)) from None
 
 

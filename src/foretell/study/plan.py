@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Group", "Planned", "TooLarge", "check_size", "left_out", "plan", "resolve_scenarios"]
 
 LARGE = 1_000_000
-"""Episodes above which a study is asked about: each takes about 2 kB of memory to plan."""
+"""Episodes above which a study is asked about: a million take about 2 GB of memory to plan."""
 COUNT = 50
 """Scenarios per task where a study does not say."""
 
@@ -38,8 +39,15 @@ class Group:
     clock: Clock
     policies: tuple[str, ...]
 
+    def __hash__(self) -> int:  # asked for once per episode, and a latency trace is long
+        return self._hash
 
-@dataclass(frozen=True)
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.task.use, self.clock, self.policies))
+
+
+@dataclass(frozen=True, slots=True)
 class Planned:
     """One episode to be."""
 

@@ -259,7 +259,7 @@ class Pool:
         in_policy = worker.doing == "policy"
         suspects = [key for key in worker.keys if key in worker.out] if in_policy else []
         guilty = suspects if len(suspects) == 1 or worker.alone else []
-        # somebody else's SIGKILL, such as the system's when memory runs out, says nothing of the policy: once more, alone
+        # A SIGKILL from outside, as when memory runs out, says nothing of the policy: it runs once more, alone.
         killed = cause == "SIGKILL" and not worker.hung
         for key, job in worker.out.items():
             if killed and key in suspects:

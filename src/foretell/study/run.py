@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from foretell.clock import Realtime, parse
 from foretell.episode import Episode, key
 from foretell.errors import UsageError
@@ -23,9 +25,9 @@ from foretell.study.latencies import Settler
 from foretell.study.plan import Group, Planned, check_size, left_out, plan, resolve_scenarios, testset_of
 from foretell.study.pool import Batch, Pool
 from foretell.study.provenance import provenance
-from foretell.study.running import COLUMNS, Tally
+from foretell.study.running import CELL, COLUMNS, PLAN, Tally
 from foretell.study.session import Opened, Session
-from foretell.study.store import Store, read
+from foretell.study.store import Store, read_columns
 
 __all__ = ["Progress", "Run", "row_of", "run", "with_names"]
 
@@ -172,10 +174,8 @@ def _fill(
     chosen = dict(list(todo.items())[: len(todo) - left])
     planned = _planned(named, opened)
     store.write_plan(planned)
-    state = Progress(len(episodes), skipped, 0, tally=Tally(planned, since=time.time()), study=study.name)
-    if store.done:
-        for earlier in read(store.path).select(COLUMNS).to_pylist():
-            state.tally.add(earlier)
+    earlier = read_columns(store.path, COLUMNS) if store.done else None
+    state = Progress(len(episodes), skipped, 0, tally=Tally(planned, time.time(), earlier), study=study.name)
     progress(state)
     troubles: dict[str, list[str]] = {}
     traces: Counter[str] = Counter()
@@ -207,16 +207,20 @@ def _fill(
     return Run(store.path, len(episodes), state.ran, skipped, left, (*store.problems, *notes), failing)
 
 
-def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> list[dict[str, str]]:
+def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> pa.Table:
     """Every episode to be, as `Store.write_plan` takes it."""
-    cells: dict[tuple[int, str, str], dict[str, str]] = {}
-    plan = []
-    for name, episode in named.items():
+    cells: dict[tuple[int, str, str], int] = {}
+    columns: list[dict[str, str]] = []
+    index = []
+    for episode in named.values():
         cell = (id(episode.group), episode.policy, episode.arm)
         if cell not in cells:
-            cells[cell] = _columns(episode, opened[episode.group])
-        plan.append({**cells[cell], "unit": episode.scenario.parent or episode.scenario.id, "episode": name})
-    return plan
+            cells[cell] = len(columns)
+            columns.append(_columns(episode, opened[episode.group]))
+        index.append(cells[cell])
+    shared = pa.Table.from_pylist(columns, schema=pa.schema([PLAN.field(c) for c in CELL])).take(pa.array(index))
+    units = pa.array([e.scenario.parent or e.scenario.id for e in named.values()], pa.string())
+    return shared.append_column("unit", units).append_column("episode", pa.array(list(named), pa.string()))
 
 
 def _stopper(store: Store) -> Callable[[], None]:

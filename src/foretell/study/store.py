@@ -16,15 +16,18 @@ import os
 import re
 import warnings
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from foretell.episode import Episode
+from foretell.episode import Episode, arrow_schema
 from foretell.errors import ForetellError, UsageError
 from foretell.scenario import Scenario
+from foretell.study.columns import cells, encoded, grouped, ordered, plain_text
 from foretell.study.journal import (
     Journal,
     check_version,
@@ -39,17 +42,16 @@ from foretell.study.journal import (
 )
 from foretell.study.lock import STOP, lock
 from foretell.study.parts import DamagedError, parts, read_part, read_table, set_aside_as, write_table
-from foretell.study.running import CELL
+from foretell.study.running import CELL, PLAN
 from foretell.study.trace import read_trace, trace_text
 
-__all__ = ["SEAL", "Store", "read", "read_plan", "read_scenarios"]
+__all__ = ["SEAL", "Store", "each_scenario", "plan_table", "read", "read_columns", "read_plan", "read_scenarios"]
 
 SEAL = 1000
 """Rows at which the journal becomes a part."""
 
 _ORDER = ("world", "task", "policy", "clock", "arm", "scenario", "trial", "episode")
 _TEXT = pa.string()
-_PLAN = pa.schema([(name, pa.dictionary(pa.int32(), _TEXT)) for name in CELL] + [("unit", _TEXT), ("episode", _TEXT)])
 _SCENARIOS = pa.schema({"id": _TEXT, "base": _TEXT, "parent": _TEXT, "task": _TEXT, "seed": pa.int64(), "json": _TEXT})
 
 
@@ -66,6 +68,7 @@ class Store:
         self.path = Path(path)
         self.done, self.problems = {}, []
         self._sealed: dict[str, tuple[bool, float]] = {}  # key -> rank, of the rows in parts
+        self._known: set[str] = set()  # ids of scenarios that were found or written
         self._pending = 0  # lines in the journal
         self._failed = False
         self._journal = Journal(self.path / "journal")
@@ -153,26 +156,35 @@ class Store:
         """Adds those not yet there, by id; the order of those already there stays."""
         self._check_open()
         path = self.path / "scenarios.parquet"
+        new = {s.id: s for s in scenarios if s.id not in self._known}
+        if not new and self._known:
+            return
         with disk_errors(self.path):
             try:
                 table = _read_scenarios(path)
             except DamagedError as damage:
                 self._set_aside(path, damage, "the scenarios of this study are written anew")
                 table = _SCENARIOS.empty_table()
-            known = set(table["id"].to_pylist())
-            new = {s.id: s for s in scenarios if s.id not in known}
+            self._known = set(table["id"].to_pylist())
+            new = {name: s for name, s in new.items() if name not in self._known}
             if new or not path.exists():
                 added = pa.Table.from_pylist([_scenario_row(s) for s in new.values()], schema=_SCENARIOS)
                 write_table(path, pa.concat_tables([table, added]))
+            self._known.update(new)
 
-    def write_plan(self, plan: Sequence[dict[str, str]]) -> None:
+    def write_plan(self, plan: pa.Table | Sequence[Mapping[str, str]]) -> None:
         """Every episode to be, in order, with the columns `CELL`, `unit` and `episode`. Cells of other studies in this
         folder keep their plans."""
         self._check_open()
-        mine = {tuple(entry[c] for c in CELL) for entry in plan}
-        others = [entry for entry in read_plan(self.path) if tuple(entry[c] for c in CELL) not in mine]
+        plan = plan if isinstance(plan, pa.Table) else pa.Table.from_pylist(list(plan), schema=PLAN)
+        old = plan_table(self.path)
+        if len(old):
+            mine = set(grouped([plan[c] for c in CELL])[1])
+            group, names = grouped([old[c] for c in CELL])
+            other = np.array([name not in mine for name in names])
+            plan = pa.concat_tables([old.filter(pa.array(other[group])), plan]).unify_dictionaries()
         with disk_errors(self.path):
-            write_table(self.path / "plan.parquet", pa.Table.from_pylist([*others, *plan], schema=_PLAN))
+            write_table(self.path / "plan.parquet", plan.combine_chunks())
 
     def stop_asked(self) -> bool:
         """Whether somebody has called `ask_to_stop` since this store was opened."""
@@ -209,14 +221,17 @@ class Store:
                 (self.path / "episodes" / name).unlink()
         for path in parts(self.path):
             try:
-                table = read_part(path)
+                table = read_part(path)  # all of it: what is damaged anywhere has to be run again
             except DamagedError as damage:
                 self._set_aside(path, damage, "its episodes are run again")
                 continue
-            rows = table.select(_RANKED).to_pylist()
-            self._note(rows)
-            for row in rows:
-                self._sealed[row["episode"]] = max(_rank(row), self._sealed.get(row["episode"], _LOWEST))
+            names, blames, began = (cells(table[c]) for c in _RANKED)
+            for name, blame, at in zip(names, blames, began, strict=True):
+                if self.done.get(name, "machine") == "machine":
+                    self.done[name] = blame
+                rank = _rank(blame, at)
+                if name not in self._sealed or rank > self._sealed[name]:
+                    self._sealed[name] = rank
         for path in journals(self.path):
             found = parse(path.read_bytes(), path)
             self._note(found.rows)
@@ -243,14 +258,14 @@ class Store:
                 faulty.add(path)
             for row in found.rows:
                 key = row["episode"]
-                rival = _rank(rows[key]) if key in rows else self._sealed.get(key, _LOWEST)
-                if _rank(row) > rival:
+                rival = _rank_of(rows[key]) if key in rows else self._sealed.get(key, _LOWEST)
+                if _rank_of(row) > rival:
                     rows[key] = row
         if rows:
             folder = self.path / "episodes"
             numbers = [int(m[1]) for name in os.listdir(folder) if (m := re.match(r"part-(\d+)", name))]
             write_table(folder / f"part-{max(numbers, default=-1) + 1:06d}.parquet", to_table(rows.values()))
-            self._sealed.update((key, _rank(row)) for key, row in rows.items())
+            self._sealed.update((key, _rank_of(row)) for key, row in rows.items())
         for path in files:
             if path in faulty:  # someone may yet make out what the line said
                 path.rename(set_aside_as(path))
@@ -286,7 +301,13 @@ def read(run: Path | str) -> pa.Table:
     Takes no lock and writes nothing; the run may be written meanwhile. Of several rows of one key, one blamed
     on the machine gives way. Damage is a UserWarning naming the file.
     """
+    return plain_text(read_columns(run)).combine_chunks()
+
+
+def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Table:
+    """As `read`, some columns only, with their text in dictionaries. A large run takes a tenth of the memory so."""
     run = _check_run(run)
+    wanted = None if columns is None else list(dict.fromkeys([*columns, *_RANKED, *_ORDER]))
     rows: list[dict[str, Any]] = []
     # Journal first: a journal file that vanishes before we open it was sealed, and its part was named before
     # the file was deleted, so the listing of parts below has it. The other way round, rows could be missed.
@@ -299,21 +320,35 @@ def read(run: Path | str) -> pa.Table:
     tables = []
     for path in parts(run):
         try:
-            tables.append(read_part(path))
+            tables.append(read_part(path, wanted))
         except (DamagedError, FileNotFoundError) as damage:  # not found: a writer has just set it aside
             warnings.warn(
                 f"{path} is damaged ({damage}); how many rows are missing is unknown. The other parts are "
                 "read; run the study again to fill the gap",
                 stacklevel=2,
             )
-    return _merge(pa.concat_tables([*tables, to_table(rows)]))
+    schema = tables[0].schema if tables else encoded(arrow_schema())
+    tail = to_table(rows).cast(encoded(arrow_schema())).select(schema.names if wanted is None else wanted)
+    found = _merge(pa.concat_tables([*tables, tail]).unify_dictionaries())
+    del tables, tail
+    pa.default_memory_pool().release_unused()  # what was read is twice as large as what is kept
+    return found if columns is None else found.select(list(columns))
 
 
-def read_scenarios(run: Path | str) -> list[Scenario]:
-    """The run's scenarios, in the order in which they were stored."""
+def read_scenarios(run: Path | str, ids: Collection[str] | None = None) -> list[Scenario]:
+    """The run's scenarios, or those of these ids, in the order in which they were stored."""
+    return list(each_scenario(run, ids))
+
+
+def each_scenario(run: Path | str, ids: Collection[str] | None = None) -> Iterator[Scenario]:
+    """As `read_scenarios`, one by one."""
     path = _check_run(run) / "scenarios.parquet"
     try:
-        return [Scenario.model_validate_json(text) for text in _read_scenarios(path)["json"].to_pylist()]
+        table = _read_scenarios(path)
+        if ids is not None:
+            table = table.filter(pc.is_in(table["id"], pa.array(list(ids), pa.string())))
+        for text in table["json"].to_pylist():
+            yield Scenario.model_validate_json(text)
     except (DamagedError, ValueError) as damage:
         raise ForetellError(f"{path} is damaged ({damage}): run the study again to write it anew") from None
 
@@ -321,11 +356,16 @@ def read_scenarios(run: Path | str) -> list[Scenario]:
 def read_plan(run: Path | str) -> list[dict[str, str]]:
     """What was planned, in order; empty where nothing was, or where it cannot be read: a plan only tells how far
     things are."""
+    found: list[dict[str, str]] = plan_table(run).to_pylist()
+    return found
+
+
+def plan_table(run: Path | str) -> pa.Table:
+    """What was planned, as `read_plan`, as a table."""
     try:
-        table = read_table(Path(run) / "plan.parquet")
-        return table.select(_PLAN.names).to_pylist()
-    except (OSError, DamagedError, KeyError, UsageError):
-        return []
+        return read_table(Path(run) / "plan.parquet", encode=CELL).select(PLAN.names).cast(PLAN)
+    except (OSError, DamagedError, KeyError, UsageError, pa.ArrowException):
+        return PLAN.empty_table()
 
 
 def _check_run(run: Path | str) -> Path:
@@ -339,23 +379,27 @@ def _check_run(run: Path | str) -> Path:
 
 _RANKED = ["episode", "blame", "wall_started"]
 _LOWEST = (False, float("-inf"))
+_COUNTS = (True, 0.0)
 
 
-def _rank(row: dict[str, Any]) -> tuple[bool, float]:
+def _rank(blame: str | None, began: float | None) -> tuple[bool, float]:
     """Which of several rows of one key counts: one not blamed on the machine; else the latest try."""
-    return (False, row["wall_started"] or 0.0) if row["blame"] == "machine" else (True, 0.0)
+    return (False, began or 0.0) if blame == "machine" else _COUNTS
+
+
+def _rank_of(row: Mapping[str, Any]) -> tuple[bool, float]:
+    return _rank(row["blame"], row["wall_started"])
 
 
 def _merge(table: pa.Table) -> pa.Table:
-    best: dict[str, tuple[tuple[bool, float], int]] = {}
-    columns = table.select(_RANKED).to_pylist()
-    for i, row in enumerate(columns):
-        rank = _rank(row)
-        if row["episode"] not in best or rank > best[row["episode"]][0]:
-            best[row["episode"]] = (rank, i)
-    if len(best) < len(columns):
+    if pc.count_distinct(table["episode"], mode="all").as_py() < len(table):
+        best: dict[str, tuple[tuple[bool, float], int]] = {}
+        for i, (name, *ranked) in enumerate(zip(*(cells(table[c]) for c in _RANKED), strict=True)):
+            rank = _rank(*ranked)
+            if name not in best or rank > best[name][0]:
+                best[name] = (rank, i)
         table = table.take(pa.array(sorted(i for _, i in best.values()), pa.int64()))
-    return table.combine_chunks().sort_by([(name, "ascending") for name in _ORDER])
+    return ordered(table, _ORDER)
 
 
 def _read_scenarios(path: Path) -> pa.Table:

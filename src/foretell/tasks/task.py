@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import mujoco
 import numpy as np
 
+from foretell.registry import resolve
 from foretell.scenario import Placement, Scenario
 from foretell.seeding import generator
 
@@ -134,8 +135,6 @@ class Task:
 
     def scenario(self, seed: int) -> Scenario:
         """The scenario of a seed: all placements resolved."""
-        from foretell.registry import resolve
-
         rng = generator(f"{self.name}/{seed}", 0, "layout")
         placements = self.place(rng)
         start = {}
