@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -92,19 +91,19 @@ def sections(
 
 def _about(run: OneRun) -> dict[str, Any]:
     table = run.table
-    judged = [s for s in table["success"].to_pylist() if s is not None]
+    judged = table["success"].drop_null()
     return {
         "name": run.name,
         "path": str(run.path),
-        "study": run.study.get("name") or next(iter(table["study"].to_pylist()), run.name),
+        "study": run.study.get("name") or next(iter(run.values("study")), run.name),
         "world": ", ".join(sorted(run.worlds)),
         "real": run.real,
         "tasks": Runs([run]).tasks,
         "policies": Runs([run]).policies,
         "episodes": len(table),
         "judged": len(judged),
-        "successes": sum(judged),
-        "errors": dict(Counter(b for b in table["blame"].to_pylist() if b)),
+        "successes": judged.to_numpy().sum(),
+        "errors": {row["blame"]: row["count"] for row in run.counts("blame") if row["blame"]},
     }
 
 

@@ -17,6 +17,8 @@ __all__ = ["bonett_price", "relative_drop", "retention"]
 
 SAME = "both were tried on the same scenarios"
 DRAWS = 2000
+BLOCK = 2_000_000
+"""Picks that are in memory at a time."""
 
 
 def bonett_price(both: int, only_a: int, only_b: int, neither: int, alpha: float = ALPHA) -> Interval:
@@ -59,8 +61,12 @@ def retention(kept: ArrayLike, base: ArrayLike, alpha: float = ALPHA, *, seed: i
     if is_binary(a) and is_binary(b):
         both, only_a, only_b = int((a * b).sum()), int((a * (1 - b)).sum()), int(((1 - a) * b).sum())
         return bonett_price(both, only_a, only_b, a.size - both - only_a - only_b, alpha)
-    pick = np.random.default_rng(seed).integers(a.size, size=(DRAWS, a.size))
-    top, bottom = a[pick].mean(axis=1), b[pick].mean(axis=1)
+    rng, step = np.random.default_rng(seed), max(1, BLOCK // a.size)
+    means = []
+    for at in range(0, DRAWS, step):  # the same draws as all at once, which would take gigabytes
+        pick = rng.integers(a.size, size=(min(step, DRAWS - at), a.size))
+        means.append((a[pick].mean(axis=1), b[pick].mean(axis=1)))
+    top, bottom = (np.concatenate(side) for side in zip(*means, strict=True))
     ratios = top[bottom > 0.0] / bottom[bottom > 0.0]
     low, high = (float(v) for v in np.quantile(ratios, [alpha / 2.0, 1.0 - alpha / 2.0]))
     value = float(a.mean() / b.mean())
