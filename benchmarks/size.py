@@ -7,8 +7,9 @@
 The run is made, not run: a real study is planned, and its episodes get outcomes drawn at random. So keys, scenarios,
 plan and parts are those that `foretell run` would write, and the same study resumes the run with nothing left to do.
 
-Each command runs in a process of its own, several times; the fastest is printed. Memory is the peak of resident
-memory of that process (VmHWM); the one worker that a resumed study starts is not part of it.
+Each command runs in a process of its own, several times; the least of each figure is printed. CPU seconds are those of
+the process and of the worker that a resumed study starts; on a busy machine they tell more than the clock on the wall.
+Memory is the peak of resident memory of the process (VmHWM), without that worker's.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import numpy as np
 
 POLICIES = 4
 TRIED = """
-import sys, time
+import os, sys, time
 began = time.perf_counter()
 from foretell.cli import main
 sys.argv = ["foretell", *sys.argv[1:]]
@@ -38,7 +39,7 @@ except SystemExit as end:
         raise
 took = time.perf_counter() - began
 peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
-print(took, int(peak) / 1024, file=sys.stderr)
+print(took, sum(os.times()[:4]), int(peak) / 1024, file=sys.stderr)
 """
 
 
@@ -106,7 +107,9 @@ def write(study: dict[str, Any], folder: Path) -> int:
     rows, part = [], 0
     for name, episode in named.items():
         solves = 0.9 - 0.2 * int(episode.policy[-1]) - 0.1 * (episode.group.clock.kind != "sync")
-        rows.append(plain(running.row_of(made, name, episode, opened[episode.group], outcome(rng, solves, stages)).to_dict()))
+        rows.append(
+            plain(running.row_of(made, name, episode, opened[episode.group], outcome(rng, solves, stages)).to_dict())
+        )
         if len(rows) == SEAL:
             write_table(folder / "episodes" / f"part-{part:06d}.parquet", to_table(rows))
             rows, part = [], part + 1
@@ -115,13 +118,13 @@ def write(study: dict[str, Any], folder: Path) -> int:
     return len(named)
 
 
-def tried(*arguments: object) -> tuple[float, float, str]:
-    """Wall seconds, MB and what was said."""
+def tried(*arguments: object) -> tuple[float, float, float, str]:
+    """Wall seconds, CPU seconds, MB and what was said."""
     done = subprocess.run([sys.executable, "-c", TRIED, *map(str, arguments)], capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"foretell {' '.join(map(str, arguments))}: {done.stderr[-2000:]}")
-    took, peak = done.stderr.split()[-2:]
-    return float(took), float(peak), done.stdout
+    took, cpu, peak = done.stderr.split()[-3:]
+    return float(took), float(cpu), float(peak), done.stdout
 
 
 def main() -> None:
@@ -151,8 +154,9 @@ def main() -> None:
             "resume": ("run", file, "--out", folder, "--workers", 1),
         }.items():
             rounds = [tried(*arguments) for _ in range(asked.rounds)]
-            said = rounds[0][2].strip().splitlines()[-1]
-            print(f"{name}: {min(r[0] for r in rounds):.2f} s, {min(r[1] for r in rounds):.0f} MB ({said})", flush=True)
+            said = rounds[0][-1].strip().splitlines()[-1]
+            took, cpu, peak = (min(values) for values in list(zip(*rounds, strict=True))[:3])
+            print(f"{name}: {took:.2f} s, {cpu:.2f} s of CPU, {peak:.0f} MB ({said})", flush=True)
 
 
 if __name__ == "__main__":
