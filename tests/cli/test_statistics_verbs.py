@@ -17,6 +17,7 @@ from foretell import stats
 from foretell.answers.bound import bound
 from foretell.answers.predictivity import predictivity
 from foretell.cli import main
+from foretell.stats.order import by_id
 from foretell.study.store import read_scenarios
 
 POLICIES = {name: {"use": "noisy-expert", "noise": noise} for name, noise in (("steady", 0.1), ("shaky", 0.35))}
@@ -69,7 +70,9 @@ def refused(capsys):
 def test_bound_on_run_folders(runs, told, capsys):
     real, sim = runs
     a, b = outcomes(real, "shaky"), outcomes(sim, "shaky")
-    wanted = stats.bound(list(a.values()), [b[s] for s in a], [v for s, v in b.items() if s not in a])
+    pairs, extra = list(a), [s for s in b if s not in a]
+    pairs, extra = [pairs[i] for i in by_id(pairs)], [extra[i] for i in by_id(extra, "extra")]
+    wanted = stats.bound([a[s] for s in pairs], [b[s] for s in pairs], [b[s] for s in extra])
     found = told("bound", "--real", real, "--sim", sim, "--policy", "shaky")
     assert (found["n"], found["n_extra"], found["method"]) == (PAIRS, EXTRA, "blocked")
     assert (found["low"], found["high"], found["estimate"]) == (wanted.low, wanted.high, wanted.estimate)

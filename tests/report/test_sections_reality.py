@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import made
-import pyarrow.parquet as pq
 import pytest
 from sections import block
 
 import foretell
+from foretell.answers.choice import Choice, choose
+from foretell.answers.inputs import open_table
+from foretell.answers.units import measure, pair
 from foretell.report import bounds, reality
 from foretell.report.runs import Runs
 from foretell.report.section import Section
@@ -204,13 +206,13 @@ def test_width_is_that_of_bound_on_so_many_simulated_scenarios(
 ) -> None:
     rows = [row for row in block(bounded, "bound-width").rows if row["policy"] == "p4"]
     assert [row["simulated"] for row in rows] == [30, 60, 90]
-    order = pq.read_table(paths[1] / "scenarios.parquet")["id"].to_pylist()
-    table = foretell.read(paths[1])
-    at = {name: i for i, name in enumerate(order)}
-    for row in rows:
-        kept = sorted((at[s], i) for i, s in enumerate(table["scenario"].to_pylist()) if at[s] < 30 + row["simulated"])
-        found = foretell.bound(paths[0], table.take([i for _, i in kept]), policy="p4", method="blocked").intervals[0]
-        assert row["width"] == pytest.approx(100 * found.width)
+    tables = [open_table(path, name) for path, name in zip(paths, ("real", "sim"), strict=True)]
+    chosen, _ = choose(tables, Choice(policy="p4"))
+    paired, _ = pair(measure(chosen[0]), measure(chosen[1], whole=True), None)
+    curve = foretell.stats.width_curve(paired.real, paired.sim, paired.extra)
+    assert [row["width"] for row in rows] == pytest.approx(100 * curve.widths)
+    found = foretell.bound(*paths, policy="p4", method="blocked").intervals[0]
+    assert rows[-1]["width"] == pytest.approx(100 * found.width)
     sheet = block(bounded, "trials-saved")
     line = next(line for line in sheet.rows if line[0] == "p4")
     one = foretell.bound(*paths, policy="p4").intervals[0]

@@ -70,12 +70,13 @@ def test_pairing_gains_when_scenarios_differ_in_difficulty():
     assert compare(better, easy, paired=True).verdict == "better"
 
 
-def test_partial_credit_goes_to_betting_and_stays_anytime():
+def test_partial_credit_goes_to_betting_and_is_anytime_with_a_horizon():
     rng = np.random.default_rng(0)
     a, b = rng.beta(4, 2, 80), rng.beta(2, 4, 80)
     found = compare(a, b)
     assert found.test == "betting"
-    assert found.anytime
+    assert not found.anytime  # a single look: nobody planned a number of trials
+    assert compare(a, b, horizon=80).anytime
     assert found.verdict == "better"
     scaled = compare(10 * a, 10 * b, within=(0, 10))
     assert scaled.interval.low == pytest.approx(10 * found.interval.low)

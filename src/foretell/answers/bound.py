@@ -13,7 +13,7 @@ from foretell.answers.words import amount, level, plain, sentence, table
 from foretell.errors import UsageError, suggest
 from foretell.stats import METHODS, Interval
 from foretell.stats.bounds import REAL_ONLY, default_method
-from foretell.stats.interval import IID
+from foretell.stats.interval import IID, Horizon
 
 __all__ = ["Bound", "Design", "bound", "design_of"]
 
@@ -144,11 +144,16 @@ def bound(
     metric: str | None = None,
     design: Design | None = None,
     randomised: bool = False,
+    horizon: Horizon = None,
 ) -> Bound:
     """Bound mean real performance. Sources are CSV or Parquet files, run folders, or tables in memory.
 
     `extra` adds simulated scenarios to those of `sim` that have no real partner. `metric` defaults to `score`, or
     `success`; in run folders to `success`. `design` says how scenarios came about where the source does not.
+
+    horizon: for whoever looks more than once: the number of real trials planned before the first look, or "open".
+    Real rows must then stand in the order in which they were run, and scenarios that only simulation has come from
+    `extra`, the same at every look: those of `sim` may be tried next.
     """
     if method not in ("auto", "all", *METHODS):
         raise UsageError(f"method {method!r} is not known; {suggest(method, ('auto', 'all', *METHODS))}")
@@ -157,10 +162,17 @@ def bound(
     given = {"real": real, "sim": sim, "extra": extra}
     opened = [open_table(source, name, metric=metric) for name, source in given.items() if source is not None]
     tables, notes = choose(opened, Choice(task, policy, clock, arm))
-    tried = measure(tables[0])
+    tried = measure(tables[0]) if horizon is None else measure(tables[0]).as_run()
     kept, said = design_of(tables, design)
     simulated = measure(tables[1], whole=True) if sim is not None else None
     more = measure(tables[2], whole=True) if extra is not None else None
+    if horizon is not None and simulated is not None:
+        if more is None:
+            raise UsageError(
+                "horizon with sim needs extra: simulated scenarios that will never be tried for real "
+                "(those of sim may be tried next, and then the bound would not hold at every look)"
+            )
+        simulated = simulated.only(set(tried.ids))
     for part in (tried, simulated, more):
         notes += part.notes() if part is not None else []
     y, f, e = tried.units.scores, None, None
@@ -171,16 +183,16 @@ def bound(
         notes += lost
     if y.size < 2:
         raise UsageError(f"{tables[0].name} has {y.size} scenario that counts; a bound needs at least 2")
-    options: dict[str, Any] = {"alpha": alpha, "design": kept, "randomised": randomised}
+    options: dict[str, Any] = {"alpha": alpha, "design": kept, "randomised": randomised, "horizon": horizon}
     try:
         found, left = _intervals(method, y, f, e, options)
         alone = None
         if method != "all" and found[0].method == "blocked":
-            alone = stats.bound(y, method=default_method(y, None, None), **options)
+            alone = stats.bound(y, method=default_method(y, None, None, horizon=horizon), **options)
     except ValueError as error:
         raise UsageError(str(error)) from None
     about, about_extra = (None if part is None else part.about() for part in (simulated, more))
-    default = default_method(y, f, e)
+    default = default_method(y, f, e, horizon=horizon)
     wider = alone is not None and found[0].width > alone.width
     return Bound(
         found, method == "all", default, left, tried.about(), about, about_extra, kept, (*notes, *said),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from foretell.answers.inputs import Table, refuse
 from foretell.answers.words import plain
 from foretell.errors import UsageError
 from foretell.stats import Paired, Units, by_scenario, pair_units
+from foretell.stats.order import by_id
 from foretell.trials.rows import NO, YES
 
 __all__ = ["Measured", "measure", "pair"]
@@ -36,8 +38,20 @@ class Measured:
 
     @property
     def ids(self) -> list[str]:
-        """Scenarios, in order."""
+        """Scenarios, in canonical order."""
         return [str(unit) for unit in self.units.ids]
+
+    def as_run(self) -> Measured:
+        """The same scenarios in the order of the rows, for whoever looks after every trial."""
+        order = sorted(range(len(self.units.ids)), key=lambda i: self.first[str(self.units.ids[i])])
+        ids, counts = (tuple(column[i] for i in order) for column in (self.units.ids, self.units.counts))
+        return replace(self, units=Units(ids, self.units.scores[order], counts))
+
+    def only(self, ids: Collection[str]) -> Measured:
+        """These scenarios."""
+        kept = [i for i, unit in enumerate(self.ids) if unit in ids]
+        names, counts = (tuple(column[i] for i in kept) for column in (self.units.ids, self.units.counts))
+        return replace(self, units=Units(names, self.units.scores[kept], counts))
 
     def place(self, unit: str) -> str:
         """File and line where a scenario first appears."""
@@ -126,7 +140,15 @@ def measure(table: Table, *, whole: bool = False, unit_range: bool = True) -> Me
     if not rows:
         raise UsageError(f"{table.name} has no row that counts")
     own_names, ups, scores = zip(*rows, strict=True)
-    return Measured(table, by_scenario(own_names, scores, parent=ups), first, dict(left_out), alone, frozenset(broken))
+    units = _canonical(by_scenario(own_names, scores, parent=ups))
+    return Measured(table, units, first, dict(left_out), alone, frozenset(broken))
+
+
+def _canonical(units: Units) -> Units:
+    """Scenarios in the order of a hash of their ids: the answer must not depend on the order of a file."""
+    order = by_id(units.ids)
+    ids, counts = (tuple(column[i] for i in order) for column in (units.ids, units.counts))
+    return Units(ids, units.scores[order], counts)
 
 
 def _reader(table: Table) -> Any:

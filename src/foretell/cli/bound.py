@@ -24,6 +24,7 @@ def main(
     metric: str | None = None,
     design: Literal["iid", "grid", "chosen"] | None = None,
     randomised: bool = False,
+    horizon: int | Literal["open"] | None = None,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """Bound a policy's mean real performance. Files have columns scenario and score; docs/answers.md says more.
@@ -41,12 +42,13 @@ def main(
         metric: Which column; default score or success, in run folders success.
         design: How scenarios came about; a run folder knows, a file is taken as iid.
         randomised: The cells of a grid were drawn or ordered at random.
+        horizon: For looking more than once: the number of real trials planned before the first look, or `open`.
         json_: Print JSON.
     """
     from foretell.answers.bound import bound
 
     found = bound(
         real, sim, extra, method=method, alpha=alpha, policy=policy, task=task, clock=clock, arm=arm,
-        metric=metric, design=design, randomised=randomised,
+        metric=metric, design=design, randomised=randomised, horizon=horizon,
     )  # fmt: skip
     print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())

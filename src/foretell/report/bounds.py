@@ -183,7 +183,7 @@ def _curves(cells: list[Cell], name: str, title: str) -> Chart:
         dashed="floor", ticks=sorted({row["simulated"] for row in rows}),
     )  # fmt: skip
     about = (
-        "Width of `blocked` on the first so many simulated scenarios. No number of them goes below the rectifier "
+        "Width of `blocked` on so many of the simulated scenarios. No number of them goes below the rectifier "
         "floor (dashed, forecast), which is set by how far simulation and reality differ."
     )
     return Chart(name, title, spec, rows, about)

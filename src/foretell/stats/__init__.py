@@ -7,6 +7,7 @@ Four questions, one module each: `predictivity` (does the simulator rank policie
 
 from foretell.stats.binomial import clopper_pearson, newcombe, newcombe_paired, wilson
 from foretell.stats.bounds import (
+    ANYTIME,
     METHODS,
     BettingSequence,
     BlockedSequence,
@@ -81,6 +82,7 @@ from foretell.stats.predictivity import (
 
 __all__ = [
     "ALPHA",
+    "ANYTIME",
     "METHODS",
     "METRICS",
     "BettingSequence",

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from foretell.stats.binomial import newcombe, newcombe_paired
 from foretell.stats.evidence import Alternative, Evidence, barnard, fisher, mcnemar, paired_betting
-from foretell.stats.interval import ALPHA, Interval
+from foretell.stats.interval import ALPHA, Horizon, Interval
+from foretell.stats.order import by_content
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, is_binary, scores
 
 __all__ = [
@@ -55,7 +56,7 @@ class Comparison:
     n_a: int
     n_b: int
     anytime: bool
-    """Whether the p-value may be read after every trial."""
+    """Whether the p-value may be read after every trial: only if a horizon was given."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able form."""
@@ -87,11 +88,13 @@ def compare(
     aim: float | None = None,
     effect: float = EFFECT,
     within: Range = UNIT,
+    horizon: Horizon = None,
 ) -> Comparison:
     """Compare real scores of two policies: a of shape (n_a,), b of shape (n_b,); equal lengths when paired.
 
-    auto: Barnard (unpaired) or McNemar (paired) for binary scores, betting otherwise. Unpaired betting
-    matches trials in the order run, which needs no common scenarios; trials without a partner are left out.
+    auto: Barnard (unpaired) or McNemar (paired) for binary scores, betting otherwise. Unpaired betting matches
+    trials by chance (with a horizon in the order run), which needs no common scenarios; trials without a partner are
+    left out. horizon: as in `bounds.bound`; it makes the betting test anytime-valid and `auto` choose it.
     `aim` is the p-value the bets aim at. For simulation as control see `paired_betting`.
     """
     check_alpha(alpha)
@@ -105,10 +108,14 @@ def compare(
     binary = _both_binary(x, y, test)
     size = within[1] - within[0]
     if test == "auto":
-        test = ("mcnemar" if paired else "barnard") if binary else "betting"
+        test = ("mcnemar" if paired else "barnard") if binary and horizon is None else "betting"
+    if horizon is not None and test != "betting":
+        raise ValueError(f"{test} is for a single look and takes no horizon; use betting")
     if test == "betting":
+        if not paired and horizon is None:  # two orders, or two files sorted by score would look alike
+            x, y = x[by_content(x)], y[by_content(y)]
         common = min(x.size, y.size)
-        found = paired_betting(x[:common], y[:common], alpha=alpha, aim=aim)
+        found = paired_betting(x[:common], y[:common], alpha=alpha, aim=aim, horizon=horizon)
         interval, p = found.interval, found.p_value
     elif test == "mcnemar":
         both, only_a, only_b = int((x * y).sum()), int((x * (1 - y)).sum()), int(((1 - x) * y).sum())
@@ -122,7 +129,7 @@ def compare(
     if size != 1.0:
         ends = [None if v is None else v * size for v in (interval.low, interval.high)]
         interval = replace(interval, estimate=interval.estimate * size, low=ends[0], high=ends[1])
-    return Comparison(interval, p, test, word, x.size, y.size, anytime=test == "betting")
+    return Comparison(interval, p, test, word, x.size, y.size, horizon is not None)
 
 
 def holm(p_values: ArrayLike) -> Floats:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from foretell.stats.binomial import z_value
 from foretell.stats.interval import ALPHA, FIXED_N, IID, PAIRS, Interval
+from foretell.stats.order import by_content
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, simulated, stretch
 
 Tail = Literal["chebyshev", "normal"]
@@ -85,6 +86,8 @@ def control_variate_split(
     y, f, e = simulated(real, sim, extra, within, sim_within, at_least=6)
     if e.size < 2:
         raise ValueError(f"extra needs at least 2 values to be split, got {e.size}")
+    order = by_content(y, f)
+    y, f, e = y[order], f[order], e[by_content(e)]
     half = y.size // 2
     parts = [(slice(0, half), slice(half, None)), (slice(half, None), slice(0, half))]
     mean = variance = 0.0

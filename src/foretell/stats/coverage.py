@@ -154,7 +154,7 @@ def print_sampled(regimes: Sequence[Regime], draws: int, alpha: float, seed: int
     """Coverage and mean width of `sampled_bound` in Markdown; returns the number of failing cells."""
     print(f"Coverage (mean width) at nominal {1 - alpha:g}, {draws} draws, seed {seed}.")
     rules: tuple[Rule, ...] = ("uniform", "stratified", "active")
-    _show([], ["regime", "n", "N", *rules])
+    table_head(["regime", "n", "N", *rules])
     failures = 0
     for world in regimes:
         cells = [cover_sampled(world, rule, draws=draws, alpha=alpha, seed=seed) for rule in rules]
@@ -169,7 +169,7 @@ def print_saved(regimes: Sequence[Regime], draws: int, alpha: float, seed: int) 
     """Real trials that classical methods need to match `suresim` and `blocked`, in Markdown."""
     print(f"Real trials needed to match, alpha {alpha:g}, widths from {draws} draws, seed {seed}.")
     head = ["suresim: betting", "suresim: best", "blocked: betting", "blocked: best", "best is"]
-    _show([], ["regime", "n run", *head])
+    table_head(["regime", "n run", *head])
     for world in regimes:
         share = world.table.sum(axis=1)
         big = np.repeat(world.real_levels, np.round(20_000 * share).astype(int))  # the margin itself, to resample
@@ -185,18 +185,17 @@ def print_saved(regimes: Sequence[Regime], draws: int, alpha: float, seed: int) 
         print("| " + " | ".join([*row, best]) + " |", flush=True)
 
 
-def _show(rows: Sequence[Sequence[str]], head: Sequence[str]) -> None:
+def table_head(head: Sequence[str]) -> None:
+    """First two lines of a Markdown table."""
     print("| " + " | ".join(head) + " |")
     print("|" + "---|" * len(head))
-    for row in rows:
-        print("| " + " | ".join(row) + " |", flush=True)
 
 
 def print_coverage(regimes: Sequence[Regime], names: Sequence[str], draws: int, alpha: float, seed: int) -> int:
     """Coverage table in Markdown; returns the number of failing cells among finite-sample methods."""
     print(f"Coverage at nominal {1 - alpha:g}, {draws} draws, seed {seed}.", end=" ")
     print(f"FAIL: below nominal by a one-sided binomial test at {SIGNIFICANCE:g}.")
-    _show([], ["regime", "n", "N", *names])
+    table_head(["regime", "n", "N", *names])
     failures = 0
     for world in regimes:
         cells = {c.method: c for c in cover(world, names, draws=draws, alpha=alpha, seed=seed)}
@@ -213,7 +212,7 @@ def print_coverage(regimes: Sequence[Regime], names: Sequence[str], draws: int, 
 def print_widths(regimes: Sequence[Regime], draws: int, seed: int, alpha: float = 0.1) -> None:
     """Width table in Markdown: mean width (coverage), and `blocked` against both forms of `suresim`."""
     print(f"Mean width (coverage) at alpha {alpha:g}, {draws} draws, seed {seed}.")
-    _show([], ["regime", "n", "N", *WIDTHS, "vs suresim", "vs suresim_paper", "vs star"])
+    table_head(["regime", "n", "N", *WIDTHS, "vs suresim", "vs suresim_paper", "vs star"])
     ratios = []
     for world in regimes:
         cells = {c.method: c for c in cover(world, WIDTHS, draws=draws, alpha=alpha, seed=seed)}
@@ -239,7 +238,7 @@ POLICIES: dict[str, tuple[list[float], list[float], int, int]] = {
 def print_predictivity(draws: int, alpha: float, seed: int) -> None:
     """Coverage of the intervals over trials, for the metric of the true rates, in Markdown."""
     print(f"Coverage at nominal {1 - alpha:g}, {draws} draws, seed {seed} (asymptotic, no test applied).")
-    _show([], ["policies", *METRICS])
+    table_head(["policies", *METRICS])
     for k, (name, (real, sim, n_real, n_sim)) in enumerate(POLICIES.items()):
         rng = np.random.default_rng([seed, k])
         many, more = [n_real] * len(real), [n_sim] * len(sim)

@@ -9,10 +9,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foretell.stats.betting import star
 from foretell.stats.binomial import check_counts
-from foretell.stats.blocked import Gambler, blocked, controls
-from foretell.stats.interval import ALPHA, Interval
+from foretell.stats.blocked import Gambler, in_turn, played
+from foretell.stats.interval import ALPHA, IID, PAIRS, RANGE, Horizon, Interval
+from foretell.stats.order import by_content
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, scores
 
 Alternative = Literal["two-sided", "greater", "less"]
@@ -63,7 +63,7 @@ class Evidence:
     e_value: float
     """Largest wealth reached; expected value at most one if there is no difference."""
     p_value: float
-    """Anytime-valid: may be read after every trial."""
+    """May be read after every trial if a horizon was given."""
     decided_at: int | None
     """Number of trials after which the aim was reached, or None."""
     interval: Interval
@@ -79,7 +79,7 @@ def _difference(a: ArrayLike, b: ArrayLike, name: str, within: Range) -> Floats:
     return out
 
 
-def _run(y: Floats, c: Floats, g: Floats, level: float, horizon: int) -> tuple[float, int | None]:
+def _run(y: Floats, c: Floats, g: Floats, level: float, horizon: int | Literal["open"]) -> tuple[float, int | None]:
     """Peak log wealth at m = 1/2, and the trial at which it met log(1/level)."""
     gambler = Gambler(np.array([0.5]), 2.0 * level, horizon)
     peak, when = 0.0, None
@@ -104,14 +104,15 @@ def paired_betting(
     alternative: Alternative = "two-sided",
     within: Range = UNIT,
     sim_within: Range = UNIT,
-    horizon: int | None = None,
+    horizon: Horizon = None,
 ) -> Evidence:
-    """Anytime-valid test on scenarios met by both policies, with simulation as control if given.
+    """Betting test on scenarios met by both policies, with simulation as control if given.
 
     real_a, real_b, sim_a, sim_b: shape (n,), the same scenarios in the same order; extra_a, extra_b: shape
     (N,), both policies simulated on the same further scenarios. The difference of scores lies in [-1, 1] and
     is handled as `blocked` handles a score, at the single candidate "no difference". Bets aim at a p-value of
-    `aim` (default alpha) and stop there: set it lower when many tests are to be adjusted.
+    `aim` (default alpha) and stop there: set it lower when many tests are to be adjusted. With a horizon (as in
+    `bounds.bound`) the result may be read after every trial; without, it is for a single look.
     """
     y = _difference(real_a, real_b, "real", within)
     given = [x is not None for x in (sim_a, sim_b, extra_a, extra_b)]
@@ -126,11 +127,14 @@ def paired_betting(
         )
         if f.size != y.size:
             raise ValueError(f"real and sim must pair one to one, got {y.size} and {f.size} values")
-        c, g = controls(f, e)
-        unit = blocked(y, f, e, alpha, horizon=horizon)
+        y, c, g = in_turn(y, f, e, horizon)
+        assumes: tuple[str, ...] = (IID, PAIRS, RANGE)
+        extra = e.size
     else:
+        y = y[by_content(y)] if horizon is None else y
         c = g = np.zeros_like(y)
-        unit = star(y, alpha, horizon=horizon)
+        assumes, extra = (IID, RANGE), 0
+    unit = played(y, c, g, alpha, horizon, "paired_betting", assumes, extra)
     goal = check_alpha(alpha if aim is None else aim)
     level = goal / 2.0 if alternative == "two-sided" else goal
     sides = {"greater": (y, c), "less": (1.0 - y, -c)}
@@ -149,4 +153,4 @@ def _doubled(unit: Interval, size: float) -> Interval:
         return None if x is None else size * (2.0 * x - 1.0)
 
     estimate = size * (2.0 * unit.estimate - 1.0)
-    return replace(unit, estimate=estimate, low=back(unit.low), high=back(unit.high), method="paired_betting")
+    return replace(unit, estimate=estimate, low=back(unit.low), high=back(unit.high))
