@@ -68,7 +68,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foretell.stats.interval import ALPHA, IID, PAIRS, RANGE, Interval
+from foretell.stats.interval import ALIKE, ALPHA, IID, PAIRS, RANGE, UNFITTED, Interval
 from foretell.stats.rungs import Games, rungs
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, simulated, stretch
 
@@ -250,6 +250,6 @@ def blocked(
     c, g = controls(f, e)
     low, high = both_ends(y, c, g, check_alpha(alpha), horizon, steps)
     guess = min(max(estimate(y, c), low), high)
-    n, total, assumes = y.size, e.size, (IID, PAIRS, RANGE)
+    n, total, assumes = y.size, e.size, (IID, PAIRS, ALIKE, UNFITTED, RANGE)
     unit = Interval(guess, low, high, alpha, "blocked", "finite-sample", assumes, n, total, anytime=True)
     return stretch(unit, within)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from foretell.stats.betting import betting
 from foretell.stats.blocked import STEPS, candidates, estimate, every_game
-from foretell.stats.interval import ALPHA, IID, PAIRS, RANGE, Interval
+from foretell.stats.interval import ALIKE, ALPHA, IID, PAIRS, RANGE, UNFITTED, Interval
 from foretell.stats.rungs import rungs
 from foretell.stats.scores import UNIT, Range, check_alpha, scores, stretch
 
@@ -81,7 +81,7 @@ class BlockedSequence:
         up, down = self._above.leading(self._grid), self._below.leading(self._grid)
         low, high = up / self.steps, 1.0 - down / self.steps
         guess = min(max(estimate(np.array(self._y), np.array(self._c)), low), high)
-        assumes = (IID, PAIRS, RANGE) if self._extra else (IID, RANGE)
+        assumes = (IID, PAIRS, ALIKE, UNFITTED, RANGE) if self._extra else (IID, RANGE)
         n, extra = len(self._y), self._extra
         unit = Interval(guess, low, high, self.alpha, self.method, "finite-sample", assumes, n, extra, anytime=True)
         return stretch(unit, self.within)
