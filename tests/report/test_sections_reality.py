@@ -191,10 +191,10 @@ def test_bounds_are_those_of_bound_by_every_method(paths: tuple[Path, Path], bou
     chart = block(bounded, "bounds")
     rows = {(row["policy"], row["method"]): row for row in chart.rows}
     for policy in ("p1", "p4"):
-        for one in foretell.bound(*paths, policy=policy, method="all").to_dict():
+        for one in foretell.bound(*paths, policy=policy, method="all", stand_in=True).to_dict():
             row = rows[policy, one["method"]]
             assert (row["low"], row["high"], row["estimate"]) == (one["low"], one["high"], one["estimate"])
-        assert rows[policy, foretell.bound(*paths, policy=policy).default]["default"] == "default"
+        assert rows[policy, foretell.bound(*paths, policy=policy, stand_in=True).default]["default"] == "default"
     drawn = chart.spec["data"]["values"]
     assert "blocked" in {row["method"] for row in drawn} and len(drawn) < len(rows), "the CSV has them all"
 
@@ -209,16 +209,18 @@ def test_width_is_that_of_bound_on_so_many_simulated_scenarios(
     at = {name: i for i, name in enumerate(order)}
     for row in rows:
         kept = sorted((at[s], i) for i, s in enumerate(table["scenario"].to_pylist()) if at[s] < 30 + row["simulated"])
-        found = foretell.bound(paths[0], table.take([i for _, i in kept]), policy="p4", method="blocked").intervals[0]
+        found = foretell.bound(
+            paths[0], table.take([i for _, i in kept]), policy="p4", method="blocked", stand_in=True
+        ).intervals[0]
         assert row["width"] == pytest.approx(100 * found.width)
     sheet = block(bounded, "trials-saved")
     line = next(line for line in sheet.rows if line[0] == "p4")
-    one = foretell.bound(*paths, policy="p4").intervals[0]
+    one = foretell.bound(*paths, policy="p4", stand_in=True).intervals[0]
     whole = one.diagnostics
     assert line[1:5] == [f"{one.low:.0%} to {one.high:.0%}", 30, 90, f"{whole['correlation']:.2f}"]
     assert line[5:7] == [f"{100 * whole['width_real']:.1f}", f"{100 * whole['width_sim']:.1f}"]
     assert float(line[7]) == pytest.approx(rows[0]["floor"], abs=0.05) and int(line[8]) > 2
-    helps = sum(foretell.bound(*paths, policy=p).intervals[0].diagnostics["helps"] for p in REAL)
+    helps = sum(foretell.bound(*paths, policy=p, stand_in=True).intervals[0].diagnostics["helps"] for p in REAL)
     assert (f"in {helps} of 5 cases" if helps else "in none of them") in bounded.says
 
 
