@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from foretell.answers.bound import bound
+from foretell.answers.compare import compare
 from foretell.tasks.lift import Lift
 
 
@@ -47,6 +48,19 @@ def test_other_scenarios_than_the_paired_ones_are_warned_of():
     assert easier.to_dict()["shift"]["p_value"] < 0.01 and "fewer than 1% of studies" in easier.text()
     alike = bound(*tables(ones(0.5, 60), ones(0.5, 60), ones(0.55, 300)))
     assert "drawn otherwise" not in alike.text()
+
+
+def test_compare_warns_of_them_too():
+    real, sim = tables(ones(0.5, 40), ones(0.5, 40), ones(0.5, 200))
+    other, ahead = tables(ones(0.4, 40), ones(0.4, 40), [0] * 200)
+    both = [{name: [*x[name], *y[name]] for name in x} for x, y in ((real, other), (sim, ahead))]
+    named = [{**x, "policy": ["a"] * (len(x["success"]) // 2) + ["b"] * (len(x["success"]) // 2)} for x in both]
+    assert (
+        "warning: simulation puts a +10.0 points before b in the tried scenarios and +50.0 in"
+        in compare(named[0], sim=named[1]).text()
+    )
+    alike = {**named[1], "success": [*sim["success"], *ones(0.4, 240)]}
+    assert "warning" not in compare(named[0], sim=alike).text()
 
 
 def test_choosing_with_or_without_simulation_is_said_once():
