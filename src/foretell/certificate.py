@@ -13,9 +13,9 @@ from pathlib import Path
 
 from foretell.errors import UsageError
 from foretell.scenario import Scenario, digest
-from foretell.stats import wilson
+from foretell.stats import clopper_pearson, wilson
 from foretell.study.journal import replace
-from foretell.study.scenario_file import Certificate, Header, ScenarioFile, read_scenario_file
+from foretell.study.scenario_file import Certificate, Header, Method, ScenarioFile, read_scenario_file
 
 __all__ = ["certificate", "read_testset", "write_testset"]
 
@@ -23,11 +23,14 @@ CLOSE = 1e-9
 """How far a stored figure may be from the one made here: another machine's arithmetic."""
 
 
-def certificate(task: str, arm: str, successes: int, n: int, required: float) -> Certificate:
+def certificate(
+    task: str, arm: str, successes: int, n: int, required: float, method: Method = "clopper_pearson"
+) -> Certificate:
     """What the expert's successes in n episodes of a cell are worth."""
-    rate = wilson(successes, n)
-    ends = {"rate": rate.estimate, "low": rate.low, "high": rate.high, "certified": rate.estimate >= required}
-    return Certificate.model_validate({"task": task, "arm": arm, "n": n, "successes": successes, **ends})
+    rate = (wilson if method == "wilson" else clopper_pearson)(successes, n)
+    ends = {"rate": rate.estimate, "low": rate.low, "high": rate.high, "method": method}
+    made = {"task": task, "arm": arm, "n": n, "successes": successes, "certified": rate.estimate >= required}
+    return Certificate.model_validate({**made, **ends})
 
 
 def write_testset(path: Path, header: Header, lines: Iterable[tuple[str, Scenario]]) -> None:
@@ -74,7 +77,7 @@ def _wrong(file: ScenarioFile, header: Header) -> str | None:
         n, name = cells[one.task, one.arm], f"the certificate of {one.task} under {one.arm}"
         if one.n != n or not 0 <= one.successes <= n:
             return f"{name} has {one.successes} successes in {one.n} episodes, and the file {n} episodes"
-        made = certificate(one.task, one.arm, one.successes, n, required)
+        made = certificate(one.task, one.arm, one.successes, n, required, one.method)
         gaps = [abs(getattr(one, key) - getattr(made, key)) for key in ("rate", "low", "high", "certified")]
         if max(gaps) > CLOSE:
             return f"{name} does not follow from {one.successes} of {n} at a required rate of {required:g}"

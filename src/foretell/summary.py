@@ -15,12 +15,20 @@ if TYPE_CHECKING:
 
 __all__ = ["episode_table", "episodes", "show", "table"]
 
+METHODS = {
+    "clopper_pearson": "Clopper-Pearson",
+    "star": "star, where scenarios were tried several times",
+    "betting": "betting, which holds whenever you look, where episodes are still to come",
+}
+"""Method of an interval -> what a table says of it."""
+
 
 def show(run: str | Path, alpha: float = 0.05) -> list[dict[str, Any]]:
     """One entry per world, task, policy, clock and arm: n, successes, rate, interval, errors.
 
-    The interval is Wilson's where all that was planned is finished. Elsewhere the entry is `running`: it counts the
-    leading scenarios that are complete, and its interval holds whenever one looks (see `study.running`).
+    The interval is that of `foretell bound` where all that was planned is finished: Clopper-Pearson's, or `star` where
+    scenarios were tried several times. Elsewhere the entry is `running`: it counts the leading scenarios that are
+    complete, and its interval holds whenever one looks (see `study.running`).
     Errors blamed on the policy count as failures; those of world or machine are left out of n and counted apart.
     A policy whose weights changed, or a world whose θ did, under one name is listed once for each, with its hash.
     """
@@ -109,3 +117,6 @@ def table(rows: list[dict[str, Any]]) -> None:
     if fixed:
         print(", ".join(f"{column} {rows[0][column]}" for column in ("world", "clock", "arm") if column in fixed))
     _print(page)
+    methods = dict.fromkeys(METHODS.get(row["method"], row["method"]) for row in rows if row["method"])
+    if methods:
+        print(f"Intervals: {'; '.join(methods)}.")

@@ -70,8 +70,8 @@ def test_one_gap_by_hand():
     found = clocks(table(rows("bc", SYNC, first(40, 50)), rows("bc", virtual(0.2), first(20, 50)))).to_dict()
     (cell,) = found["cells"]
     assert (cell["pairs"], cell["scenarios"], cell["latency_s"]) == (50, 50, 0.2)
-    wilson, paired = foretell.stats.wilson(20, 50), foretell.stats.newcombe_paired(20, 20, 0, 10)
-    assert [cell["async"][k] for k in ("estimate", "low", "high")] == [0.4, wilson.low, wilson.high]
+    exact, paired = foretell.stats.clopper_pearson(20, 50), foretell.stats.newcombe_paired(20, 20, 0, 10)
+    assert [cell["async"][k] for k in ("estimate", "low", "high")] == [0.4, exact.low, exact.high]
     ends = [100 * v for v in (paired.estimate, paired.low, paired.high)]
     assert [cell["gap_points"][k] for k in ("estimate", "low", "high")] == pytest.approx(ends)
     assert cell["gap_points"]["method"] == "newcombe_paired" and cell["verdict"] == "loses"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from foretell.stats import newcombe_paired, wilson
+from foretell.stats import clopper_pearson, newcombe_paired
 from foretell.stats.resampling import MIN_POLICIES
 from foretell.stats.retention import bonett_price
 from foretell.stats.robustness import (
@@ -69,7 +69,7 @@ def test_the_headline_covers_though_cells_depend_on_each_other():
 def test_counts_of_equal_tasks_are_put_together():
     a, b = [outcomes(0.6, 20), outcomes(0.8, 20)], [outcomes(0.9, 20), outcomes(1.0, 20)]
     rate = success_rate(a)
-    assert (rate.estimate, rate.low, rate.high) == (0.7, wilson(28, 40).low, wilson(28, 40).high)
+    assert (rate.estimate, rate.low, rate.high) == (0.7, clopper_pearson(28, 40).low, clopper_pearson(28, 40).high)
     change = paired_change(a, b)
     assert change == newcombe_paired(28, 0, 10, 2)
     assert change.estimate == pytest.approx(-0.25)

@@ -21,7 +21,6 @@ from foretell.stats import Interval
 from foretell.stats.compare import compare as test_of
 from foretell.stats.latency_fit import latency_budget, tenfold_interval
 from foretell.stats.retention import relative_drop, retention
-from foretell.stats.scores import is_binary
 
 __all__ = ["Clocks", "clocks"]
 
@@ -116,10 +115,8 @@ def _ways(keys: list[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
 
 
 def _mean(scores: Any, alpha: float) -> Interval:
-    """Of successes Wilson's interval; of means of several trials one that needs no more than their range."""
-    if is_binary(scores):
-        return stats.wilson(int(scores.sum()), scores.size, alpha)
-    return stats.betting(scores, alpha)
+    """What `foretell bound` gives: of successes Clopper-Pearson's interval, of means of several trials `star`'s."""
+    return stats.bound(scores, alpha=alpha)
 
 
 def _end(interval: Interval | None, reason: str | None = None, scale: float = 1.0) -> Row:

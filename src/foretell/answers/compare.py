@@ -13,10 +13,11 @@ import numpy as np
 from foretell import stats
 from foretell.answers.bound import design_of
 from foretell.answers.choice import Choice, choose, labels
+from foretell.answers.held_out import leave_out
 from foretell.answers.inputs import PROTOCOL, Source, Table, open_table
 from foretell.answers.units import Measured, measure
 from foretell.answers.versus import Versus, versus
-from foretell.answers.words import amount, level, plain, table
+from foretell.answers.words import amount, level, noted, plain, table
 from foretell.errors import UsageError, suggest
 from foretell.stats.compare import EFFECT, Test
 
@@ -52,7 +53,7 @@ class Compared:
             ]
             parts = [table(header, rows), "Policies that share a letter are not shown to differ (Holm)."]
         parts += [self._sentence(pair) for pair in self.pairs]
-        return "\n".join(parts + [f"note: {plain(note)}" for note in self.notes])
+        return "\n".join(parts + noted(self.notes))
 
     def _sentence(self, pair: Versus) -> str:
         metric = self.policies[0]["metric"]
@@ -103,6 +104,9 @@ def compare(
     chosen, notes = choose(given, Choice(task, None, clock, arm), ("task", "clock", "arm"))
     entrants = _entrants(chosen[: len(opened)], policies)
     control = _control(chosen[-1], list(entrants), whole=True) if sim is not None else {}
+    if seen := frozenset(unit for one in control.values() for unit in one.fitted):
+        entrants, told = leave_out(entrants, control.values(), seen)
+        control, notes = {name: one.without(seen) for name, one in control.items()}, [*notes, *told]
     if len(entrants) < 2:
         told = ", ".join(plain(name) for name in entrants)
         raise UsageError(f"only one policy to compare ({told}); give another file, or a run with another policy")

@@ -208,7 +208,9 @@ def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
     """Episodes of a run, or of a file made from one; names that stand for several versions get their hash."""
     wanted = metric or "success"
     direct = wanted in ("success", "score")
-    kept = [c for c in (*_EPISODES, *PROTOCOL, "judge") if c != "metrics" and c in found.column_names]
+    kept = [
+        c for c in (*_EPISODES, *PROTOCOL, "judge", "base", "factors") if c != "metrics" and c in found.column_names
+    ]
     columns = {c: found[c].to_pylist() for c in kept}
     values = columns[wanted] if direct else [dict(m or ()).get(wanted) for m in found["metrics"].to_pylist()]
     if not direct and all(v is None for v in values):
@@ -222,6 +224,8 @@ def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
     columns["policy"] = _versions(columns["policy"], columns["version"], columns["task"])
     columns["world"] = _versions(columns["world"], columns["world_hash"])
     columns["clock"] = _clocks(columns["clock"])
+    if "world_params" in found.column_names:
+        columns["fitted_to"] = _fitted(found["world_params"].to_pylist())
     return Table(name, columns, columns["episode"], "episode", _cell, wanted, episodes=True)
 
 
@@ -243,6 +247,17 @@ def _versions(names: list[str], hashes: list[str], within: list[str] | None = No
         name if len(known[key]) == 1 else f"{name}#{version[:6]}"
         for key, name, version in zip(keys, names, hashes, strict=True)
     ]
+
+
+def _fitted(params: list[str | None]) -> list[bool]:
+    """Whether each row's world was fitted to real trials of its scenario."""
+    known: dict[str | None, bool] = {}
+    for text in set(params):
+        try:
+            known[text] = bool(json.loads(text or "{}").get("fitted_to", {}).get("seen", False))
+        except (ValueError, AttributeError):
+            known[text] = False
+    return [known[text] for text in params]
 
 
 def _clocks(texts: list[str]) -> list[str]:

@@ -14,7 +14,7 @@ from foretell import stats
 from foretell.answers.choice import Choice
 from foretell.answers.inputs import Source
 from foretell.answers.scoreboard import Scoreboard, from_rates, from_trials
-from foretell.answers.words import level, plain, table
+from foretell.answers.words import level, noted, plain, table
 from foretell.errors import UsageError
 from foretell.stats import METRICS, Interval
 from foretell.stats.predictivity import MIN_POLICIES
@@ -78,7 +78,7 @@ class Predictivity:
         if any(one.low is not None for found in metrics for one in found.values()):
             parts.append(f"Intervals: {some.assumes[0]}; asymptotic.")
         parts += [f"no interval: {reason}" for reason in reasons]
-        return "\n".join(parts + [f"note: {plain(note)}" for note in self.notes])
+        return "\n".join(parts + noted(self.notes))
 
 
 def _finite(value: float) -> float | None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from foretell.answers.choice import Choice, choose, labels
+from foretell.answers.held_out import held_out
 from foretell.answers.inputs import Source, Table, open_table, refuse
 from foretell.answers.units import measure
 from foretell.answers.words import plain
@@ -139,8 +140,8 @@ def _board(tables: list[Table], proxy: str | None) -> tuple[Scoreboard, list[str
         if name not in others:
             continue
         both, _ = choose(tables, Choice(policy=name), ("policy",))
-        a, b = measure(both[0]), measure(both[1], unit_range=proxy is None)
-        notes += a.notes() + b.notes()
+        a, b, _, told = held_out(measure(both[0]), measure(both[1], unit_range=proxy is None))
+        notes += a.notes() + b.notes() + told
         known = set(b.ids)
         common = [u for u in a.ids if u in known]
         if not common:

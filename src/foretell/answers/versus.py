@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from foretell import stats
+from foretell.answers.draw import LEVEL
 from foretell.answers.units import Measured
 from foretell.answers.words import plain
 from foretell.errors import UsageError
@@ -125,8 +126,17 @@ def _controlled(
             )
     sims, extras = [one.of(common) for one in control], [one.of(extra) for one in control]
     found = stats.paired_betting(x, y, *sims, *extras, alpha=alpha, aim=aim)
+    notes = []
+    gaps = sims[0] - sims[1], extras[0] - extras[1]
+    if (p := stats.same_draw(*gaps)) <= LEVEL:
+        tried_gap, other_gap = (f"{100 * gap.mean():+.1f}" for gap in gaps)
+        notes.append(
+            f"warning: simulation puts {plain(a)} {tried_gap} points before {plain(b)} in the tried scenarios and "
+            f"{other_gap} in the others (permutation test, p = {max(p, 1e-4):.1g}): if the others were drawn otherwise "
+            "than the tried ones, the verdict may be wrong"
+        )
     word = stats.verdict(found.p_value, found.interval, alpha, effect)
     return Versus(
         a, b, word, found.interval, found.p_value, found.p_value, "betting with simulation as control", True,
-        x.size, y.size, float(x.mean()), float(y.mean()), anytime=True,
+        x.size, y.size, float(x.mean()), float(y.mean()), anytime=True, notes=tuple(notes),
     )  # fmt: skip

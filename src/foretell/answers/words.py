@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-__all__ = ["amount", "level", "listed", "plain", "sentence", "table"]
+__all__ = ["amount", "level", "listed", "noted", "plain", "sentence", "table"]
 
 
 def plain(text: str) -> str:
@@ -28,6 +28,11 @@ def level(alpha: float) -> str:
 def listed(names: Sequence[str]) -> str:
     """a, b and c."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def noted(notes: Iterable[str]) -> list[str]:
+    """Notes as lines; warnings keep their own word."""
+    return [plain(note) if note.startswith("warning: ") else f"note: {plain(note)}" for note in notes]
 
 
 def sentence(text: str) -> str:

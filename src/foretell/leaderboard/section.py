@@ -127,7 +127,7 @@ def _success(board: Leaderboard) -> Chart:
     ]
     tips = {"arm": ("arm", ""), "policy": ("policy", ""), **TIPS, "tasks": ("tasks", "")}
     spec = dots(rows, y="arm", x="success", series="policy", title="success", domain=(0.0, 1.0), tips=tips)
-    told = f"Over the tasks on which an arm is certified. Bars are {1 - board.alpha:.0%} Wilson intervals."
+    told = f"Over the tasks on which an arm is certified. Bars are {1 - board.alpha:.0%} Clopper-Pearson intervals."
     return Chart("success-by-factor", "Success by factor", spec, rows, told)
 
 
@@ -200,7 +200,8 @@ def _curves(board: Leaderboard) -> list[Chart]:
         tips = {"factor": ("factor", ""), "severity": ("severity", ".2g"), **TIPS, "certified": ("certified", "")}
         spec = lines(rows, x="severity", y="success", series="factor", titles=("severity", "success"), tips=tips)
         title = f"Success of {policy} on {task} as factors grow"
-        told = f"Severity 0 is the clean control, 1 the published extreme; {1 - board.alpha:.0%} Wilson intervals."
+        told = "Severity 0 is the clean control, 1 the published extreme. "
+        told += f"Bars are {1 - board.alpha:.0%} Clopper-Pearson intervals."
         marked = [f"{row['factor']} at {row['severity']:g}" for row in rows if row["certified"] == CERTIFIED[False]]
         told += f" Not certified, so not charged: {', '.join(marked)}." if marked else ""
         found.append(Chart(slug("severity", policy, task), title, spec, rows, told))

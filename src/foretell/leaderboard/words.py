@@ -103,8 +103,8 @@ def text(board: Leaderboard) -> str:
         "",
         f"Score: mean success over certified cells, every factor weighing the same; {confidence} interval, "
         "finite-sample. Ranks in brackets: what paired comparisons leave open.",
-        f"Success: Wilson; change in points against the clean control: Newcombe's paired interval, {confidence}; "
-        "in percent: of the clean control's mean success, as THE COLOSSEUM has it.",
+        "Success: Clopper-Pearson; change in points against the clean control: Newcombe's paired interval, "
+        f"{confidence}; in percent: of the clean control's mean success, as THE COLOSSEUM has it.",
     ]
     return "\n".join([*parts, *(f"note: {note}" for note in board.notes)])
 

@@ -19,7 +19,8 @@ from foretell.errors import UsageError
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Block, Words
 from foretell.scenario import digest
-from foretell.stats import Interval, betting, wilson
+from foretell.seeding import keyed
+from foretell.stats import Interval, betting, bound
 
 __all__ = ["Group", "chosen", "distinct", "first_groups", "groups", "noted", "unfinished"]
 
@@ -86,8 +87,8 @@ class Group:
                 judged[policy][parent or own].append(success)
         if self.missing:
             return {p: betting([sum(x) / len(x) for x in found.values()]) for p, found in judged.items()}
-        counts = {p: [x for found in by.values() for x in found] for p, by in judged.items()}
-        return {policy: wilson(sum(found), len(found)) for policy, found in counts.items()}
+        means = {p: [sum(found[u]) / len(found[u]) for u in sorted(found, key=keyed)] for p, found in judged.items()}
+        return {policy: bound(found) for policy, found in means.items()}
 
     def within(self, others: Sequence[Group]) -> str:
         """Task, and what else tells it from the other groups, in words."""

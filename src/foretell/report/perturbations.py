@@ -205,7 +205,7 @@ def _curves(cells: list[Cell], here: list[str], on: str) -> list[Block]:
             factors = list(dict.fromkeys(row["factor"] for row in rows))
             grow = f"{factors[0]} grows" if len(factors) == 1 else "factors grow"
             name = slug("severity-curve", policy, *here)
-            found.append(Chart(name, f"{policy} as {grow}{on}", spec, rows, "95% intervals (Wilson)."))
+            found.append(Chart(name, f"{policy} as {grow}{on}", spec, rows, "95% intervals (Clopper-Pearson)."))
     return found
 
 

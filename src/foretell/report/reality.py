@@ -19,7 +19,6 @@ from foretell.report.runs import Runs
 from foretell.report.section import Block, Chart, Section, Sheet, Words
 from foretell.report.verdict import MECHANISM
 from foretell.stats import Interval
-from foretell.stats.scores import is_binary
 
 __all__ = ["section", "worlds"]
 
@@ -132,8 +131,8 @@ def _blocks(answer: Predictivity, found: list[PAIR], sim: str, real: str, tail: 
 
 
 def _mean(scores: Any) -> Interval:
-    """Of successes Wilson's interval; of means of several trials one that needs no more than their range."""
-    return stats.wilson(int(scores.sum()), scores.size) if is_binary(scores) else stats.betting(scores)
+    """What `foretell bound` gives: of successes Clopper-Pearson's interval, of means of several trials `star`'s."""
+    return stats.bound(scores)
 
 
 def _scatter(board: Scoreboard, name: str, title: str, sim: str, real: str) -> Chart:
@@ -152,8 +151,9 @@ def _scatter(board: Scoreboard, name: str, title: str, sim: str, real: str) -> C
     tips |= {"real": (real, share), "real_low": ("from ", share), "real_high": ("to ", share)}
     tips |= {"scenarios": ("scenarios", "d"), "kruskal_wallis_p": ("p that both are alike", ".2g")}
     about = (
-        "Success on the scenarios that both worlds have, with 95% intervals (Wilson) both ways. On the dashed line "
-        "simulation and reality agree; below it simulation promises too much."
+        "Success on the scenarios that both worlds have, with 95% intervals both ways (Clopper-Pearson; star where "
+        "scenarios were tried several times). On the dashed line simulation and reality agree; below it simulation "
+        "promises too much."
     )
     spec = scatter(rows, label="policy", titles=(f"success in {sim}", f"success in {real}"), tips=tips)
     return Chart(name, title, spec, rows, about)

@@ -132,11 +132,12 @@ def _with(chart: Chart, words: str) -> Chart:
 
 def _about(rows: Sequence[Cell], arms: set[str]) -> str:
     level = f"{1 - rows[0]['alpha']:.0%}"
-    said = f"Dots are success rates, bars {level} intervals (Wilson), each for its own policy."
+    exact = "Clopper-Pearson; star where scenarios were tried several times"
+    said = f"Dots are success rates, bars {level} intervals ({exact}), each for its own policy."
     if any(row["running"] for row in rows):
         said = (
-            f"Dots are success rates, bars {level} intervals: Wilson's where all planned episodes are done; where some "
-            "are still to come, wider ones that hold whenever one looks (betting), of the leading scenarios."
+            f"Dots are success rates, bars {level} intervals: {exact}. Where episodes are still to "
+            "come, wider ones that hold whenever one looks (betting), of the leading scenarios."
         )
     return f"{said} Perturbed episodes are left out here." if "none" in arms and len(arms) > 1 else said
 

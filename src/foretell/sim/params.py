@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from foretell.errors import UsageError, suggest
 from foretell.objects import ObjectPhysics
@@ -89,11 +89,22 @@ class WorldFile(BaseModel):
     about: str = ""
     theta: Theta = Theta()
     physics: Physics = Physics()
+    fitted_to: tuple[str, ...] = ()
+    """Scenarios whose real trials θ or physics were fitted to: ids, or of a child its parent's. No answer judges this
+    world by these trials. In a file, also the name of a text file beside it with one id a line."""
+
+    @field_validator("fitted_to")
+    @classmethod
+    def _once(cls, ids: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(one.strip() for one in ids):
+            raise ValueError("every entry should be the id of a scenario, and one is blank")
+        return tuple(sorted({one.strip() for one in ids}))
 
     @property
     def hash(self) -> str:
-        """Names all that decides outcomes; the file's name and description do not."""
-        return digest([VERSION, self.theta.model_dump(), self.physics.model_dump()])
+        """Names all that decides outcomes, and what they may be used for; the file's name and description do not."""
+        parts = [VERSION, self.theta.model_dump(), self.physics.model_dump()]
+        return digest([*parts, list(self.fitted_to)] if self.fitted_to else parts)
 
     def arm(self) -> ArmPhysics:
         t, p = self.theta, self.physics
@@ -138,12 +149,24 @@ def load_world(source: str | Path | dict[str, Any] | WorldFile) -> WorldFile:
         contents, where = yaml.safe_load(path.read_text()), str(path)
         if isinstance(contents, dict):
             contents.setdefault("name", path.stem)
+            if isinstance(seen := contents.get("fitted_to"), str):
+                contents["fitted_to"] = _listed(path.parent / seen, where)
     if not isinstance(contents, dict):
         raise UsageError(f"world: {where} should be a mapping with name, theta and physics")
     try:
         return WorldFile.model_validate(contents)
     except ValidationError as error:
         raise UsageError(explain(error, where, WorldFile)) from None
+
+
+def _listed(path: Path, where: str) -> list[str]:
+    """Ids in a text file, one a line."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise UsageError(f"{where}: fitted_to: cannot read the list of scenarios in {path}: {why}") from None
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 
 def explain(error: ValidationError, where: str, model: type[BaseModel]) -> str:

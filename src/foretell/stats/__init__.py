@@ -63,6 +63,7 @@ from foretell.stats.compare import (
     rank_ranges,
     verdict,
 )
+from foretell.stats.exchange import same_draw
 from foretell.stats.interval import ALPHA, Guarantee, Interval
 from foretell.stats.predictivity import (
     METRICS,
@@ -136,6 +137,7 @@ __all__ = [
     "rank_ranges",
     "rank_reversals",
     "real_trials_saved",
+    "same_draw",
     "sampled_bound",
     "sequence",
     "simulation_worth",

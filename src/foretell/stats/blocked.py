@@ -70,11 +70,25 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foretell.stats.interval import ALPHA, CONTRADICTION, IID, OPEN, PAIRS, RANGE, Horizon, Interval, looked_at
+from foretell.stats.interval import (
+    ALIKE,
+    ALPHA,
+    CONTRADICTION,
+    IID,
+    OPEN,
+    PAIRS,
+    RANGE,
+    UNFITTED,
+    Horizon,
+    Interval,
+    looked_at,
+)
 from foretell.stats.order import by_content
 from foretell.stats.rungs import Ends, Games, meeting, rungs
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, simulated, stretch
 
+CONTROLLED = (IID, PAIRS, ALIKE, UNFITTED, RANGE)
+"""Assumptions of a bound that uses simulated scores as a control."""
 CAP = 0.99
 """Share of the solvency limit that may be staked."""
 STEPS = 2000
@@ -307,4 +321,4 @@ def blocked(
     """
     y, f, e = simulated(real, sim, extra, within, sim_within)
     y, c, g = in_turn(y, f, e, horizon)
-    return stretch(played(y, c, g, alpha, horizon, "blocked", (IID, PAIRS, RANGE), e.size, steps), within)
+    return stretch(played(y, c, g, alpha, horizon, "blocked", CONTROLLED, e.size, steps), within)

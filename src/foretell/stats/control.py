@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foretell.stats.binomial import z_value
-from foretell.stats.interval import ALPHA, FIXED_N, IID, PAIRS, Interval
+from foretell.stats.interval import ALIKE, ALPHA, FIXED_N, IID, PAIRS, UNFITTED, Interval
 from foretell.stats.order import by_content
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, simulated, stretch
 
@@ -45,7 +45,7 @@ def _interval(
     factor = 1.0 / math.sqrt(check_alpha(alpha)) if tail == "chebyshev" else z_value(alpha)
     half = factor * math.sqrt(max(variance, 0.0))
     low, high = min(max(mean - half, 0.0), 1.0), max(min(mean + half, 1.0), 0.0)
-    assumes = (IID, PAIRS, FIXED_N, ESTIMATED)
+    assumes = (IID, PAIRS, ALIKE, UNFITTED, FIXED_N, ESTIMATED)
     estimate = float(np.clip(mean, low, high))
     notes = (f"{tail} tail",)
     unit = Interval(estimate, low, high, alpha, method, "asymptotic", assumes, n, total, notes=notes)

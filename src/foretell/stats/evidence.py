@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foretell.stats.binomial import check_counts
-from foretell.stats.blocked import Gambler, in_turn, played
-from foretell.stats.interval import ALPHA, IID, PAIRS, RANGE, Horizon, Interval
+from foretell.stats.blocked import CONTROLLED, Gambler, in_turn, played
+from foretell.stats.interval import ALPHA, IID, RANGE, Horizon, Interval
 from foretell.stats.order import by_content
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, scores
 
@@ -128,7 +128,7 @@ def paired_betting(
         if f.size != y.size:
             raise ValueError(f"real and sim must pair one to one, got {y.size} and {f.size} values")
         y, c, g = in_turn(y, f, e, horizon)
-        assumes: tuple[str, ...] = (IID, PAIRS, RANGE)
+        assumes: tuple[str, ...] = CONTROLLED
         extra = e.size
     else:
         y = y[by_content(y)] if horizon is None else y

@@ -19,6 +19,8 @@ ALPHA = 0.05
 
 IID = "scenarios drawn independently from one distribution"
 PAIRS = "real trials placed on randomly chosen scenarios"
+ALIKE = "paired and extra scenarios drawn from the same distribution"
+UNFITTED = "a simulator that was not fitted to these real trials"
 RANGE = "scores bounded in the stated range"
 NORMAL = "sample large enough for a normal approximation"
 BINARY = "scores are 0 or 1"

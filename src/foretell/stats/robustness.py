@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foretell.stats.agreement import r_squared
-from foretell.stats.binomial import newcombe_paired, wilson
+from foretell.stats.binomial import clopper_pearson, newcombe_paired
 from foretell.stats.bounds import bound
 from foretell.stats.interval import ALPHA, IID, Interval
 from foretell.stats.resampling import with_interval
@@ -38,12 +38,12 @@ TASKS = "tasks fixed, scenarios resampled within each"
 
 
 def success_rate(groups: Groups, alpha: float = ALPHA, *, seed: int = 0) -> Interval:
-    """Mean over tasks of mean scores; groups: one array of shape (n_t,) per task. Wilson, or scenarios resampled."""
+    """Mean over tasks of mean scores; groups: one array of shape (n_t,) per task. Clopper-Pearson, or resampled."""
     tasks = _tasks(groups, "groups")
     if _countable(tasks):
-        return wilson(int(sum(t.sum() for t in tasks)), sum(t.size for t in tasks), alpha)
+        return clopper_pearson(int(sum(t.sum() for t in tasks)), sum(t.size for t in tasks), alpha)
     if all(map(is_binary, tasks)):
-        return _mean_of([wilson(int(t.sum()), t.size, alpha) for t in tasks])
+        return _mean_of([clopper_pearson(int(t.sum()), t.size, alpha) for t in tasks])
     return _resampled(tasks, tasks, lambda after, before: after, alpha, seed, (IID, TASKS))
 
 
@@ -164,7 +164,8 @@ def _mean_of(tasks: list[Interval]) -> Interval:
     above = np.array([t.estimate if t.high is None else t.high for t in tasks]) - centre
     mean = float(centre.mean())
     low, high = (float(np.sqrt((reach**2).sum()) / len(tasks)) for reach in (below, above))
-    return replace(tasks[0], estimate=mean, low=mean - low, high=mean + high, n=sum(t.n for t in tasks))
+    first = replace(tasks[0], guarantee="asymptotic")
+    return replace(first, estimate=mean, low=mean - low, high=mean + high, n=sum(t.n for t in tasks))
 
 
 def _table(after: list[Floats], before: list[Floats]) -> tuple[int, int, int, int]:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foretell.stats.betting import betting
-from foretell.stats.blocked import STEPS, candidates, estimate, every_game, played
-from foretell.stats.interval import ALPHA, IID, OPEN, PAIRS, RANGE, Interval, looked_at
+from foretell.stats.blocked import CONTROLLED, STEPS, candidates, estimate, every_game, played
+from foretell.stats.interval import ALPHA, IID, OPEN, RANGE, Interval, looked_at
 from foretell.stats.rungs import rungs
 from foretell.stats.scores import UNIT, Range, check_alpha, scores, stretch
 
@@ -84,7 +84,7 @@ class BlockedSequence:
         up, down = self._above.leading(self._grid), self._below.leading(self._grid)
         low, high = up / self.steps, 1.0 - down / self.steps
         y, c, g = (np.array(v) for v in (self._y, self._c, self._g))
-        assumes = (IID, PAIRS, RANGE) if self._extra else (IID, RANGE)
+        assumes = CONTROLLED if self._extra else (IID, RANGE)
         if low > high:  # contradictory trials: the batch function finds the level at which they are not
             unit = played(y, c, g, self.alpha, self.horizon, self.method, assumes, self._extra, self.steps)
             return stretch(unit, self.within)

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foretell.stats.betting import CAP, betting, mirrored_ends
-from foretell.stats.interval import ALPHA, FIXED_N, HASHED, IID, PAIRS, RANGE, Interval
+from foretell.stats.interval import ALIKE, ALPHA, FIXED_N, HASHED, IID, PAIRS, RANGE, UNFITTED, Interval
 from foretell.stats.order import by_content
 from foretell.stats.rungs import Ends, meeting
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, simulated, stretch
@@ -86,7 +86,7 @@ def suresim(
         alpha,
         "suresim",
         "asymptotic" if paper else "finite-sample",
-        (IID, PAIRS, RANGE, FIXED_N),
+        (IID, PAIRS, ALIKE, UNFITTED, RANGE, FIXED_N),
         y.size,
         e.size,
         reason="constant weights need Bernoulli choice of the pairs, n is fixed here" if paper else None,
@@ -140,7 +140,7 @@ def suresim_2stage(
         alpha,
         "suresim_2stage",
         "asymptotic" if searched else "finite-sample",
-        (IID, PAIRS, RANGE, HASHED, FIXED_N),
+        (IID, PAIRS, ALIKE, UNFITTED, RANGE, HASHED, FIXED_N),
         y.size,
         e.size,
         reason="delta was searched on the same data" if searched else None,

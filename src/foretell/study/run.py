@@ -26,6 +26,7 @@ from foretell.study.provenance import provenance
 from foretell.study.running import COLUMNS, Tally
 from foretell.study.session import Opened, Session
 from foretell.study.store import Store, read
+from foretell.study.world import params_of
 
 __all__ = ["Progress", "Run", "row_of", "run", "with_names"]
 
@@ -108,7 +109,9 @@ def run(
             store.write_study(study.to_yaml())
             store.write_scenarios(s for group in scenarios.values() for s in group)
             store.write_scenarios(e.scenario for e in episodes)  # under their arms
-            about = {"study": study.name, "design": design}
+            about: dict[str, Any] = {"study": study.name, "design": design}
+            if seen := sorted({one for group in opened.values() for one in group.params.get("fitted_to", ())}):
+                about["fitted_to"] = seen
             if (made := testset_of(study)) and made.header:
                 about["testset"] = made.header.id
                 store.write_testset(made.path.read_bytes())
@@ -245,7 +248,7 @@ def row_of(study: Study, name: str, episode: Planned, opened: Opened, outcome: O
     return Episode(
         episode=name,
         study=study.name,
-        world_params=json.dumps(opened.params, sort_keys=True),
+        world_params=json.dumps(params_of(opened.params, scenario), sort_keys=True),
         robot=opened.robot,
         controller=opened.controller,
         task_version=opened.task_version,

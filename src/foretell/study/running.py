@@ -3,8 +3,9 @@
 A *cell* is one world, task, policy, clock and arm: one line of the answer. `Tally.figures` is the one place where its
 line is made, for `foretell show`, the terminal, the live view and the report alike.
 
-A cell that has all its planned episodes gets the Wilson interval, which wants n fixed in advance. Until then its
-figures are *running*: they hold at any moment at which somebody looks or stops (`betting`, Ville's inequality). For
+A cell that has all its planned episodes gets the interval that `foretell bound` gives: Clopper-Pearson's, which wants
+n fixed in advance, or `star` on the means of scenarios where some were tried several times. Until then its figures
+are *running*: they hold at any moment at which somebody looks or stops (`betting`, Ville's inequality). For
 that the order must not depend on the outcomes, and the order in which episodes end does: those that succeed end
 first, so the episodes that have ended at some moment look better than they are. So running figures count the leading
 scenarios of the plan, up to the first with an episode still to come, and an episode that ended early waits its turn.
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from foretell.clock import label
 from foretell.scenario import digest
+from foretell.seeding import keyed
 
 if TYPE_CHECKING:
     from foretell.stats import Interval
@@ -31,7 +33,7 @@ __all__ = ["CELL", "COLUMNS", "Tally"]
 
 CELL = ("world", "world_hash", "task", "policy", "policy_hash", "policy_options", "clock", "arm")
 """Columns that tell cells apart: a changed weight file or θ never mixes with old rows."""
-COLUMNS = (*CELL, "episode", "success", "blame", "wall_started", "wall_s")
+COLUMNS = (*CELL, "episode", "scenario", "parent", "success", "blame", "wall_started", "wall_s")
 """What a tally reads of a row."""
 WINDOW, LEAST = 60.0, 10
 """The pace is that of so many seconds, and of at least so many episodes."""
@@ -39,10 +41,14 @@ WINDOW, LEAST = 60.0, 10
 
 @dataclass
 class _Cell:
+    units: list[str] = field(default_factory=list)
+    """Names of scenarios, or of their parents, in the order of the plan."""
     left: list[int] = field(default_factory=list)
-    """Episodes still to come of each unit: a scenario, or those of one parent. In the order of the plan."""
+    """Episodes still to come of each unit."""
     judged: list[int] = field(default_factory=list)
     solved: list[int] = field(default_factory=list)
+    unplanned: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
+    """Unit -> judged and solved, of rows that no plan has, as imported trials."""
     leading: int = 0
     """Units at the beginning that are complete."""
     planned: int = 0
@@ -60,7 +66,7 @@ class _Cell:
 
     def interval(self, alpha: float) -> tuple[int, int, Interval | None]:
         """(n, successes, interval): of all rows when the cell is complete, else of the leading ones."""
-        from foretell.stats import betting, wilson
+        from foretell.stats import betting, bound
 
         running = self.finished < self.planned
         end = self.leading
@@ -72,7 +78,10 @@ class _Cell:
                 pairs = zip(self.solved[:end], self.judged[:end], strict=True)
                 found = betting([s / j for s, j in pairs if j], alpha, horizon=len(self.left))
             elif n:
-                found = wilson(k, n, alpha)
+                units = [*zip(self.units, self.judged, self.solved, strict=True)]
+                units += [(name, *counts) for name, counts in self.unplanned.items()]
+                units.sort(key=lambda unit: keyed(unit[0]))  # where bets are used, the order decides
+                found = bound([s / j for _, j, s in units if j], alpha=alpha)
             self.known = (made_of, found)
         return n, k, self.known[1]
 
@@ -95,6 +104,7 @@ class Tally:
             cell = self._cells[_names(entry)]
             unit = units.setdefault((id(cell), entry["unit"]), len(cell.left))
             if unit == len(cell.left):
+                cell.units.append(entry["unit"])
                 for counts in (cell.left, cell.judged, cell.solved):
                     counts.append(0)
             cell.left[unit] += 1
@@ -134,6 +144,9 @@ class Tally:
             cell.solved[unit] += solved
             while cell.leading < len(cell.left) and cell.left[cell.leading] == 0:
                 cell.leading += 1
+        elif judged:
+            counts = cell.unplanned[row.get("parent") or row.get("scenario") or key]
+            counts[:] = counts[0] + judged, counts[1] + solved
         end = (row["wall_started"] or 0.0) + (row["wall_s"] or 0.0)
         if end >= self.since:
             cell.began = min(cell.began, max(self.since, row["wall_started"] or 0.0))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -21,6 +21,8 @@ from foretell.errors import UsageError
 from foretell.scenario import Scenario, digest
 
 __all__ = ["FORMAT", "Certificate", "Header", "Protocol", "ScenarioFile", "identify", "read_scenario_file"]
+
+Method = Literal["clopper_pearson", "wilson"]
 
 FORMAT = 1
 """Version of test set files. Newer ones are refused, not guessed at."""
@@ -40,7 +42,9 @@ class Certificate(_Model):
     rate: float
     low: float
     high: float
-    """Wilson's interval, at 95 %."""
+    """Interval of the rate, at 95 %."""
+    method: Method = "wilson"
+    """Of the interval. Test sets from before there was this field have Wilson's."""
     certified: bool
     """Whether the rate is at least the one required. A cell without is not charged to a policy."""
 

@@ -19,7 +19,7 @@ class _Model(BaseModel):
 
 
 class Success(_Model):
-    """Share of unseen scenarios solved under the `sync` clock, with its Wilson interval."""
+    """Share of unseen scenarios solved under the `sync` clock, with its Clopper-Pearson interval."""
 
     n: int
     successes: int
