@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from foretell import stats
 from foretell.answers.units import Measured
 from foretell.answers.words import plain
@@ -16,9 +14,6 @@ from foretell.stats.compare import Test, Verdict
 from foretell.stats.compare import compare as test_of
 
 __all__ = ["Versus", "versus"]
-
-BARNARD_MOST = 100_000
-"""Product of the two numbers of trials above which Barnard's test takes seconds; Fisher's is then as good."""
 
 
 @dataclass(frozen=True)
@@ -82,18 +77,11 @@ def versus(
         notes.append(
             f"{lost} scenarios that only one of {plain(a)} and {plain(b)} has are left out of their comparison"
         )
-    if test == "auto" and not paired and x.size * y.size > BARNARD_MOST and _binary(x) and _binary(y):
-        test = "fisher"
-        notes.append(f"Fisher's test instead of Barnard's, which takes too long for {x.size} and {y.size} scenarios")
     found = test_of(x, y, paired=paired, test=test, alpha=alpha, aim=aim, effect=effect)
     return Versus(
         a, b, found.verdict, found.interval, found.p_value, found.p_value, found.test, paired, found.n_a, found.n_b,
         float(x.mean()), float(y.mean()), found.anytime, tuple(notes),
     )  # fmt: skip
-
-
-def _binary(scores: Any) -> bool:
-    return bool(np.isin(scores, (0.0, 1.0)).all())
 
 
 def _controlled(

@@ -13,8 +13,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from foretell.stats.barnard import Alternative, barnard
 from foretell.stats.binomial import newcombe, newcombe_paired
-from foretell.stats.evidence import Alternative, Evidence, barnard, fisher, mcnemar, paired_betting
+from foretell.stats.evidence import Evidence, fisher, mcnemar, paired_betting
 from foretell.stats.interval import ALPHA, Interval
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, is_binary, scores
 

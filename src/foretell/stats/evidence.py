@@ -1,22 +1,19 @@
-"""Tests of one policy against another: exact ones for counts, a betting test that may stop at any time."""
+"""Tests of one policy against another: Fisher, McNemar, and a betting test that may stop at any time."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from foretell.stats.barnard import Alternative
 from foretell.stats.betting import star
 from foretell.stats.binomial import check_counts
 from foretell.stats.blocked import Gambler, blocked, controls
 from foretell.stats.interval import ALPHA, Interval
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, scores
-
-Alternative = Literal["two-sided", "greater", "less"]
-"""greater: policy a does better than b."""
 
 
 def fisher(successes_a: int, n_a: int, successes_b: int, n_b: int, alternative: Alternative = "two-sided") -> float:
@@ -25,19 +22,6 @@ def fisher(successes_a: int, n_a: int, successes_b: int, n_b: int, alternative: 
 
     (ka, na), (kb, nb) = check_counts(successes_a, n_a), check_counts(successes_b, n_b)
     return float(fisher_exact(np.array([[ka, kb], [na - ka, nb - kb]]), alternative=alternative).pvalue)
-
-
-def barnard(successes_a: int, n_a: int, successes_b: int, n_b: int, alternative: Alternative = "two-sided") -> float:
-    """p-value of Barnard's exact test on two independent counts; more powerful than Fisher's. Scalars in."""
-    from scipy.stats import barnard_exact
-
-    (ka, na), (kb, nb) = check_counts(successes_a, n_a), check_counts(successes_b, n_b)
-    if alternative == "two-sided" and ka * nb == kb * na:
-        return 1.0
-    if ka + kb in (0, na + nb):
-        return 1.0
-    # scipy orders the alternative by the first column's rate being below the second's.
-    return float(min(1.0, barnard_exact([[ka, kb], [na - ka, nb - kb]], alternative=alternative).pvalue))
 
 
 def mcnemar(only_a: int, only_b: int, alternative: Alternative = "two-sided") -> float:
