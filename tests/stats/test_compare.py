@@ -137,9 +137,25 @@ def test_simulation_as_control_adds_power_and_keeps_the_level():
         paired_betting([0, 1], [1, 0], [0, 1])
 
 
-def test_e_value_and_p_value_belong_together():
+@pytest.mark.parametrize("alternative", ["greater", "two-sided"])
+def test_e_value_is_at_most_one_on_average_without_a_difference(alternative):
+    chance = {(0.0, 1.0): 0.3, (1.0, 0.0): 0.3, (1.0, 1.0): 0.4}
+    mean = largest = 0.0
+    for trials in itertools.product(chance, repeat=4):
+        a, b = np.array(trials).T
+        found = paired_betting(a, b, alternative=alternative)
+        mean += math.prod(chance[t] for t in trials) * found.e_value
+        largest += math.prod(chance[t] for t in trials) / found.p_value
+    assert mean == pytest.approx(1.0, abs=1e-9)  # the game is fair
+    assert largest > 1.1
+
+
+def test_e_value_is_the_wealth_and_p_value_its_largest():
+    found = paired_betting(np.ones(20), np.zeros(20), alternative="greater")
+    assert found.p_value == pytest.approx(1 / found.e_value)  # it never fell
+    swayed = paired_betting(np.r_[np.ones(6), np.zeros(6)], np.r_[np.zeros(6), np.ones(6)])
+    assert swayed.p_value < 1 / swayed.e_value
     found = paired_betting(np.ones(20), np.zeros(20))
-    assert found.p_value == pytest.approx(min(1, 1 / found.e_value))
     assert found.decided_at < 20
     assert found.interval.low > 0
     assert paired_betting(np.zeros(5), np.zeros(5)).p_value == 1.0

@@ -45,9 +45,9 @@ class Evidence:
     """Outcome of the betting test of mean(a) = mean(b)."""
 
     e_value: float
-    """Largest wealth reached; expected value at most one if there is no difference."""
+    """Wealth after the last trial (two-sided: mean of both gamblers); at most one on average without a difference."""
     p_value: float
-    """Anytime-valid: may be read after every trial."""
+    """One over the largest wealth on the way. Anytime-valid: may be read after every trial."""
     decided_at: int | None
     """Number of trials after which the aim was reached, or None."""
     interval: Interval
@@ -63,8 +63,8 @@ def _difference(a: ArrayLike, b: ArrayLike, name: str, within: Range) -> Floats:
     return out
 
 
-def _run(y: Floats, c: Floats, g: Floats, level: float, horizon: int) -> tuple[float, int | None]:
-    """Peak log wealth at m = 1/2, and the trial at which it met log(1/level)."""
+def _run(y: Floats, c: Floats, g: Floats, level: float, horizon: int) -> tuple[float, float, int | None]:
+    """Peak and last log wealth at m = 1/2, and the trial at which it met log(1/level)."""
     gambler = Gambler(np.array([0.5]), 2.0 * level, horizon)
     peak, when = 0.0, None
     for t in range(y.size):
@@ -72,7 +72,7 @@ def _run(y: Floats, c: Floats, g: Floats, level: float, horizon: int) -> tuple[f
         peak = max(peak, float(gambler.log_wealth[0]))
         if when is None and gambler.refuted[0]:
             when = t + 1
-    return peak, when
+    return peak, float(gambler.log_wealth[0]), when
 
 
 def paired_betting(
@@ -120,10 +120,11 @@ def paired_betting(
     sides = {"greater": (y, c), "less": (1.0 - y, -c)}
     picked = sides if alternative == "two-sided" else {alternative: sides[alternative]}
     runs = [_run(v, w, g, level, horizon or y.size) for v, w in picked.values()]
-    peak = max(p for p, _ in runs)
-    times = [t for _, t in runs if t is not None]
-    e_value = math.exp(peak) / len(runs)
-    return Evidence(e_value, min(1.0, 1.0 / e_value), min(times, default=None), _doubled(unit, size))
+    peak = max(p for p, _, _ in runs)
+    times = [t for _, _, t in runs if t is not None]
+    e_value = sum(math.exp(last) for _, last, _ in runs) / len(runs)
+    p_value = min(1.0, len(runs) * math.exp(-peak))
+    return Evidence(e_value, p_value, min(times, default=None), _doubled(unit, size))
 
 
 def _doubled(unit: Interval, size: float) -> Interval:
