@@ -61,6 +61,20 @@ def test_verdicts():
     assert compare(outcomes(150, 300), outcomes(150, 300)).verdict == "no difference shown"
 
 
+def test_no_verdict_against_the_means():
+    def interval(estimate):
+        return Interval(estimate, -0.01, 0.5, 0.05, "m", "asymptotic", (), 10)
+
+    assert verdict(0.001, interval(0.2), difference=0.1) == "better"
+    assert verdict(0.001, interval(0.2), difference=-0.1) == "no difference shown"
+    assert verdict(0.001, interval(0.2), difference=0.0) == "no difference shown"
+    for na, nb in ((5, 9), (12, 4)):
+        for ka, kb in itertools.product(range(na + 1), range(nb + 1)):
+            one = compare(outcomes(ka, na), outcomes(kb, nb))
+            assert one.interval.low <= one.interval.estimate <= one.interval.high
+            assert {"better": 1, "worse": -1}.get(one.verdict, 0) in (0, np.sign(ka * nb - kb * na))
+
+
 def test_pairing_gains_when_scenarios_differ_in_difficulty():
     easy = np.r_[np.ones(30), np.zeros(30)]
     better = easy.copy()

@@ -56,12 +56,12 @@ from foretell.stats.compare import (
     compact_letters,
     compare_all,
     fisher,
-    holm,
     mcnemar,
     paired_betting,
     rank_ranges,
     verdict,
 )
+from foretell.stats.family import closed, holm, in_forecast_order
 from foretell.stats.interval import ALPHA, Guarantee, Interval
 from foretell.stats.predictivity import (
     METRICS,
@@ -106,6 +106,7 @@ __all__ = [
     "bound_policies",
     "by_scenario",
     "clopper_pearson",
+    "closed",
     "compact_letters",
     "compare_all",
     "control_variate",
@@ -118,6 +119,7 @@ __all__ = [
     "forecast_width",
     "hoeffding",
     "holm",
+    "in_forecast_order",
     "kendall",
     "kruskal_wallis",
     "leave_one_out",

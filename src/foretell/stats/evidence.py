@@ -12,6 +12,7 @@ from foretell.stats.barnard import Alternative
 from foretell.stats.betting import star
 from foretell.stats.binomial import check_counts
 from foretell.stats.blocked import Gambler, blocked, controls
+from foretell.stats.family import LEAN, Expected
 from foretell.stats.interval import ALPHA, Interval
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, scores
 
@@ -86,6 +87,7 @@ def paired_betting(
     alpha: float = ALPHA,
     aim: float | None = None,
     alternative: Alternative = "two-sided",
+    expected: Expected | None = None,
     within: Range = UNIT,
     sim_within: Range = UNIT,
     horizon: int | None = None,
@@ -95,7 +97,8 @@ def paired_betting(
     real_a, real_b, sim_a, sim_b: shape (n,), the same scenarios in the same order; extra_a, extra_b: shape
     (N,), both policies simulated on the same further scenarios. The difference of scores lies in [-1, 1] and
     is handled as `blocked` handles a score, at the single candidate "no difference". Bets aim at a p-value of
-    `aim` (default alpha) and stop there: set it lower when many tests are to be adjusted.
+    `aim` (default alpha) and stop there: set it lower when many tests are to be adjusted. `expected` gives the share
+    `LEAN` of a two-sided test to one direction; like everything else it must not come from the trials tested.
     """
     y = _difference(real_a, real_b, "real", within)
     given = [x is not None for x in (sim_a, sim_b, extra_a, extra_b)]
@@ -116,14 +119,13 @@ def paired_betting(
         c = g = np.zeros_like(y)
         unit = star(y, alpha, horizon=horizon)
     goal = check_alpha(alpha if aim is None else aim)
-    level = goal / 2.0 if alternative == "two-sided" else goal
+    lean = {"greater": LEAN, "less": 1.0 - LEAN, None: 0.5}[expected]
+    shares = {"greater": lean, "less": 1.0 - lean} if alternative == "two-sided" else {alternative: 1.0}
     sides = {"greater": (y, c), "less": (1.0 - y, -c)}
-    picked = sides if alternative == "two-sided" else {alternative: sides[alternative]}
-    runs = [_run(v, w, g, level, horizon or y.size) for v, w in picked.values()]
-    peak = max(p for p, _, _ in runs)
-    times = [t for _, _, t in runs if t is not None]
-    e_value = sum(math.exp(last) for _, last, _ in runs) / len(runs)
-    p_value = min(1.0, len(runs) * math.exp(-peak))
+    runs = [(part, *_run(*sides[side], g, part * goal, horizon or y.size)) for side, part in shares.items()]
+    times = [when for *_, when in runs if when is not None]
+    e_value = sum(part * math.exp(last) for part, _, last, _ in runs)
+    p_value = min(1.0, *(math.exp(-peak) / part for part, peak, _, _ in runs))
     return Evidence(e_value, p_value, min(times, default=None), _doubled(unit, size))
 
 
