@@ -120,6 +120,77 @@ def test_simulation_as_control(refused):
     assert "scenario 's0' was not simulated with both" in refused(compare, real, sim=lost)
 
 
+def several(n=40, seed=8, rates=(0.95, 0.8, 0.6, 0.4, 0.2), prefix="s", **more):
+    """Rows of policies a, b, ... on scenarios of their own names, equally hard for all."""
+    draw = np.random.default_rng(seed)
+    shared = draw.random(n)
+    rows = {"policy": [], "scenario": [], "score": []}
+    for name, rate in zip("abcdefghijklmnop", rates, strict=False):
+        own = np.where(draw.random(n) < 0.4, shared, draw.random(n))
+        rows["policy"] += [name] * n
+        rows["scenario"] += [f"{prefix}{i}" for i in range(n)]
+        rows["score"] += (own < rate).astype(int).tolist()
+    return {**rows, **{k: [v] * len(rows["score"]) for k, v in more.items()}}
+
+
+def shown(found):
+    return {(p.a, p.b) for p in found.pairs if p.verdict == "better"} | {
+        (p.b, p.a) for p in found.pairs if p.verdict == "worse"
+    }
+
+
+def test_simulation_orders_the_tests_of_many_policies():
+    real, sim = several(20, seed=4), several(150, seed=9, prefix="x")
+    plain, aided = compare(real), compare(real, sim=sim)
+    assert shown(plain) < shown(aided)
+    told = aided.to_dict()
+    means = {
+        n: float(np.mean([v for m, v in zip(sim["policy"], sim["score"], strict=True) if m == n])) for n in "abcde"
+    }
+    assert told["forecast"] == {"source": "sim", "scenarios": 150, "means": pytest.approx(means)}
+    scores = {name: real["score"][20 * i : 20 * (i + 1)] for i, name in enumerate("abcde")}
+    wanted = compare_all(scores, paired=True, order_by=means)
+    assert {(c["a"], c["b"]): c["verdict"] for c in told["comparisons"]} == wanted.verdicts
+    assert all(c["test"] == "mcnemar" and c["expected"] in ("greater", "less") for c in told["comparisons"])
+    assert (
+        "closed tests in the order of the forecast" in aided.text() and "(a, b, c, d and e, best first," in aided.text()
+    )
+    assert aided.text().count("must be chosen before looking") == 1 and "chosen before" not in plain.text()
+    assert "forecast" not in plain.to_dict()
+
+
+def test_what_was_simulated_of_the_tried_scenarios_does_not_order_the_tests(refused):
+    real, twin = several(24), several(24)  # simulation repeats every real outcome
+    assert "has no scenario of policy 'a' without a real trial" in refused(compare, real, sim=twin)
+    other = several(30, seed=1, rates=(0.2, 0.4, 0.6, 0.8, 0.95), prefix="x")  # and has it the wrong way elsewhere
+    both = {k: [*twin[k], *other[k]] for k in twin}
+    assert compare(real, sim=both).to_dict()["forecast"] == compare(real, sim=other).to_dict()["forecast"]
+
+
+def test_bets_of_many_policies_use_simulation_for_order_and_control():
+    real, sim = several(20, rates=(0.9, 0.5, 0.1)), several(20, rates=(0.9, 0.5, 0.1))
+    extra = several(120, seed=4, rates=(0.9, 0.5, 0.1), prefix="x")
+    sim = {k: [*sim[k], *extra[k]] for k in sim}
+    found = compare(real, sim=sim, test="betting").to_dict()
+    ordered = found["forecast"]["scenarios"]
+    assert 40 < ordered < 80  # half of them
+    assert {c["difference"]["n_extra"] for c in found["comparisons"]} == {120 - ordered}
+    assert {c["test"] for c in found["comparisons"]} == {"betting with simulation as control"}
+    assert found["comparisons"][1]["verdict"] == "better"
+    alone = compare(real, sim=extra, test="betting")
+    assert {p.test for p in alone.pairs} == {"betting"} and alone.forecast["scenarios"] == 120
+    assert any("is not a control of the bets: scenario 's0' was not simulated" in note for note in alone.notes)
+    assert {p.test for p in compare(real, sim=sim, test="betting", unpaired=True).pairs} == {"betting"}
+
+
+def test_nearly_disjoint_scenarios_name_unpaired():
+    found = compare(table(GOOD, NAMES), table(POOR, NAMES[-5:] + [f"t{i}" for i in range(N - 5)]))
+    assert found.pairs[0].paired and found.pairs[0].n_a == 5
+    assert any("only 5 scenarios in common: `--unpaired` compares all" in note for note in found.notes)
+    mostly = compare(table(GOOD[:30], NAMES[:30]), table(POOR[10:], NAMES[10:]))
+    assert not any("--unpaired" in note for note in mostly.notes)
+
+
 def test_large_files_stay_quick():
     names = [f"n{i}" for i in range(4000)]
     found = compare(table([1, 0] * 2000, names), table([1, 1, 1, 0] * 500, [f"m{i}" for i in range(2000)]))

@@ -30,7 +30,8 @@ def main(
     Args:
         sources: Files (columns scenario and score, several policies with a column policy) or run folders.
         policy: Which policies; default all.
-        sim: Simulations of the same policies, as control: a run folder or a file with a column policy.
+        sim: Simulations of the same policies: a run folder or a file with a column policy. Two policies: control of a
+            betting test. More: simulated scenarios without a real trial order the tests. Choose before looking.
         task: Which task.
         clock: Which clock.
         arm: Which perturbation arm.
