@@ -18,7 +18,7 @@ from collections.abc import Callable
 sys.path.append(sys.path.pop(0))
 
 import numpy as np
-from bounds import best_of, import_seconds, peak_kb, report
+from bounds import import_seconds, peak_kb, report
 from scipy.stats import barnard_exact
 
 from foretell.answers.compare import compare
