@@ -1,6 +1,6 @@
 """Speed of the tests between policies, side by side with SciPy's Barnard test, which foretell used before.
 
-    python benchmarks/statistics.py            (a minute; SciPy takes most of it)
+    python benchmarks/comparing.py            (a minute; SciPy takes most of it)
 
 Targets: Barnard's test at 10,000 trials below 50 ms and 10 MB, `compare` of two policies with 1,000 trials below
 50 ms, all 45 pairs of ten policies with 1,000 trials below 5 s. Times are CPU time, which a busy machine distorts less,
@@ -13,9 +13,6 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
-
-# This file must not stand in for Python's own `statistics`, which others import: its folder goes last.
-sys.path.append(sys.path.pop(0))
 
 import numpy as np
 from bounds import import_seconds, peak_kb, report
