@@ -55,9 +55,7 @@ class Measured:
 
     def only(self, ids: Collection[str]) -> Measured:
         """These scenarios."""
-        kept = [i for i, unit in enumerate(self.ids) if unit in ids]
-        names, counts = (tuple(column[i] for i in kept) for column in (self.units.ids, self.units.counts))
-        return replace(self, units=Units(names, self.units.scores[kept], counts))
+        return self.without({unit for unit in self.ids if unit not in ids})
 
     def place(self, unit: str) -> str:
         """File and line where a scenario first appears."""
@@ -68,12 +66,12 @@ class Measured:
         at = {unit: i for i, unit in enumerate(self.ids)}
         return self.units.scores[[at[unit] for unit in ids]]
 
-    def without(self, units: frozenset[str]) -> Measured:
+    def without(self, units: Collection[str]) -> Measured:
         """All scenarios but these."""
         at = [i for i, unit in enumerate(self.ids) if unit not in units]
         mine = self.units
         kept = Units(tuple(mine.ids[i] for i in at), mine.scores[at], tuple(mine.counts[i] for i in at))
-        return replace(self, units=kept, fitted=self.fitted - units)
+        return replace(self, units=kept, fitted=self.fitted - set(units))
 
     def about(self) -> dict[str, Any]:
         """What was measured, for the answer."""

@@ -57,13 +57,13 @@ from foretell.stats.compare import (
     compact_letters,
     compare_all,
     fisher,
-    holm,
     mcnemar,
     paired_betting,
     rank_ranges,
     verdict,
 )
 from foretell.stats.exchange import same_draw
+from foretell.stats.family import closed, holm, in_forecast_order
 from foretell.stats.interval import ALPHA, Guarantee, Interval
 from foretell.stats.predictivity import (
     METRICS,
@@ -109,6 +109,7 @@ __all__ = [
     "bound_policies",
     "by_scenario",
     "clopper_pearson",
+    "closed",
     "compact_letters",
     "compare_all",
     "control_variate",
@@ -121,6 +122,7 @@ __all__ = [
     "forecast_width",
     "hoeffding",
     "holm",
+    "in_forecast_order",
     "kendall",
     "kruskal_wallis",
     "leave_one_out",
