@@ -6,7 +6,7 @@
     python -m foretell.stats.coverage --widths --hard     the same over the coverage regimes
     python -m foretell.stats.coverage --saved             real trials saved over the width regimes, 800 draws
     python -m foretell.stats.coverage --full --sampled    bounds after uniform, stratified and active sampling
-    python -m foretell.stats.coverage --predictivity      intervals of the predictivity metrics, 300 draws
+    python -m foretell.stats.coverage --predictivity      intervals of the predictivity metrics, 600 draws
 
 `--only NAME[,NAME]` picks regimes; each has its own generator, so parts add up to the whole.
 """
@@ -22,8 +22,9 @@ from functools import partial
 import numpy as np
 
 from foretell.stats.bounds import REAL_ONLY, WITH_SIMULATION
+from foretell.stats.families import FAMILIES, Family, covered
 from foretell.stats.interval import Interval
-from foretell.stats.predictivity import METRICS, with_interval
+from foretell.stats.predictivity import METRICS
 from foretell.stats.regimes import COVERAGE_REGIMES, WIDTH_REGIMES, Regime
 from foretell.stats.sampling import Rule, next_scenarios, sampled_bound
 from foretell.stats.savings import trials_needed
@@ -227,34 +228,28 @@ def print_widths(regimes: Sequence[Regime], draws: int, seed: int, alpha: float 
     print("mean change of width: " + ", ".join(f"{100 * r:+.1f} %" for r in mean), flush=True)
 
 
-POLICIES: dict[str, tuple[list[float], list[float], int, int]] = {
-    "spread, 60 trials": ([0.1, 0.25, 0.4, 0.55, 0.7, 0.85], [0.2, 0.2, 0.5, 0.45, 0.8, 0.7], 60, 200),
-    "spread, 20 trials": ([0.1, 0.25, 0.4, 0.55, 0.7, 0.85], [0.2, 0.2, 0.5, 0.45, 0.8, 0.7], 20, 100),
-    "close, 25 trials": ([0.5, 0.55, 0.6, 0.62, 0.65, 0.7, 0.8], [0.5, 0.6, 0.5, 0.7, 0.7, 0.6, 0.85], 25, 100),
-    "good simulator, 25 trials": ([0.05, 0.1, 0.3, 0.6, 0.9, 0.95], [0.02, 0.1, 0.4, 0.7, 0.9, 0.99], 25, 100),
-}
-"""Families of policies: true real rates, true sim rates, real and simulated trials of each."""
-
-
-def print_predictivity(draws: int, alpha: float, seed: int) -> None:
-    """Coverage of the intervals over trials, for the metric of the true rates, in Markdown."""
-    print(f"Coverage at nominal {1 - alpha:g}, {draws} draws, seed {seed} (asymptotic, no test applied).")
+def print_predictivity(families: Sequence[Family], draws: int, alpha: float, seed: int) -> int:
+    """Coverage (mean width) of the metrics' intervals over trials, in Markdown; returns the number of failing cells."""
+    print(f"Coverage (mean width) at nominal {1 - alpha:g}, {draws} draws, seed {seed}.", end=" ")
+    print(f"FAIL: below nominal by a one-sided binomial test at {SIGNIFICANCE:g}.")
     _show([], ["policies", *METRICS])
-    for k, (name, (real, sim, n_real, n_sim)) in enumerate(POLICIES.items()):
-        rng = np.random.default_rng([seed, k])
-        many, more = [n_real] * len(real), [n_sim] * len(sim)
-        hits = dict.fromkeys(METRICS, 0)
-        for _ in range(draws):
-            a, b = rng.binomial(n_real, real) / n_real, rng.binomial(n_sim, sim) / n_sim
-            for label, metric in METRICS.items():
-                truth = float(metric(real, sim))
-                interval = with_interval(metric, a, b, n_real=many, n_sim=more, alpha=alpha, draws=500)
-                hits[label] += truth in interval or abs(truth - interval.estimate) < 1e-12
-        print("| " + " | ".join([name, *(f"{hits[m] / draws:.2f}" for m in METRICS)]) + " |", flush=True)
+    failures = 0
+    for family in families:
+        row = [family.name]
+        found = covered(family, draws, alpha, seed)
+        for metric in METRICS:
+            given, held, width = found.get(metric, (0, 0, 0.0))
+            cell = Cell(family.name, metric, given, held, alpha, width, 0.0)
+            failures += given > 0 and cell.fails
+            told = f"{cell.coverage:.3f} ({width:.2f})" + (" FAIL" if cell.fails else "") if given else "undefined"
+            row.append(told)
+        print("| " + " | ".join(row) + " |", flush=True)
+    print(f"cells below nominal: {failures}", flush=True)
+    return failures
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; exit code 1 when a finite-sample method fell below nominal."""
+    """Command line; exit code 1 when a finite-sample method, or a predictivity interval, fell below nominal."""
     parser = argparse.ArgumentParser(prog="python -m foretell.stats.coverage", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--full", action="store_true", help="2,000 draws instead of 200")
@@ -272,14 +267,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     regimes: Sequence[Regime] = (
         WIDTH_REGIMES if (options.widths or options.saved) and not options.hard else COVERAGE_REGIMES
     )
+    families: Sequence[Family] = FAMILIES
     if options.only:
-        regimes = [regimes[int(k) - 1] for k in options.only.split(",")]
+        chosen = [int(k) - 1 for k in options.only.split(",")]
+        if options.predictivity:
+            families = [families[k] for k in chosen]
+        else:
+            regimes = [regimes[k] for k in chosen]
     if options.saved:
         print_saved(regimes, options.draws or 800, options.alpha, options.seed)
         return 0
     if options.predictivity:
-        print_predictivity(options.draws or 300, options.alpha, options.seed)
-        return 0
+        return 1 if print_predictivity(families, options.draws or 600, options.alpha, options.seed) else 0
     if options.widths:
         print_widths(regimes, options.draws or 2000, options.seed, options.alpha)
         return 0
