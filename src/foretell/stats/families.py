@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,17 @@ from foretell.stats.interval import Interval
 from foretell.stats.resampling import with_interval
 from foretell.stats.scores import Floats
 
-__all__ = ["FAMILIES", "Family", "covered"]
+__all__ = ["FAMILIES", "Covered", "Family", "covered"]
+
+
+@dataclass(frozen=True)
+class Covered:
+    """What the intervals of one metric did: how many were given, how many held the truth, mean width of the first."""
+
+    alpha: float
+    given: int
+    held: int
+    width: float
 
 
 @dataclass(frozen=True)
@@ -105,27 +115,50 @@ FAMILIES = (
 
 
 def covered(
-    family: Family, draws: int, alpha: float, seed: int, metrics: Mapping[str, Metric] = METRICS, widths: int = 20
-) -> dict[str, tuple[int, int, float]]:
-    """Metric -> intervals given, how many held the truth, mean width of the first `widths`.
+    family: Family,
+    draws: int,
+    alphas: Sequence[float],
+    seed: int,
+    metrics: Mapping[str, Metric] = METRICS,
+    widths: int = 20,
+) -> dict[str, tuple[Covered, ...]]:
+    """Metric -> what its intervals did at each of `alphas`, the largest first.
 
-    A metric without a true value (a correlation of equal rates) is left out. After the first `widths` draws a search
-    ends as soon as it has the truth between its ends: a longer one only adds to them.
+    A metric without a true value (a correlation of equal rates) is left out, and so are draws without an interval.
+    After the first `widths` draws a search ends as soon as it has the truth between its ends, which a longer one only
+    moves out; and a truth held at one alpha counts as held at smaller ones, whose regions are larger.
     """
+    if list(alphas) != sorted(alphas, reverse=True):
+        raise ValueError(f"alphas must fall, got {list(alphas)}")
     rng = np.random.default_rng([seed, zlib.crc32(family.name.encode())])
     truth = {name: float(metric(family.real, family.sim)) for name, metric in metrics.items()}
-    found: dict[str, list[tuple[bool, float]]] = {name: [] for name, value in truth.items() if np.isfinite(value)}
+    truth = {name: value for name, value in truth.items() if np.isfinite(value)}
+    given = dict.fromkeys(truth, 0)
+    held = {name: [0] * len(alphas) for name in truth}
+    width: dict[str, list[list[float]]] = {name: [[] for _ in alphas] for name in truth}
     for i in range(draws):
-        given = family.draw(rng)
-        for name, seen in found.items():
-            stop = truth[name] if i >= widths else None
-            one = with_interval(metrics[name], **given, alpha=alpha, stop_at=stop)
-            if one.low is not None:
-                seen.append((_holds(one, truth[name]), one.width))
+        trials = family.draw(rng)
+        for name, value in truth.items():
+            found = False
+            for k, alpha in enumerate(alphas):
+                if found and i >= widths:
+                    held[name][k] += 1
+                    continue
+                one = with_interval(metrics[name], **trials, alpha=alpha, stop_at=value if i >= widths else None)
+                if one.low is None:
+                    break
+                found = _holds(one, value)
+                held[name][k] += found
+                given[name] += k == 0
+                if i < widths:
+                    width[name][k].append(one.width)
     return {
-        name: (len(seen), sum(held for held, _ in seen), float(np.mean([width for _, width in seen[:widths]])))
-        for name, seen in found.items()
-        if seen
+        name: tuple(
+            Covered(alpha, given[name], held[name][k], float(np.mean(width[name][k] or [np.nan])))
+            for k, alpha in enumerate(alphas)
+        )
+        for name in truth
+        if given[name]
     }
 
 

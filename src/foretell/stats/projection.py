@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,18 @@ from numpy.typing import ArrayLike
 from foretell.stats.agreement import RANGES, Metric
 from foretell.stats.scores import Floats, is_binary
 
-__all__ = ["Region", "common_luck", "counts", "cut_off", "equivalent", "known", "measured", "metric_range", "region"]
+__all__ = [
+    "Region",
+    "common_luck",
+    "counted",
+    "counts",
+    "cut_off",
+    "equivalent",
+    "known",
+    "measured",
+    "metric_range",
+    "region",
+]
 
 STEPS = 96
 """Cells of the table that maps distances to rates, on each side of the data."""
@@ -95,10 +106,20 @@ def common_luck(real: Sequence[Floats], sim: Sequence[Floats], alpha: float) -> 
 
 @dataclass(frozen=True)
 class Region:
-    """Plausible rates of K coordinates: rate by signed distance, shape (K, 2 STEPS + 1), distances up to `radius`."""
+    """Plausible rates of K = 2P coordinates, real first: rate by signed distance, distances up to `radius`."""
 
     rates: Floats
+    """Shape (K, 2 STEPS + 1)."""
     radius: float
+    seed: int = 0
+
+    @cached_property
+    def cloud(self) -> tuple[Floats, Floats]:
+        """Distances and rates of the points that every search starts from; both of shape (n, K)."""
+        half = np.random.default_rng(self.seed).standard_normal((CLOUD // 2, self.rates.shape[0]))
+        half *= self.radius / np.sqrt((half * half).sum(axis=1, keepdims=True))
+        points = np.concatenate([half, -half, 0.4 * half, _agreeing(self)])
+        return points, self.at(points)
 
     def at(self, distance: Floats) -> Floats:
         """Rates at the given distances; shape (..., K) -> same shape. Points outside are drawn in along their ray."""
@@ -161,11 +182,23 @@ def measured(outcomes: Sequence[ArrayLike], radius: float) -> Floats:
     return np.array(rows)
 
 
-def region(successes: Floats, trials: Floats, radius: float) -> Floats:
+@lru_cache(maxsize=16)
+def region(real: bytes, sim: bytes, radius: float, seed: int = 0) -> Region:
+    """The region of the given rows, kept: most metrics share one."""
+    rows = np.frombuffer(real + sim).reshape(-1, 2 * STEPS + 1)
+    return Region(rows, radius, seed)
+
+
+def counted(successes: Floats, trials: Floats, radius: float) -> Floats:
     """Rows of a region for success rates; successes and trials: shape (P,), not necessarily whole."""
+    return _tabled(tuple(successes.tolist()), tuple(trials.tolist()), radius)
+
+
+@lru_cache(maxsize=16)
+def _tabled(successes: tuple[float, ...], trials: tuple[float, ...], radius: float) -> Floats:
     from scipy.special import betainc, ndtr, ndtri
 
-    k, n = successes[:, None], trials[:, None]
+    k, n = np.array(successes)[:, None], np.array(trials)[:, None]
     # A grid fine where rates are plausible: around the data, out to where the tails are below the radius.
     spread = np.sqrt((k + 1.0) * (n - k + 1.0) / (n + 2.0) ** 3)
     span = np.linspace(-1.0, 1.0, 4 * STEPS + 1)
@@ -202,24 +235,21 @@ def _agreeing(where: Region) -> Floats:
     return np.concatenate([firsts, point * np.array([[0.2], [0.4], [0.6], [0.8]])])
 
 
-def metric_range(metric: Metric, where: Region, *, seed: int = 0, stop_at: float | None = None) -> tuple[float, float]:
+def metric_range(metric: Metric, where: Region, *, stop_at: float | None = None) -> tuple[float, float]:
     """Least and largest value of a metric over a region of 2P coordinates, real first, found by search.
 
     A cloud on the edge of the region, then an evolution strategy from its best points, towards either end at once.
     Every value reported has plausible rates behind it. The search ends early when `stop_at` lies between the ends.
     NaN, NaN where the metric is undefined everywhere.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(where.seed)
     size = where.rates.shape[0]
 
-    def value(distance: Floats) -> Floats:
-        rates = where.at(distance)
+    def value(rates: Floats) -> Floats:
         return np.asarray(metric(rates[..., : size // 2], rates[..., size // 2 :]))
 
-    half = rng.standard_normal((CLOUD // 2, size))
-    half *= where.radius / np.sqrt((half * half).sum(axis=1, keepdims=True))
-    cloud = np.concatenate([half, -half, 0.4 * half, _agreeing(where)])
-    seen = value(cloud)
+    cloud, rates = where.cloud
+    seen = value(rates)
     order = np.argsort(seen, kind="stable")[: np.isfinite(seen).sum()]  # NaN comes last
     if not order.size:
         return np.nan, np.nan
@@ -235,7 +265,7 @@ def metric_range(metric: Metric, where: Region, *, seed: int = 0, stop_at: float
         noise = rng.standard_normal((CHILDREN // 2, size)) * (step * size**-0.5)
         children = best[:, None] + np.concatenate([noise, -noise])
         children *= np.minimum(1.0, where.radius / np.sqrt((children * children).sum(axis=-1, keepdims=True)))
-        seen = value(children)
+        seen = value(where.at(children))
         least, most = min(least, float(np.nanmin(seen))), max(most, float(np.nanmax(seen)))
         pick = np.argsort(sign * seen, axis=1, kind="stable")[:, : CHILDREN // 4]
         best = np.take_along_axis(children, pick[..., None], axis=1).mean(axis=1)

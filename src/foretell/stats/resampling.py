@@ -12,8 +12,8 @@ from foretell.stats.agreement import CORRELATED, MIN_CORRELATED, RANGES, STEPPED
 from foretell.stats.interval import ALPHA, Interval
 from foretell.stats.projection import (
     GAP,
-    Region,
     common_luck,
+    counted,
     counts,
     cut_off,
     equivalent,
@@ -47,10 +47,10 @@ def _rows(
         if len(given) != values.size:
             raise ValueError(f"{name}_outcomes must list {values.size} policies, got {len(given)}")
         if all(x.min() >= 0.0 and x.max() <= 1.0 for x in given):
-            return region(*equivalent(given), radius)
+            return counted(*equivalent(given), radius)
         return None if min(x.size for x in given) < 2 else measured(given, radius)
     if trials is not None:
-        return region(*counts(values, trials), radius)
+        return counted(*counts(values, trials), radius)
     return known(values)
 
 
@@ -83,12 +83,12 @@ def with_interval(
     value = float(metric(a, b))
     if a.ndim != 1:
         raise ValueError(f"real must have shape (P,), got {a.shape}")
-    counted = n_real is not None or real_outcomes is not None
+    tried = n_real is not None or real_outcomes is not None
     if over is None:
-        over = "trials" if counted else "policies"
+        over = "trials" if tried else "policies"
     if over not in ("trials", "policies"):
         raise ValueError(f"over must be 'trials' or 'policies', got {over!r}")
-    if over == "trials" and not counted:
+    if over == "trials" and not tried:
         raise ValueError("an interval over trials needs n_real or real_outcomes")
     check_alpha(alpha)
     name = getattr(metric, "__name__", "metric")
@@ -121,8 +121,8 @@ def with_interval(
         sides = (_rows(a, n_real, real_outcomes, radius, "real"), _rows(b, n_sim, sim_outcomes, radius, "sim"))
         if sides[0] is None or sides[1] is None:
             return made(None, None, "a policy has one outcome on a scale without bounds: its error cannot be told")
-        where = Region(np.concatenate([sides[0], sides[1]]), radius)
-        low, high = metric_range(metric, where, seed=seed, stop_at=stop_at)
+        where = region(sides[0].tobytes(), sides[1].tobytes(), radius, seed)
+        low, high = metric_range(metric, where, stop_at=stop_at)
         slack = 0.0 if name in STEPPED else SLACK * (high - low)
         ends = min(low - slack, value), max(high + slack, value)
     return made(float(max(ends[0], least)), float(min(ends[1], most)))
