@@ -191,7 +191,7 @@ def _sheet(measured: dict[str, dict[str, Interval]], name: str, title: str) -> S
     columns = ["metric", "meaning", *measured]
     reasons = {one.reason for found in measured.values() for one in found.values() if one.reason}
     about = "With 95% intervals: the range of each metric over all true rates that the trials leave plausible together."
-    about += f" Where nothing stands: {'; '.join(sorted(reasons))}." if reasons else ""
+    about += f" No value or interval: {'; '.join(sorted(reasons))}." if reasons else ""
     return Sheet(name, title, columns, rows, right=columns[2:], about=about)
 
 

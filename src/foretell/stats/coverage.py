@@ -24,7 +24,7 @@ import numpy as np
 from foretell.stats.bounds import REAL_ONLY, WITH_SIMULATION
 from foretell.stats.families import FAMILIES, Family, covered
 from foretell.stats.interval import Interval
-from foretell.stats.predictivity import METRICS
+from foretell.stats.predictivity import METRICS, with_interval
 from foretell.stats.regimes import COVERAGE_REGIMES, WIDTH_REGIMES, Regime
 from foretell.stats.sampling import Rule, next_scenarios, sampled_bound
 from foretell.stats.savings import trials_needed
@@ -230,7 +230,9 @@ def print_widths(regimes: Sequence[Regime], draws: int, seed: int, alpha: float 
     print("mean change of width: " + ", ".join(f"{100 * r:+.1f} %" for r in mean), flush=True)
 
 
-def print_predictivity(families: Sequence[Family], draws: int, seed: int) -> int:
+def print_predictivity(
+    families: Sequence[Family], draws: int, seed: int, interval: Callable[..., Interval] = with_interval
+) -> int:
     """Coverage of the metrics' intervals over trials, in Markdown; returns the number of failing cells."""
     levels = " and ".join(f"{1 - alpha:g}" for alpha in LEVELS)
     print(f"Coverage at nominal {levels} (mean width of the latter), {draws} draws, seed {seed}.", end=" ")
@@ -238,7 +240,7 @@ def print_predictivity(families: Sequence[Family], draws: int, seed: int) -> int
     _show([], ["policies", *METRICS])
     failures = 0
     for family in families:
-        found = covered(family, draws, LEVELS, seed)
+        found = covered(family, draws, LEVELS, seed, interval=interval)
         row = [family.name]
         for metric in METRICS:
             cells = [Cell(family.name, metric, c.given, c.held, c.alpha, c.width, 0.0) for c in found.get(metric, ())]

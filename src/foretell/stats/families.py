@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -121,6 +121,7 @@ def covered(
     seed: int,
     metrics: Mapping[str, Metric] = METRICS,
     widths: int = 20,
+    interval: Callable[..., Interval] = with_interval,
 ) -> dict[str, tuple[Covered, ...]]:
     """Metric -> what its intervals did at each of `alphas`, the largest first.
 
@@ -144,7 +145,7 @@ def covered(
                 if found and i >= widths:
                     held[name][k] += 1
                     continue
-                one = with_interval(metrics[name], **trials, alpha=alpha, stop_at=value if i >= widths else None)
+                one = interval(metrics[name], **trials, alpha=alpha, stop_at=value if i >= widths else None)
                 if one.low is None:
                     break
                 found = _holds(one, value)
