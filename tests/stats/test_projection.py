@@ -111,7 +111,8 @@ def test_graded_scores_count_as_more_trials_and_never_as_fewer():
 
 def test_luck_that_one_world_gives_all_policies_widens_the_gap():
     rng = np.random.default_rng(0)
-    bare, shared = (Family("f", (0.5,) * 6, (0.5,) * 6, 400, 400, luck=luck, alike=0.0).draw(rng) for luck in (0.0, 0.8))
+    families = (Family("f", (0.5,) * 6, (0.5,) * 6, 400, 400, luck=luck, alike=0.0) for luck in (0.0, 0.8))
+    bare, shared = (family.draw(rng) for family in families)
     cuts = [common_luck(d["real_outcomes"], d["sim_outcomes"], 0.05) for d in (bare, shared)]
     assert cuts[0] < 1.15 * chi2.ppf(0.95, 6) < cuts[1]
     assert common_luck([np.ones(3)] * 2, [np.ones(4)] * 2, 0.05) == 0.0, "other scenarios"
