@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foretell.stats.agreement import CORRELATED, MIN_CORRELATED, RANGES, STEPPED, Metric
+from foretell.stats.agreement import CORRELATED, MIN_CORRELATED, RANGES, STEPPED, Metric, pearson
 from foretell.stats.interval import ALPHA, Interval
 from foretell.stats.projection import (
     GAP,
@@ -34,6 +34,8 @@ POLICIES_DRAWN = "policies resampled as if drawn at random from a population of 
 TRIALS = "scenarios or trials drawn independently; policies and worlds may share scenarios"
 UNDEFINED = 0.5
 """No interval when the metric is undefined in more than this share of resamples."""
+CLOSEST = 0.9995
+"""Correlations nearer to one than this count as this on Fisher's scale, which has no end."""
 SLACK = 0.01
 """Share of the width by which ends of a continuous metric move out: a search stops short of the very end."""
 
@@ -112,7 +114,9 @@ def with_interval(
             return made(None, None, f"{a.size} policies are too few for an interval, {MIN_POLICIES} are needed")
         ends = _redrawn(metric, a, b, value, alpha, draws, seed)
         if ends is None:
-            return made(None, None, "undefined in most resamples: real or sim hardly varies")
+            return made(
+                None, None, "resamples of these policies hardly vary, or are undefined: more policies are needed"
+            )
     else:
         cut = cut_off(name, sizes, alpha)
         if name == GAP and real_outcomes is not None and sim_outcomes is not None:
@@ -124,20 +128,41 @@ def with_interval(
         where = region(sides[0].tobytes(), sides[1].tobytes(), radius, seed)
         low, high = metric_range(metric, where, stop_at=stop_at)
         slack = 0.0 if name in STEPPED else SLACK * (high - low)
-        ends = min(low - slack, value), max(high + slack, value)
-    return made(float(max(ends[0], least)), float(min(ends[1], most)))
+        ends = low - slack, high + slack
+    low, high = min(ends[0], value), max(ends[1], value)
+    return made(float(max(low, least)), float(min(high, most)))
 
 
 def _redrawn(
     metric: Metric, a: Floats, b: Floats, value: float, alpha: float, draws: int, seed: int
 ) -> tuple[float, float] | None:
-    """Ends from redrawn policies. They reach equally far to both sides, by the larger of the percentile distances:
-    plain percentiles inherit the push that noise gives the estimate."""
+    """Ends from redrawn policies; None where resamples hardly vary, as they do when all pairs are in order.
+
+    They reach equally far to both sides, by the larger of the percentile distances: plain percentiles inherit the push
+    that noise gives the estimate. Resamples of few policies vary too little: the reach grows as Student's t does over
+    the normal. Correlations are put on Fisher's scale, where their error does not depend on their size.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    name = getattr(metric, "__name__", "")
+    if name == "r_squared":
+        ends = _redrawn(pearson, a, b, float(pearson(a, b)), alpha, draws, seed)
+        if ends is None:
+            return None
+        return 0.0 if ends[0] <= 0.0 <= ends[1] else min(abs(ends[0]), abs(ends[1])) ** 2, max(map(abs, ends)) ** 2
     pick = np.random.default_rng(seed).integers(a.size, size=(draws, a.size))
     values = metric(a[pick], b[pick])
     values = values[np.isfinite(values)]
-    if values.size < (1.0 - UNDEFINED) * draws:
+    if values.size < (1.0 - UNDEFINED) * draws or np.ptp(values) == 0.0:
         return None
+    if name in CORRELATED:
+        values, value = (
+            np.arctanh(np.clip(values, -CLOSEST, CLOSEST)),
+            float(np.arctanh(np.clip(value, -CLOSEST, CLOSEST))),
+        )
     low, high = np.quantile(values, [alpha / 2.0, 1.0 - alpha / 2.0])
-    reach = max(value - float(low), float(high) - value)
+    few = float(stdtrit(a.size - 1, alpha / 2.0) / ndtri(alpha / 2.0)) * (a.size / (a.size - 1.0)) ** 0.5
+    reach = few * max(value - float(low), float(high) - value)
+    if name in CORRELATED:
+        return float(np.tanh(value - reach)), float(np.tanh(value + reach))
     return value - reach, value + reach
