@@ -159,6 +159,24 @@ def test_interval_kinds_and_reasons():
         with_interval(pearson, real, sim, over="trials")
 
 
+def test_redrawn_policies_hold_the_correlation_of_their_population():
+    rng = np.random.default_rng(1)
+    held = 0
+    for i in range(60):
+        x = rng.standard_normal(5)
+        found = with_interval(pearson, x, 0.9 * x + 0.19**0.5 * rng.standard_normal(5), draws=300, seed=i)
+        held += 0.9 in found
+    assert held >= 56  # 52 without Student's t and Fisher's scale
+
+
+def test_a_perfect_order_of_few_policies_has_no_interval_over_policies():
+    real, sim = np.linspace(0.1, 0.9, 6), np.linspace(0.2, 0.7, 6) ** 2
+    found = with_interval(kendall, real, sim)
+    assert found.estimate == 1.0 and found.low is None and "more policies are needed" in found.reason
+    squared, plain = (with_interval(metric, real, sim) for metric in (r_squared, pearson))
+    assert squared.low == pytest.approx(plain.low**2) and squared.low < 1.0
+
+
 def test_partial_credit_trials_can_be_given_whole():
     rng = np.random.default_rng(5)
     outcomes = [rng.choice([0, 0.5, 1.0], size=30, p=[1 - p, p / 2, p / 2]) for p in np.linspace(0.1, 0.9, 6)]

@@ -16,9 +16,9 @@ HARD = ("pearson", "r_squared", "kendall", "success_gap")
 
 @pytest.mark.parametrize("name", ["eight close, 20 trials", "perfect simulator of 0.5 to 0.6", "three policies"])
 def test_the_truth_is_held_where_policies_lie_within_noise(name):
-    # Resampled intervals held it in 24 to 91 of 100 draws.
+    # Resampled trials held it in 9 to 76 % of draws of the first two, and gave three policies no interval.
     for metric, (one,) in covered(NAMED[name], 30, (0.05,), 3, {m: METRICS[m] for m in HARD}, widths=0).items():
-        assert one.given >= 28 and one.held >= 0.9 * one.given, metric
+        assert one.given >= 28 and not Cell(name, metric, one.given, one.held, 0.05, 0.0, 0.0).fails, metric
 
 
 @pytest.mark.parametrize("name", ["common scenarios, repeated trials", "common scenarios, luck of each world's own"])
