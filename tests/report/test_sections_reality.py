@@ -115,7 +115,19 @@ def test_a_stand_in_is_no_evidence_about_robots_and_a_robot_is(paths: tuple[Path
     section = reality.section(Runs.open([robot, paths[1]]))
     assert section is not None and block(section, "sim-real").title == "mujoco against real"
     assert not any(label in getattr(b, "text", "") for b in section.blocks)
-    assert "No interval: 2 policies are too few" in block(section, "predictivity-table").about
+    assert (
+        "No value or interval: 2 policies are too few for a correlation" in block(section, "predictivity-table").about
+    )
+
+
+def test_one_pair_is_no_percentage(paths: tuple[Path, Path], tmp_path: Path) -> None:
+    robot = made.run(tmp_path / "lab", *drawn({k: REAL[k] for k in ("p1", "p5")}, 30, "real"))
+    section = reality.section(Runs.open([robot, paths[1]]))
+    assert section is not None and "mujoco puts 1 of 1 pair of policies in the order that real does" in section.says
+    assert "%" not in section.says.partition(", and")[0]
+    sheet = {line[0]: line[2] for line in block(section, "predictivity-table").rows}
+    assert {sheet[NAMES[k]] for k in ("pearson", "spearman", "kendall", "r_squared")} == {"undefined"}
+    assert {row["metric"] for row in block(section, "predictivity").rows} == {"MMRV", "PRA"}
 
 
 def test_there_is_nothing_to_say_without_both_worlds(paths: tuple[Path, Path]) -> None:

@@ -44,6 +44,13 @@ class Scoreboard:
                 row["kruskal_wallis_p"] = test.p_value
         return rows
 
+    def pairs(self) -> tuple[int, int]:
+        """Pairs of policies that sim orders as real does, and pairs with an order in both."""
+        signs = [
+            np.sign(np.subtract.outer(side, side))[np.triu_indices(len(side), 1)] for side in (self.real, self.sim)
+        ]
+        return int((signs[0] * signs[1] > 0).sum()), int((signs[0] * signs[1] != 0).sum())
+
     def negated(self) -> Scoreboard:
         """For a proxy of which less is better."""
         outcomes = None if self.sim_outcomes is None else tuple(-one for one in self.sim_outcomes)

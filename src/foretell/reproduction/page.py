@@ -28,7 +28,10 @@ def summary(rows: list[dict[str, Any]]) -> str:
     claims = [r for r in rows if isinstance(r["published"], str)]
     if claims:
         line += f"; {sum(bool(r['agrees']) for r in claims)} of {len(claims)} statements hold"
-    lost = sum(r["recomputed"] is None for r in rows)
+    quoted = sum(r["quoted"] for r in rows)
+    if quoted:
+        line += f"; {quoted} quoted, because they follow from printed figures only"
+    lost = sum(r["recomputed"] is None and not r["quoted"] for r in rows)
     if lost:
         line += f"; {lost} cannot be recomputed"
     bare = sum(r["published"] is None for r in rows)
@@ -86,7 +89,8 @@ def show(rows: list[dict[str, Any]], brief: bool = False) -> None:
                 remark = f"[{below.setdefault(remark, len(below) + 1)}]"
             if r["agrees"] is False:
                 remark = f"differs {remark}" if remark.startswith("[") else f"differs: {remark}"
-            page.add_row(r["figure"], _text(r["published"]), _text(r["recomputed"]), gap, remark)
+            ours = "quoted" if r["quoted"] else _text(r["recomputed"])
+            page.add_row(r["figure"], _text(r["published"]), ours, gap, remark)
         if seen:
             console.print(page)
         for remark, number in below.items():

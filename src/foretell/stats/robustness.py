@@ -134,7 +134,7 @@ def factor_alignment(
     real: Sequence[ArrayLike], sim: Sequence[ArrayLike], alpha: float = ALPHA, *, seed: int = 0
 ) -> Interval:
     """R squared of success rates in two worlds (THE COLOSSEUM's Fig. 6); real, sim: P arrays of shape (n_i,), one for
-    each policy and task. NaN where one of the worlds does not vary; no ends below five points."""
+    each policy and task. NaN where one of the worlds does not vary, and below three points."""
     rates = [[float(np.mean(np.asarray(one, dtype=np.float64))) for one in side] for side in (real, sim)]
     return with_interval(r_squared, *rates, real_outcomes=real, sim_outcomes=sim, alpha=alpha, seed=seed)
 
