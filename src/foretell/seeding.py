@@ -10,7 +10,7 @@ import hashlib
 
 import numpy as np
 
-__all__ = ["generator", "keyed", "seed"]
+__all__ = ["generator", "seed"]
 
 
 def _words(*key: object) -> list[int]:
@@ -27,8 +27,3 @@ def seed(base: str, trial: int, purpose: str) -> int:
     """A 63-bit seed for code that wants a number instead of a generator."""
     words = _words(base, trial, purpose)
     return (words[0] | words[1] << 32) & (2**63 - 1)
-
-
-def keyed(name: str) -> bytes:
-    """A key to sort names of scenarios by: a fixed shuffle, which cannot follow the outcomes of their trials."""
-    return hashlib.sha256(f"order\x1f{name}".encode()).digest()

@@ -62,6 +62,8 @@ def test_repeated_trials_count_once_a_scenario_in_show_as_in_bound(tmp_path, mon
     monkeypatch.chdir(tmp_path)
     lines = [f"a,fold,s{i},{t},{'yes' if (i + t) % 3 else 'no'}" for i in range(12) for t in range(2)]
     Path("lab.csv").write_text("policy,task,scenario,trial,success\n" + "\n".join(lines) + "\n")
-    (shown,) = foretell.show(foretell.import_("lab.csv").path)
+    run = foretell.import_("lab.csv").path
+    (shown,), asked = foretell.show(run), bound(run).intervals[0]
     assert (shown["n"], shown["method"]) == (24, "star")
+    assert (shown["low"], shown["high"]) == (asked.low, asked.high)
     assert shown["high"] - shown["low"] > clopper_pearson(16, 24).width

@@ -11,8 +11,8 @@ from studies import Lab
 
 import foretell
 from foretell.episode import Episode
-from foretell.seeding import keyed
 from foretell.stats import clopper_pearson, star
+from foretell.stats.order import by_id
 from foretell.study.follow import Follower
 from foretell.study.lock import STOP, ask_to_stop, writer
 from foretell.study.running import Tally
@@ -76,7 +76,7 @@ def test_a_complete_cell_with_several_trials_counts_scenarios_not_trials() -> No
     loose.add({**row("8/1", False), "scenario": "8", "parent": None})
     (found,) = loose.figures()
     means = {**{f"{u}": float(u % 2 == 0) for u in range(8)}, "8": 0.5}
-    wanted = star([means[u] for u in sorted(means, key=keyed)])
+    wanted = star([list(means.values())[i] for i in by_id(list(means))])
     assert (found["low"], found["high"], found["method"]) == (wanted.low, wanted.high, "star")
 
 

@@ -19,8 +19,8 @@ from foretell.errors import UsageError
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Block, Words
 from foretell.scenario import digest
-from foretell.seeding import keyed
 from foretell.stats import Interval, betting, bound
+from foretell.stats.order import by_id
 
 __all__ = ["Group", "chosen", "distinct", "first_groups", "groups", "noted", "unfinished"]
 
@@ -87,7 +87,10 @@ class Group:
                 judged[policy][parent or own].append(success)
         if self.missing:
             return {p: betting([sum(x) / len(x) for x in found.values()]) for p, found in judged.items()}
-        means = {p: [sum(found[u]) / len(found[u]) for u in sorted(found, key=keyed)] for p, found in judged.items()}
+        means = {}
+        for policy, found in judged.items():
+            units = list(found)
+            means[policy] = [sum(found[units[i]]) / len(found[units[i]]) for i in by_id(units)]  # as `bound` takes them
         return {policy: bound(found) for policy, found in means.items()}
 
     def within(self, others: Sequence[Group]) -> str:

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 from foretell.clock import label
 from foretell.scenario import digest
-from foretell.seeding import keyed
 
 if TYPE_CHECKING:
     from foretell.stats import Interval
@@ -67,6 +66,7 @@ class _Cell:
     def interval(self, alpha: float) -> tuple[int, int, Interval | None]:
         """(n, successes, interval): of all rows when the cell is complete, else of the leading ones."""
         from foretell.stats import betting, bound
+        from foretell.stats.order import by_id
 
         running = self.finished < self.planned
         end = self.leading
@@ -80,7 +80,7 @@ class _Cell:
             elif n:
                 units = [*zip(self.units, self.judged, self.solved, strict=True)]
                 units += [(name, *counts) for name, counts in self.unplanned.items()]
-                units.sort(key=lambda unit: keyed(unit[0]))  # where bets are used, the order decides
+                units = [units[i] for i in by_id([name for name, *_ in units])]  # as `foretell bound` takes them
                 found = bound([s / j for _, j, s in units if j], alpha=alpha)
             self.known = (made_of, found)
         return n, k, self.known[1]
