@@ -103,7 +103,6 @@ def arm_rows(entry: Entry, ground: Ground, alpha: float, seed: int = 0) -> list[
             pairs = [entry.pairs((task, arm)) for task in tasks]
             after, before = [a for a, _ in pairs], [b for _, b in pairs]
             row["change"] = ends(paired_change(after, before, alpha, seed=seed))
-            row["change_bootstrap"] = ends(paired_change(after, before, alpha, method="bootstrap", seed=seed))
             row["percent_change"] = ends(percentage_change(after, before, alpha, seed=seed))
         if others := [task for task in ground.spared(arm) if entry.known((task, arm)).size]:
             known = [entry.known((task, arm)) for task in others]

@@ -6,17 +6,15 @@ import math
 import operator
 from dataclasses import replace
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from foretell.stats.binomial import z_value
 from foretell.stats.interval import ALPHA, BINARY, FIXED_N, IID, NORMAL, Interval
-from foretell.stats.scores import check_alpha, is_binary, scores
+from foretell.stats.paired import EXACT, SAME, paired_ratio, table
+from foretell.stats.partial import betting_ratio, matched
+from foretell.stats.scores import check_alpha, is_binary
 
 __all__ = ["bonett_price", "relative_drop", "retention"]
-
-SAME = "both were tried on the same scenarios"
-DRAWS = 2000
 
 
 def bonett_price(both: int, only_a: int, only_b: int, neither: int, alpha: float = ALPHA) -> Interval:
@@ -48,24 +46,16 @@ def bonett_price(both: int, only_a: int, only_b: int, neither: int, alpha: float
 def retention(kept: ArrayLike, base: ArrayLike, alpha: float = ALPHA, *, seed: int = 0) -> Interval | None:
     """Interval of mean(kept) / mean(base), scores in [0, 1] on the same scenarios, both of shape (n,).
 
-    Successes: Bonett and Price. Partial credit: scenarios resampled. None where mean(base) is 0: there is no ratio.
+    Successes: exact up to `paired.EXACT` scenarios, Bonett and Price above. Partial credit: `betting_ratio`. None where
+    mean(base) is 0: there is no ratio.
     """
     check_alpha(alpha)
-    a, b = scores(kept, "kept"), scores(base, "base")
-    if a.shape != b.shape:
-        raise ValueError(f"kept and base must pair one to one, got {a.size} and {b.size} values")
+    a, b = matched(kept, base, ("kept", "base"))
     if not b.any():
         return None
     if is_binary(a) and is_binary(b):
-        both, only_a, only_b = int((a * b).sum()), int((a * (1 - b)).sum()), int(((1 - a) * b).sum())
-        return bonett_price(both, only_a, only_b, a.size - both - only_a - only_b, alpha)
-    pick = np.random.default_rng(seed).integers(a.size, size=(DRAWS, a.size))
-    top, bottom = a[pick].mean(axis=1), b[pick].mean(axis=1)
-    ratios = top[bottom > 0.0] / bottom[bottom > 0.0]
-    low, high = (float(v) for v in np.quantile(ratios, [alpha / 2.0, 1.0 - alpha / 2.0]))
-    value = float(a.mean() / b.mean())
-    ends = min(low, value), max(high, value)
-    return Interval(value, *ends, alpha, "bootstrap over scenarios", "asymptotic", (IID, SAME), a.size)
+        return (paired_ratio if a.size <= EXACT else bonett_price)(*table(a, b), alpha)
+    return betting_ratio(a, b, alpha, seed=seed)
 
 
 def relative_drop(kept: Interval) -> Interval:
