@@ -69,6 +69,17 @@ def test_no_discordant_pair_is_the_one_sided_binomial():
     assert paired_ratio(20, 0, 0, 30) == paired_ratio(20, 0, 0, 30)
 
 
+@pytest.mark.parametrize("alpha", [0.001, 0.025, 0.5])
+def test_every_small_table_has_ends_around_its_estimate(alpha):
+    for n in (1, 2, 6):
+        for x, y in tables(n):
+            one = paired_difference(n - x - y, x, y, 0, alpha)
+            assert -1.0 <= one.low <= one.estimate <= one.high <= 1.0
+            if x < n:
+                ratio = paired_ratio(n - x - y, x, y, 0, alpha)
+                assert 0.0 <= ratio.low <= ratio.estimate <= (np.inf if ratio.high is None else ratio.high)
+
+
 def test_exchanging_the_two_mirrors_both():
     one, other = paired_difference(9, 2, 6, 3), paired_difference(9, 6, 2, 3)
     assert (one.low, one.high, one.estimate) == (-other.high, -other.low, -other.estimate)

@@ -84,13 +84,14 @@ class BudgetRegime:
     fail: float = 0.0
     trials: tuple[int, int, int, int] = (1, 1, 1, 1)
     """Of a scenario at each latency. Under `sync` it has as many as at the first."""
+    keep: float = 0.95
 
     LATENCY = (0.05, 0.1, 0.2, 0.4)
 
     @property
     def truth(self) -> float:
-        """The budget that keeps 95 %; infinite where every latency does, minus infinity where none does."""
-        return float(crossing(self.LATENCY, np.array([self.rates]), [0.95])[0])
+        """The budget that keeps `keep`; infinite where every latency does, minus infinity where none does."""
+        return float(crossing(self.LATENCY, np.array([self.rates]), [self.keep])[0])
 
     def draw(self, rng: Rng, n: int) -> tuple[Floats, Floats]:
         """Sync and asynchronous scores, both of shape (n, 4)."""
@@ -106,6 +107,8 @@ BUDGETS = (
     BudgetRegime("6 % always fail, one column of 3 trials", (1.0, 0.96, 0.9, 0.5), 0.06, (1, 1, 3, 1)),
     BudgetRegime("10 % always fail, 3 trials", (1.0, 0.97, 0.93, 0.6), 0.1, (3, 3, 3, 3)),
     BudgetRegime("8 % always fail, 2 trials, steep", (1.0, 0.99, 0.4, 0.1), 0.08, (2, 2, 2, 2)),
+    BudgetRegime("8 % always fail, half is enough", (1.0, 0.8, 0.35, 0.1), 0.08, keep=0.5),
+    BudgetRegime("8 % always fail, 3 trials, half is enough", (1.0, 0.8, 0.35, 0.1), 0.08, (3, 3, 3, 3), 0.5),
 )
 
 FLAT: dict[str, Callable[[Rng, int, int], Floats]] = {
@@ -138,7 +141,7 @@ def cover_budget(world: BudgetRegime, n: int, *, draws: int = 2000, alpha: float
     rng = np.random.default_rng([seed, n, *world.name.encode()])
     hits = 0
     for i in range(draws):
-        one = latency_budget(world.LATENCY, *world.draw(rng, n), alpha=alpha, seed=i)
+        one = latency_budget(world.LATENCY, *world.draw(rng, n), keep=world.keep, alpha=alpha, seed=i)
         low = -np.inf if one.low is None else one.low
         high = np.inf if one.high is None else one.high
         # a budget below all latencies tried has the smallest of them for its upper end

@@ -95,9 +95,9 @@ def _difference(value: float, place: Floats) -> tuple[Floats, Floats]:
 
 
 def _ratio(value: float, place: Floats) -> tuple[Floats, Floats]:
-    """value = r / (1 + r) in (0, 1), r = (1 - q) / (1 - p)."""
+    """value = r / (1 + r) in [0, 1), r = (1 - q) / (1 - p)."""
     r = value / (1.0 - value)
-    least = max(0.0, 1.0 - 1.0 / r)
+    least = max(0.0, 1.0 - 1.0 / r) if r > 0.0 else 0.0
     p = least + place * (value - least)  # p + q <= 1 up to p = r / (1 + r)
     return p, np.clip(1.0 - r * (1.0 - p), 0.0, 1.0)
 

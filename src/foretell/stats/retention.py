@@ -16,6 +16,9 @@ from foretell.stats.scores import check_alpha, is_binary
 
 __all__ = ["bonett_price", "relative_drop", "retention"]
 
+BETS = 1000
+"""Scenarios up to which bets bound the ratio of successes; they take 0.2 ms for each."""
+
 
 def bonett_price(both: int, only_a: int, only_b: int, neither: int, alpha: float = ALPHA) -> Interval:
     """Bonett and Price's interval of the ratio rate_a / rate_b of paired successes (Stat. Med. 25, 2006). Scalars in.
@@ -46,14 +49,15 @@ def bonett_price(both: int, only_a: int, only_b: int, neither: int, alpha: float
 def retention(kept: ArrayLike, base: ArrayLike, alpha: float = ALPHA, *, seed: int = 0) -> Interval | None:
     """Interval of mean(kept) / mean(base), scores in [0, 1] on the same scenarios, both of shape (n,).
 
-    Successes: exact up to `paired.EXACT` scenarios, Bonett and Price above. Partial credit: `betting_ratio`. None where
-    mean(base) is 0: there is no ratio.
+    Successes: exact up to `paired.EXACT` scenarios, `betting_ratio` up to `BETS`, Bonett and Price above, which covers
+    0.92 with 200 scenarios of which 3 % are lost. Partial credit: `betting_ratio`. None where mean(base) is 0: there is
+    no ratio.
     """
     check_alpha(alpha)
     a, b = matched(kept, base, ("kept", "base"))
     if not b.any():
         return None
-    if is_binary(a) and is_binary(b):
+    if is_binary(a) and is_binary(b) and not EXACT < a.size <= BETS:
         return (paired_ratio if a.size <= EXACT else bonett_price)(*table(a, b), alpha)
     return betting_ratio(a, b, alpha, seed=seed)
 
