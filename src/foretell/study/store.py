@@ -325,7 +325,7 @@ def read_scenarios(run: Path | str) -> list[Scenario]:
         damage = str(error)
     except OSError as error:
         damage = str(error.strerror)
-    raise ForetellError(f"{path} is damaged ({damage[:200]}): run the study again to write it anew")
+    raise UsageError(f"{path} is damaged ({damage[:200]}): run the study again to write it anew")
 
 
 def read_plan(run: Path | str) -> list[dict[str, str]]:
