@@ -410,7 +410,7 @@ def _taken(take: Callable[[], Any], loud: bool) -> tuple[str, str, float]:
         raise TimeoutError("it hangs")
 
     signal.signal(signal.SIGALRM, late)
-    signal.alarm(20)  # wall seconds: a hang that waits takes no processor time
+    signal.alarm(60)  # wall seconds: a hang that waits takes no processor time
     try:
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
             warnings.simplefilter("ignore")

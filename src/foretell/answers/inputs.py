@@ -195,7 +195,7 @@ def _run(run: Path, metric: str | None) -> Table:
 def _in_order(run: Path, scenarios: list[str]) -> list[int]:
     """Rows in the order planned, which for imported trials is the order tried: bets see trials one by one."""
     try:
-        ids = read_parquet(run / "scenarios.parquet", ["id"])["id"].to_pylist()
+        ids = list(map(str, read_parquet(run / "scenarios.parquet", ["id"])["id"].to_pylist()))
     except (DamagedError, OSError, LookupError):
         ids = []
     at = {name: i for i, name in enumerate(ids)}

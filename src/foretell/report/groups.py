@@ -286,7 +286,7 @@ def _label(family: str) -> str:
 def _planned(run: OneRun) -> list[int]:
     """Rows in the order planned, as answers take them: bets see trials one by one."""
     try:
-        ids = read_parquet(run.path / "scenarios.parquet", ["id"])["id"].to_pylist()
+        ids = list(map(str, read_parquet(run.path / "scenarios.parquet", ["id"])["id"].to_pylist()))
     except (DamagedError, OSError, LookupError):
         ids = []
     at = {name: i for i, name in enumerate(ids)}

@@ -147,8 +147,8 @@ def _read(path: Path, changed: int, size: int) -> ScenarioFile:
         given = identify(header.tasks, ((s.task, arm, s.id) for arm, s in lines))
         if given != header.id:
             raise UsageError(
-                f"scenarios: {path} is not the test set it says: its first line has id {header.id}, its other lines "
-                f"give {given}. Build it anew, or take out the first line and the arms"
+                f"scenarios: {path} is not the test set it says: its first line has id {header.id[:40]}, its other "
+                f"lines give {given}. Build it anew, or take out the first line and the arms"
             )
     return ScenarioFile(path, lines, header)
 
