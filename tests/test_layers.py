@@ -12,7 +12,7 @@ import foretell
 
 ROOT = Path(foretell.__file__).parent
 LAYERS = [
-    ("stats", "errors", "process", "seeding", "rotation"),
+    ("stats", "errors", "process", "seeding", "rotation", "files", "document", "terminal"),
     ("scenario", "episode", "policy", "clock", "latency", "spec", "world", "registry"),
     ("tasks", "robots", "objects", "factors", "papers"),
     ("sim", "bridges"),

@@ -11,6 +11,7 @@ from foretell.errors import UsageError, suggest
 from foretell.factors import place
 from foretell.factors.factor import targets
 from foretell.objects.stl import Solid, file_name, solid, solid_of, write_stl
+from foretell.registry import names
 from foretell.scenario import Scenario
 from foretell.study.config import load_study
 from foretell.study.plan import make_task
@@ -19,14 +20,19 @@ from foretell.tasks.task import Task
 
 __all__ = ["cards", "write_sheet"]
 
+TRUST = "give --trust (trust=True) if you know who wrote it"
 COLUMNS = ("policy", "task", "scenario", "success", "failure_reason")
 
 
-def cards(run: str | Path, task: str | None = None, *, stl: str | Path | None = None) -> list[dict[str, Any]]:
+def cards(
+    run: str | Path, task: str | None = None, *, stl: str | Path | None = None, trust: bool = False
+) -> list[dict[str, Any]]:
     """Id, task and card of each scenario of a run, in the order in which they were planned; of one task, if given.
 
     `stl` is a folder to write one STL file into per object and size that occurs; each card then says which to print
     and how heavy, and has it under `print`: object, file, size in mm and grams (None for what stands still).
+    `trust`: where a task is a file (`file.py:Class`), import it. A run folder may come from someone else, and its study
+    names the file, so that is code of theirs.
     """
     scenarios = read_scenarios(run)
     if not scenarios:
@@ -37,7 +43,7 @@ def cards(run: str | Path, task: str | None = None, *, stl: str | Path | None = 
     chosen = [s for s in scenarios if task in (None, s.task)]
     found: list[dict[str, Any]] = [{"id": s.id, "task": s.task, "card": s.card()} for s in chosen]
     if stl is not None:
-        tasks, written = _tasks(Path(run), known), dict[str, Solid]()
+        tasks, written = _tasks(Path(run), {s.task for s in chosen}, trust), dict[str, Solid]()
         for card, scenario in zip(found, chosen, strict=True):
             card["print"] = _prints(scenario, tasks[scenario.task], Path(stl), written)
             card["card"] += "".join(f"\n  {_said(thing)}" for thing in card["print"])
@@ -50,12 +56,20 @@ def _said(thing: Mapping[str, Any]) -> str:
     return f"print {thing['object']}: {thing['file']} ({x:.1f} x {y:.1f} x {z:.1f} mm), {grams}"
 
 
-def _tasks(run: Path, known: Iterable[str]) -> dict[str, Task]:
-    """The tasks of a run's scenarios, by name."""
-    named: dict[str, Task] = {}
-    if (run / "study.yaml").is_file():
-        named = {made.name: made for made in (make_task(entry.use) for entry in load_study(run / "study.yaml").tasks)}
-    return {name: named[name] if name in named else make_task(name) for name in known}
+def _tasks(run: Path, known: Iterable[str], trust: bool) -> dict[str, Task]:
+    """The tasks of a run's scenarios, by name; those that are code of the study's own only where it is trusted."""
+    named = {name: make_task(name) for name in known if name in names("tasks")}
+    if all(name in named for name in known):
+        return named
+    study = run / "study.yaml"
+    uses = [entry.use for entry in load_study(study).tasks] if study.is_file() else []
+    theirs = [use for use in uses if use not in names("tasks")]
+    if theirs and not trust:
+        raise UsageError(f"stl: {study} has the task {theirs[0]!r:.200}, which is code: {TRUST}")
+    named |= {made.name: made for made in map(make_task, theirs)}
+    if unknown := next((name for name in known if name not in named), None):
+        raise UsageError(f"stl: {run} does not say what task {unknown!r:.100} is; {suggest(unknown, names('tasks'))}")
+    return named
 
 
 def _prints(scenario: Scenario, task: Task, folder: Path, written: dict[str, Solid]) -> list[dict[str, Any]]:
@@ -115,8 +129,13 @@ def write_sheet(path: str | Path, found: Iterable[Mapping[str, Any]]) -> None:
         with Path(path).open("x", newline="", encoding="utf-8") as file:
             sheet = csv.DictWriter(file, COLUMNS, lineterminator="\n")
             sheet.writeheader()
-            sheet.writerows({"task": card["task"], "scenario": card["id"]} for card in found)
+            sheet.writerows({"task": _no_formula(card["task"]), "scenario": card["id"]} for card in found)
     except FileExistsError:
         raise UsageError(f"csv: {path} is there already, and may be filled in: give another name") from None
     except OSError as error:
         raise UsageError(f"csv: cannot write {path}: {error.strerror}") from None
+
+
+def _no_formula(text: str) -> str:
+    """A name that a spreadsheet would carry out, as text."""
+    return f"'{text}" if text[:1] in "=+-@\t\r" else text

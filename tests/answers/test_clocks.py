@@ -293,7 +293,7 @@ def test_the_verb(tmp_path):
 def test_a_real_study(tmp_path):
     (tmp_path / "slow.yaml").write_text(
         "name: slow\ntasks: [can]\npolicies: [expert]\nscenarios: {count: 4}\n"
-        "clocks: [sync, {virtual: {latency: 0.05}}, {virtual: {latency: 1.0}}, {virtual: {latency: 25.0}}]\n"
+        "clocks: [sync, {virtual: {latency: 0.05}}, {virtual: {latency: 1.0}}, {virtual: {latency: 25 s}}]\n"
     )
     cli("run", "slow.yaml", cwd=tmp_path)
     found = json.loads(cli("clocks", "runs/slow", "--json", cwd=tmp_path).stdout)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from foretell import clock as nouns
 from foretell.answers.choice import Choice, choose, labels, single_version
@@ -22,6 +21,8 @@ from foretell.answers.inputs import Source, Table, open_table
 from foretell.answers.words import plain
 from foretell.errors import ForetellError, UsageError, suggest
 from foretell.stats.scenarios import by_scenario
+from foretell.study.parts import DamagedError, read_parquet
+from foretell.study.provenance import read_provenance
 from foretell.study.store import read
 
 __all__ = ["METRICS", "Cell", "cells_of"]
@@ -170,10 +171,10 @@ def _read(source: Source, name: str) -> pa.Table:
         if not isinstance(source, (str, Path)):
             return source if isinstance(source, pa.Table) else pa.table(source)
         path = Path(source)
-        return read(path) if path.is_dir() or not path.exists() else pq.read_table(path, use_threads=False)
+        return read(path) if path.is_dir() or not path.exists() else read_parquet(path, follow=True)
     except ForetellError:
         raise
-    except (pa.ArrowException, OSError, TypeError, ValueError) as error:
+    except (pa.ArrowException, DamagedError, OSError, TypeError, ValueError) as error:
         what = f"{name} is neither a run folder nor a Parquet file made from one"
         raise UsageError(f"{what}: {plain(str(error))[:200]}") from None
 
@@ -182,9 +183,7 @@ def _design(source: Source) -> str | None:
     """How the scenarios of a run came about; None where the source cannot know."""
     if not isinstance(source, (str, Path)) or not Path(source).is_dir():
         return None
-    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-        return str(json.loads((Path(source) / "provenance.json").read_text(encoding="utf-8"))["design"])
-    return "chosen"
+    return str(read_provenance(source).get("design", "chosen"))
 
 
 def _only(table: Table, column: str, wanted: Sequence[str]) -> Table:

@@ -77,6 +77,8 @@ def _round_trip(scenarios: list[Scenario]) -> tuple[bool, str]:
 def _within_reach(task: Task, scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
     """Inverse kinematics from the home pose, the hand turned as it is there; the nearest robot counts."""
     spots = [(s.seed, name, p.pos) for s in scenarios for name, p in s.placements.items()]
+    if not spots:
+        return True, "it places no objects."
     gaps = np.full(len(spots), np.inf)
     slots = np.arange(len(spots), dtype=np.int32)
     for name, robot in scene.robots.items():

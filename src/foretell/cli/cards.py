@@ -16,6 +16,7 @@ def main(
     task: str | None = None,
     csv: Path | None = None,
     stl: Path | None = None,
+    trust: bool = False,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """Print a card per scenario: its id, and where to put what. Try them in this order, and leave none out.
@@ -25,6 +26,7 @@ def main(
         task: Only scenarios of this task.
         csv: Also write a spreadsheet to fill in and give to `foretell import FILE --like RUN`.
         stl: Also write a binary STL file (mm) into this folder for each object and size in these scenarios.
+        trust: With --stl: import the file of a task that the run's study names. That is code of whoever wrote it.
         json_: Print the cards as JSON.
     """
     from foretell.cards import cards, write_sheet
@@ -35,7 +37,7 @@ def main(
             raise UsageError("cards: give a run folder; without one there is only --stl DIR, which writes all objects")
         _objects(stl, json_)
         return
-    found = cards(run, task, stl=stl)
+    found = cards(run, task, stl=stl, trust=trust)
     if csv is not None:
         write_sheet(csv, found)
     if json_:

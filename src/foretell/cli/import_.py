@@ -41,6 +41,8 @@ def main(
     for note in done.notes:
         print(f"note: {note}")
     earlier = f", {done.skipped} were there already" if done.skipped else ""
-    print(f"{done.added} trials added{earlier}; everything is in {done.path}")
+    trials_added = "1 trial" if done.added == 1 else f"{done.added} trials"
+    print(f"{trials_added} added{earlier}; everything is in {done.path}")
     if done.scenarios:
-        print(f"Simulate the same {done.scenarios} situations: foretell run STUDY.yaml --pair-with {done.path}")
+        same = "situation" if done.scenarios == 1 else f"{done.scenarios} situations"
+        print(f"Simulate the same {same}: foretell run STUDY.yaml --pair-with {done.path}")

@@ -26,6 +26,8 @@ def make_policy(use: str, options: Mapping[str, Any] | None = None, *, alone: bo
     `alone`: it will drive one robot, so one that takes a `batch` is given 1, unless options say otherwise."""
     options = dict(options or {})
     kind, _, path = use.partition(":")
+    if use.endswith(".onnx") and not path:
+        raise UsageError(f"policies: {use!r:.200} is a file: write onnx:{use[:200]}")
     if path and kind in names("policies"):
         cls, arguments = resolve("policies", kind), (path,)
     else:
@@ -36,7 +38,8 @@ def make_policy(use: str, options: Mapping[str, Any] | None = None, *, alone: bo
             options.setdefault("batch", 1)
         signature.bind(*arguments, **options)
     except TypeError as error:
-        known = [*(p for p in signature.parameters if p not in ("args", "kwargs")), "execute"]
+        taken = list(signature.parameters)[: len(arguments)]  # the path, which stands in the name
+        known = dict.fromkeys([*(p for p in signature.parameters if p not in ("args", "kwargs", *taken)), "execute"])
         wrong = next((o for o in options if o not in known), "")
         raise UsageError(f"policies: {use}: {error}; {suggest(wrong, known)}") from None
     except ValueError:  # a class without a signature, such as one written in C

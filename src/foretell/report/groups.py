@@ -11,7 +11,6 @@ from functools import cached_property
 from itertools import count, dropwhile
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from foretell import clock as nouns
 from foretell.answers.compare import Compared, compare
@@ -21,6 +20,7 @@ from foretell.report.section import Block, Words
 from foretell.scenario import digest
 from foretell.stats import Interval, betting, bound
 from foretell.stats.order import by_id
+from foretell.study.parts import DamagedError, read_parquet
 
 __all__ = ["Group", "chosen", "distinct", "first_groups", "groups", "noted", "unfinished"]
 
@@ -213,7 +213,7 @@ def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: li
     for run, table in parts:
         names = [f"{p} ({run.name})" if p in apart else p for p in table["policy"].to_pylist()]
         tables.append(_with(table, policy=names))
-    known = [d if (d := run.provenance.get("design")) in DESIGNS else "chosen" for run, _ in parts]
+    known = [d if (d := str(run.provenance.get("design"))) in DESIGNS else "chosen" for run, _ in parts]
     real = all(run.real for run, _ in parts)
     table, design = pa.concat_tables(tables), max(known, key=DESIGNS.index)
     late = {unit for _, units in ahead for unit in units}
@@ -290,8 +290,8 @@ def _label(family: str) -> str:
 def _planned(run: OneRun) -> list[int]:
     """Rows in the order planned, as answers take them: bets see trials one by one."""
     try:
-        ids = pq.read_table(run.path / "scenarios.parquet", columns=["id"], use_threads=False)["id"].to_pylist()
-    except (pa.ArrowException, OSError, LookupError):
+        ids = list(map(str, read_parquet(run.path / "scenarios.parquet", ["id"])["id"].to_pylist()))
+    except (DamagedError, OSError, LookupError):
         ids = []
     at = {name: i for i, name in enumerate(ids)}
     scenarios = run.table["scenario"].to_pylist()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from foretell.factors import arms, factor
 from foretell.registry import resolve
 from foretell.scenario import Scenario
 from foretell.study.config import Study, TaskEntry
+from foretell.study.provenance import read_provenance
 from foretell.study.scenario_file import ScenarioFile, read_scenario_file
 from foretell.study.store import read_scenarios
 from foretell.tasks.task import Task
@@ -112,10 +112,7 @@ def testset_of(study: Study) -> ScenarioFile | None:
 
 
 def _design_of(run: Path) -> str:
-    try:
-        return str(json.loads((run / "provenance.json").read_text())["design"])
-    except (OSError, KeyError, ValueError):
-        return "chosen"
+    return str(read_provenance(run).get("design", "chosen"))
 
 
 def perturb_scenarios(study: Study, scenarios: dict[str, list[Scenario]]) -> dict[str, dict[str, list[Scenario]]]:

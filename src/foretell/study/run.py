@@ -32,6 +32,8 @@ __all__ = ["Progress", "Run", "row_of", "run", "with_names"]
 
 SLOTS = 32
 """Episodes side by side in each worker: enough to drown Python's share, few enough to end together."""
+WORDS = 4000
+"""Characters that a row keeps of an error or a reason."""
 LOOK = 0.2
 """Wall seconds between two looks whether somebody asks the study to stop."""
 
@@ -261,8 +263,13 @@ def row_of(study: Study, name: str, episode: Planned, opened: Opened, outcome: O
         success_rule=opened.success_rule,
         video=str(video) if video else None,
         **_columns(episode, opened),
-        **asdict(outcome),
+        **{**asdict(outcome), "error": _cut(outcome.error), "failure_reason": _cut(outcome.failure_reason)},
     )
+
+
+def _cut(text: str | None) -> str | None:
+    """What a policy says of its error may be as long as it likes, and a row is read with all others."""
+    return text if text is None or len(text) <= WORDS else f"{text[:WORDS]}... ({len(text):,} characters)"
 
 
 def _columns(episode: Planned, opened: Opened) -> dict[str, str]:

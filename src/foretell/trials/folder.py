@@ -7,8 +7,8 @@ new lines. Nothing is written unless the whole sheet is sound.
 from __future__ import annotations
 
 import hashlib
-import json
 import re
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,8 @@ from foretell.episode import Episode
 from foretell.errors import UsageError
 from foretell.registry import names
 from foretell.study.journal import plain
-from foretell.study.provenance import provenance
+from foretell.study.name import clean_name
+from foretell.study.provenance import provenance, read_provenance
 from foretell.study.store import Store, read
 from foretell.trials.rows import read_rows
 from foretell.trials.sheet import Sheet, read_sheet
@@ -77,9 +78,9 @@ def import_(
 
 def _title(text: str, given: bool) -> str:
     """A name that a study may have."""
-    clean = re.sub(r"[^A-Za-z0-9._ -]+", "-", text)[:100].strip("-._ ") or "trials"
-    if given and clean != text:
-        raise UsageError(f"name: {text!r} should be letters, digits, dots, dashes and spaces; {clean!r} would do")
+    clean = clean_name(re.sub(r"[^\w._ -]+", "-", text)).strip("-._ ") or "trials"
+    if given and clean != unicodedata.normalize("NFC", text):
+        raise UsageError(f"name: {text!r:.200} should be letters, digits, dots, dashes and spaces; {clean!r} would do")
     return clean
 
 
@@ -88,17 +89,9 @@ def _present(folder: Path) -> dict[str, dict[str, Any]]:
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return {}
     rows = read(folder).to_pylist()
-    if "imported" not in _provenance(folder) and (rows or (folder / "study.yaml").exists()):
+    if "imported" not in read_provenance(folder) and (rows or (folder / "study.yaml").exists()):
         raise UsageError(f"{folder} holds a study that was run, not imported trials: give another folder (--out)")
     return {row["episode"]: row for row in rows}
-
-
-def _provenance(folder: Path) -> dict[str, Any]:
-    try:
-        found = json.loads((folder / "provenance.json").read_text())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _agree(sheet: Sheet, folder: Path, rows: dict[int, Episode], there: dict[str, dict[str, Any]]) -> None:
@@ -138,7 +131,7 @@ def _write(
         "tasks": [{"use": task} for task in dict.fromkeys(task for task, _ in known)],
         "policies": {policy: {"use": "imported"} for _, policy in known},
     }
-    earlier = _provenance(folder).get("design", situations.design)
+    earlier = read_provenance(folder).get("design", situations.design)
     design = situations.design if earlier == situations.design else "chosen"
     sha256 = hashlib.sha256(source.read_bytes()).hexdigest()
     head = "# Real trials, imported by `foretell import`: to be read and paired with, not to be run.\n"

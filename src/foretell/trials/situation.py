@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from pathlib import Path
@@ -15,6 +14,7 @@ from foretell.registry import names, resolve
 from foretell.rotation import from_yaw, multiply
 from foretell.scenario import Placement, Scenario
 from foretell.study.plan import make_task
+from foretell.study.provenance import read_provenance
 from foretell.study.store import read_scenarios
 from foretell.tasks.task import Mount, Task
 from foretell.trials.sheet import Line, Sheet, plain_name
@@ -206,7 +206,4 @@ class _Middle(np.random.Generator):
 
 
 def _design(run: Path) -> str:
-    try:
-        return str(json.loads((run / "provenance.json").read_text())["design"])
-    except (OSError, KeyError, ValueError, TypeError):
-        return "chosen"
+    return str(read_provenance(run).get("design", "chosen"))
