@@ -20,6 +20,7 @@ from foretell.answers.choice import Choice, choose, labels, single_version
 from foretell.answers.inputs import Source, Table, open_table
 from foretell.answers.words import plain
 from foretell.errors import ForetellError, UsageError, suggest
+from foretell.stats.order import by_id
 from foretell.stats.scenarios import by_scenario
 from foretell.study.parts import DamagedError, read_parquet
 from foretell.study.provenance import read_provenance
@@ -226,6 +227,7 @@ def _paired(task: str, policy: str, by_clock: dict[str, Rows], notes: list[str])
         alone = len(rows) + len(waits) - 2 * len(keys)
         if alone:
             notes.append(f"{what} under {label}: {alone} episodes without a partner that counts are left out")
+        keys = [keys[i] for i in by_id([rows[key][0] for key in keys])]  # the order of a file must not matter
         names = [rows[key][0] for key in keys]
         sync, asyn = (by_scenario(names, [float(side[key][1]) for key in keys]) for side in (waits, rows))
         found: dict[str, float | None] = {}

@@ -74,8 +74,7 @@ def clocks(
     """What latency costs each policy: run folders (or Parquet, Arrow tables) with episodes under `sync` and others.
 
     Episodes are paired by policy, task, arm, scenario and trial. `keep`: share of synchronous success that a latency
-    budget must keep. `policies`, `tasks`: default all. `seed`: of the resampling, and of the order in which bets take
-    scenarios.
+    budget must keep. `policies`, `tasks`: default all. `seed`: of the resampling.
     """
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"alpha is {alpha}, it must be between 0 and 1")
@@ -94,11 +93,11 @@ def clocks(
     if any(not cell.constant for cell in cells):
         notes.append("latency varies within a clock: its median stands for it")
     return Clocks(
-        _rows(cells, alpha, seed),
+        _rows(cells, alpha),
         [_trend(group, ways[key], "latency_s", alpha, seed) for key, group in lines.items()],
         [_trend(group, "", "speed", alpha, seed) for group in speeds.values() if len(group) > 1],
         _fits(cells, alpha, seed),
-        [_budget(group, ways[key], keep, alpha, seed) for key, group in lines.items()],
+        [_budget(group, ways[key], keep, alpha) for key, group in lines.items()],
         _ranks(cells, alpha, seed),
         keep,
         alpha,
@@ -137,12 +136,12 @@ def _about(cell: Cell) -> Row:
     return {"task": cell.task, "policy": cell.policy, "clock": cell.label, "speed": cell.speed}
 
 
-def _rows(cells: list[Cell], alpha: float, seed: int) -> list[Row]:
+def _rows(cells: list[Cell], alpha: float) -> list[Row]:
     tests = [test_of(c.sync, c.asyn, paired=True, alpha=alpha, aim=alpha / len(cells)) for c in cells]
     rows = []
     for cell, test, p in zip(cells, tests, stats.holm([t.p_value for t in tests]), strict=True):
-        gap = paired_change([cell.sync], [cell.asyn], alpha, seed=seed)
-        kept = retention(cell.asyn, cell.sync, alpha, seed=seed)
+        gap = paired_change([cell.sync], [cell.asyn], alpha)
+        kept = retention(cell.asyn, cell.sync, alpha)
         none = "synchronous success is 0: there is no ratio"
         verdict = stats.verdict(float(p), gap, alpha)
         rows.append(
@@ -223,10 +222,10 @@ def _fits(cells: list[Cell], alpha: float, seed: int) -> list[Row]:
     return rows
 
 
-def _budget(group: list[Cell], way: str, keep: float, alpha: float, seed: int) -> Row:
+def _budget(group: list[Cell], way: str, keep: float, alpha: float) -> Row:
     sync, asyn = _matrix(group)
     latency = [c.latency or 0.0 for c in group]
-    found = latency_budget(latency, sync, asyn, keep=keep, alpha=alpha, seed=seed).to_dict()
+    found = latency_budget(latency, sync, asyn, keep=keep, alpha=alpha).to_dict()
     ends = {f"{k}_s": found.pop(k) for k in ("estimate", "low", "high", "kept_at", "lost_at")}
     tried = sorted(set(latency))
     return {"task": group[0].task, "policy": group[0].policy, "way": way, **ends, "tried_s": tried, **found}

@@ -140,7 +140,7 @@ def leaderboard(
         worlds = {"sim": shared["world"], "real": theirs["world"], **alignment(ground, found, beside, alpha, seed)}
         notes += [*more, *(f"{theirs['world']}: {note}" for note in said)]
         notes += [f"{theirs['world']}: {e.policy} has {e.missing} episodes missing" for e in beside if e.missing]
-    ranked, pairs = _ranked(found, ground, alpha, seed)
+    ranked, pairs = _ranked(found, ground, alpha)
     notes += _told(found, ground)
     order = [row["policy"] for row in ranked]
     lines = [row for e in sorted(found, key=lambda e: order.index(e.policy)) for row in curves(e, ground, alpha)]
@@ -156,7 +156,7 @@ def _same_ground(one: Ground, other: Ground) -> None:
         )
 
 
-def _ranked(found: list[Entry], ground: Ground, alpha: float, seed: int) -> tuple[list[Row], list[Row]]:
+def _ranked(found: list[Entry], ground: Ground, alpha: float) -> tuple[list[Row], list[Row]]:
     """A row for every policy, best first, and one for every two that are compared."""
     scores = {entry.policy: score(entry, ground, alpha) for entry in found}
     values = {policy: interval.estimate for policy, (interval, _) in scores.items() if interval}
@@ -166,7 +166,7 @@ def _ranked(found: list[Entry], ground: Ground, alpha: float, seed: int) -> tupl
     for entry in found:
         interval, why = scores[entry.policy]
         above = [v for v in values.values() if interval and v > interval.estimate + 1e-12]
-        arms = arm_rows(entry, ground, alpha, seed)
+        arms = arm_rows(entry, ground, alpha)
         percents = [row.get("percent_change") for row in arms if row["factor"] and row["tasks"]]
         defined = [p["estimate"] for p in percents if p]
         rows.append(

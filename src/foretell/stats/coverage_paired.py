@@ -126,12 +126,12 @@ def cover_paired(
     rng = np.random.default_rng([seed, n, *world.name.encode()])
     after, before = world.truth
     hits, width = {"change": 0, "retention": 0}, 0.0
-    for i in range(draws):
+    for _ in range(draws):
         a, b = world.draw(rng, n)
-        change = paired_change(a, b, alpha, seed=i)
+        change = paired_change(a, b, alpha)
         hits["change"] += after - before in change
         width += change.width / draws
-        kept = percentage_change(a, b, alpha, seed=i)  # of one task: retention, in another unit
+        kept = percentage_change(a, b, alpha)  # of one task: retention, in another unit
         hits["retention"] += kept is None or 100.0 * (after / before - 1.0) in kept
     return {"change": (hits["change"], width), "retention": (hits["retention"], float("nan"))}
 
@@ -140,8 +140,8 @@ def cover_budget(world: BudgetRegime, n: int, *, draws: int = 2000, alpha: float
     """Draws in which the interval of the budget held the true one."""
     rng = np.random.default_rng([seed, n, *world.name.encode()])
     hits = 0
-    for i in range(draws):
-        one = latency_budget(world.LATENCY, *world.draw(rng, n), keep=world.keep, alpha=alpha, seed=i)
+    for _ in range(draws):
+        one = latency_budget(world.LATENCY, *world.draw(rng, n), keep=world.keep, alpha=alpha)
         low = -np.inf if one.low is None else one.low
         high = np.inf if one.high is None else one.high
         # a budget below all latencies tried has the smallest of them for its upper end

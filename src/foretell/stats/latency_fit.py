@@ -200,7 +200,6 @@ def latency_budget(
     *,
     keep: float = 0.95,
     alpha: float = ALPHA,
-    seed: int = 0,
 ) -> Budget:
     """Latency up to which keep * sync is kept; latency: (K,), in any order; sync: (S,) or (S, K); asyn: (S, K).
 
@@ -227,9 +226,7 @@ def latency_budget(
         return replace(blank, reason="synchronous success is 0: there is nothing to keep")
     points, starts = np.unique(x, return_index=True)
 
-    kept = [
-        retention(v[np.isfinite(v)], u[np.isfinite(u)], alpha / 2.0, seed=seed) for u, v in zip(a.T, b.T, strict=True)
-    ]
+    kept = [retention(v[np.isfinite(v)], u[np.isfinite(u)], alpha / 2.0) for u, v in zip(a.T, b.T, strict=True)]
     band = [one for one in kept if one is not None]
     if len(band) < len(kept):
         return replace(blank, reason="synchronous success is 0 in the scenarios of a clock: there is nothing to keep")

@@ -9,7 +9,7 @@ one fixed candidate, the first at or above the truth, was refuted. The upper end
 for every n, and with it that of the ratio, s / (1 - s). For the difference a is (1 + difference) / 2 and b the rest.
 
 Bets are those of `blocked` without a control. They expect scores of the two to differ less than they could (`PRIOR`),
-which decides widths only. Files are often sorted by outcome, so scenarios are dealt by a seed before betting.
+which decides widths only. Files are often sorted by outcome, so scenarios are put into canonical order (`order`) first.
 """
 
 from __future__ import annotations
@@ -20,27 +20,37 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foretell.stats.blocked import PRIOR_TRIALS, candidates, stake
-from foretell.stats.interval import ALPHA, IID, RANGE, Interval
+from foretell.stats.interval import ALPHA, CONTRADICTION, FIXED_N, HASHED, IID, RANGE, Interval
+from foretell.stats.order import by_content
 from foretell.stats.paired import SAME
+from foretell.stats.rungs import Ends, meeting
 from foretell.stats.scores import Floats, check_alpha, scores
 
 __all__ = ["betting_difference", "betting_ratio", "matched"]
 
 PRIOR = 0.4
 """Share of the largest variance that bets expect; 0.4 made intervals 10 to 20 % narrower than 1 with 3 or 5 trials."""
-ASSUMES = (IID, RANGE, SAME)
+ASSUMES = (IID, RANGE, SAME, HASHED, FIXED_N)
 
 
-def betting_difference(a: ArrayLike, b: ArrayLike, alpha: float = ALPHA, *, seed: int = 0) -> Interval:
+def betting_difference(a: ArrayLike, b: ArrayLike, alpha: float = ALPHA) -> Interval:
     """Interval of mean(a) - mean(b), scores in [0, 1] on the same scenarios, both of shape (n,)."""
     x, y = matched(a, b)
     up, down = 0.5 * (1.0 + x - y), 0.5 * (1.0 + y - x)
-    low, high = 2.0 * _refuted(up, down, alpha, seed) - 1.0, 1.0 - 2.0 * _refuted(down, up, alpha, seed)
+    order = by_content(up)
+
+    def at(level: float) -> Ends:
+        low, other = _refuted(up[order], down[order], level), _refuted(down[order], up[order], level)
+        return 2.0 * low - 1.0, 1.0 - 2.0 * other
+
+    ends, level = meeting(at, check_alpha(alpha))
+    low, high = (-1.0, 1.0) if ends is None else ends
     value = float(np.clip(x.mean() - y.mean(), low, high))
-    return Interval(value, low, high, alpha, "betting_difference", "finite-sample", ASSUMES, x.size)
+    notes = () if level == alpha else (CONTRADICTION.format(level),)
+    return Interval(value, low, high, alpha, "betting_difference", "finite-sample", ASSUMES, x.size, notes=notes)
 
 
-def betting_ratio(a: ArrayLike, b: ArrayLike, alpha: float = ALPHA, *, seed: int = 0) -> Interval:
+def betting_ratio(a: ArrayLike, b: ArrayLike, alpha: float = ALPHA) -> Interval:
     """Interval of mean(a) / mean(b), scores in [0, 1] on the same scenarios, both of shape (n,); mean(b) above 0.
 
     The upper end is missing where mean(b) may be 0.
@@ -48,7 +58,8 @@ def betting_ratio(a: ArrayLike, b: ArrayLike, alpha: float = ALPHA, *, seed: int
     x, y = matched(a, b)
     if not y.any():
         raise ValueError("b is 0 in every scenario: there is no ratio")
-    low, other = _refuted(x, y, alpha, seed), _refuted(y, x, alpha, seed)
+    order = by_content(*sorted((x, y), key=lambda side: side.tobytes()))  # the same for b over a
+    low, other = _refuted(x[order], y[order], alpha), _refuted(y[order], x[order], alpha)
     value = float(x.mean() / y.mean())
     # far from 1 the candidates are coarser than the data may be: the estimate is always within
     high = max((1.0 - other) / other, value) if other > 0.0 else None
@@ -65,16 +76,15 @@ def matched(a: ArrayLike, b: ArrayLike, names: tuple[str, str] = ("a", "b")) -> 
     return x, y
 
 
-def _refuted(a: Floats, b: Floats, alpha: float, seed: int) -> float:
+def _refuted(a: Floats, b: Floats, alpha: float) -> float:
     """The last candidate s refuted from the bottom without a gap; 0.0 if none is. a and b: shape (n,)."""
     goal = math.log(2.0 / check_alpha(alpha))
-    order = np.random.default_rng(seed).permutation(a.size)
     s = candidates()
     rest = 1.0 - s
     prior = PRIOR_TRIALS * PRIOR * s * rest
     wealth = np.zeros_like(s)
     aa = ab = bb = 0.0
-    for t, (x, y) in enumerate(zip(a[order].tolist(), b[order].tolist(), strict=True)):
+    for t, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
         variance = (prior + aa * rest * rest - 2.0 * ab * s * rest + bb * s * s) / (PRIOR_TRIALS + t)
         need = np.maximum(goal - wealth, 0.0) / (a.size - t)
         bet, _ = stake(s, need, 0.0, variance, 0.0, s)

@@ -46,7 +46,7 @@ def bonett_price(both: int, only_a: int, only_b: int, neither: int, alpha: float
     return Interval(a / b, low_a / high_b, high, alpha, "bonett_price", "asymptotic", assumes, sum(cells))
 
 
-def retention(kept: ArrayLike, base: ArrayLike, alpha: float = ALPHA, *, seed: int = 0) -> Interval | None:
+def retention(kept: ArrayLike, base: ArrayLike, alpha: float = ALPHA) -> Interval | None:
     """Interval of mean(kept) / mean(base), scores in [0, 1] on the same scenarios, both of shape (n,).
 
     Successes: exact up to `paired.EXACT` scenarios, `betting_ratio` up to `BETS`, Bonett and Price above, which covers
@@ -59,7 +59,7 @@ def retention(kept: ArrayLike, base: ArrayLike, alpha: float = ALPHA, *, seed: i
         return None
     if is_binary(a) and is_binary(b) and not EXACT < a.size <= BETS:
         return (paired_ratio if a.size <= EXACT else bonett_price)(*table(a, b), alpha)
-    return betting_ratio(a, b, alpha, seed=seed)
+    return betting_ratio(a, b, alpha)
 
 
 def relative_drop(kept: Interval) -> Interval:

@@ -37,37 +37,37 @@ Groups = Sequence[ArrayLike]
 TASKS = "tasks fixed, and put together as if they were one"
 
 
-def success_rate(groups: Groups, alpha: float = ALPHA, *, seed: int = 0) -> Interval:
+def success_rate(groups: Groups, alpha: float = ALPHA) -> Interval:
     """Mean over tasks of mean scores; groups: one array of shape (n_t,) per task. Clopper-Pearson of successes, `star`
     of partial credit."""
     tasks = _tasks(groups, "groups")
     if _countable(tasks):
         return clopper_pearson(int(sum(t.sum() for t in tasks)), sum(t.size for t in tasks), alpha)
     return _mean_of([
-        clopper_pearson(int(t.sum()), t.size, alpha) if is_binary(t) else star(_dealt(t, seed), alpha) for t in tasks
+        clopper_pearson(int(t.sum()), t.size, alpha) if is_binary(t) else star(t, alpha) for t in tasks
     ])  # fmt: skip
 
 
-def paired_change(perturbed: Groups, clean: Groups, alpha: float = ALPHA, *, seed: int = 0) -> Interval:
+def paired_change(perturbed: Groups, clean: Groups, alpha: float = ALPHA) -> Interval:
     """Change of the mean score, perturbed less clean; both: one array of shape (n_t,) per task, paired.
 
     Successes: exact (`paired_difference`) up to `paired.EXACT` scenarios, Newcombe's paired score interval above.
-    Partial credit: `betting_difference`, scenarios dealt by `seed`.
+    Partial credit: `betting_difference`.
     """
     after, before = _pairs(perturbed, clean)
     if _countable(after) and _countable(before):
-        one = _change(np.concatenate(after), np.concatenate(before), alpha, seed)
+        one = _change(np.concatenate(after), np.concatenate(before), alpha)
         return one if len(after) == 1 else _together(one)
-    return _mean_of([_change(a, b, alpha, seed) for a, b in zip(after, before, strict=True)])
+    return _mean_of([_change(a, b, alpha) for a, b in zip(after, before, strict=True)])
 
 
-def _change(after: Floats, before: Floats, alpha: float, seed: int) -> Interval:
+def _change(after: Floats, before: Floats, alpha: float) -> Interval:
     if is_binary(after) and is_binary(before):
         return (paired_difference if after.size <= EXACT else newcombe_paired)(*table(after, before), alpha)
-    return betting_difference(after, before, alpha, seed=seed)
+    return betting_difference(after, before, alpha)
 
 
-def percentage_change(perturbed: Groups, clean: Groups, alpha: float = ALPHA, *, seed: int = 0) -> Interval | None:
+def percentage_change(perturbed: Groups, clean: Groups, alpha: float = ALPHA) -> Interval | None:
     """THE COLOSSEUM's change in percent: 100 (mean of perturbed - mean of clean) / mean of clean, a ratio of averages
     over the tasks a factor applies to; both: one array of shape (n_t,) per task, paired. None where clean is 0: the
     change is undefined.
@@ -79,7 +79,7 @@ def percentage_change(perturbed: Groups, clean: Groups, alpha: float = ALPHA, *,
         return None
     counts = _countable(after) and _countable(before)
     put = np.concatenate if counts else _columns
-    one = retention(put(after), put(before), alpha, seed=seed)
+    one = retention(put(after), put(before), alpha)
     assert one is not None
     one = _together(one) if counts and len(after) > 1 else one
     value = 100.0 * (float(np.mean([t.mean() for t in after]) / np.mean([t.mean() for t in before])) - 1.0)
@@ -173,11 +173,6 @@ def _mean_of(tasks: list[Interval]) -> Interval:
 def _together(one: Interval) -> Interval:
     """The interval of several tasks: no proof covers tasks that differ, although simulations do."""
     return replace(one, guarantee="asymptotic", anytime=False, assumes=(*one.assumes, TASKS))
-
-
-def _dealt(values: Floats, seed: int) -> Floats:
-    """The same values, shape (n,), in an order that cannot follow them."""
-    return values[np.random.default_rng(seed).permutation(values.size)]
 
 
 def _columns(tasks: list[Floats]) -> Floats:
