@@ -138,7 +138,7 @@ def failed(report):
 def test_a_sound_policy_passes():
     report = check_policy(Good())
     assert report.ok, report.to_dict()
-    names = "constructs binds spec action streams act finite range seeding batch reset observations time"
+    names = "constructs binds spec action streams fingerprint act finite range seeding batch reset observations time"
     assert [f.name for f in report.findings] == names.split()
 
 

@@ -12,8 +12,8 @@ import foretell
 
 ROOT = Path(foretell.__file__).parent
 LAYERS = [
-    ("stats", "errors", "process", "seeding", "rotation"),
-    ("scenario", "episode", "policy", "clock", "latency", "spec", "world", "registry"),
+    ("stats", "errors", "process", "seeding", "rotation", "source", "loaded"),
+    ("scenario", "episode", "policy", "clock", "latency", "spec", "world", "registry", "coverage"),
     ("tasks", "robots", "objects", "factors", "papers"),
     ("sim", "bridges"),
     ("rollout", "policies", "zoo"),

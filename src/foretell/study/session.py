@@ -8,7 +8,7 @@ from typing import Any
 
 from foretell.clock import Realtime, Virtual, parse
 from foretell.errors import ForetellError, UsageError
-from foretell.policies.make import Bound, bind, make_policy
+from foretell.policies.make import Bound, bind, construct, make_policy
 from foretell.rollout import Job, Outcome, run_realtime, run_sync, run_virtual
 from foretell.rollout.companion import Companion
 from foretell.rollout.video import require_encoder
@@ -80,7 +80,7 @@ class Session:
                     'name or "package.module:Class"'
                 )
             else:  # an object, given from Python
-                policy, runs, options = (entry() if isinstance(entry, type) else entry), execute, None
+                policy, runs, options = (construct(entry) if isinstance(entry, type) else entry), execute, None
             self.policies[name] = bind(policy, self.world, name, runs, options)
             reads = self.policies[name].spec.reads
             if getattr(self.clock, "chunks", "") == "rtc" and "plan" not in reads:
