@@ -19,7 +19,7 @@ from foretell.study.store import read
 
 __all__ = ["Looks", "Settings"]
 
-SAME = ("policy_hash", "policy_options", "world_hash", "task_version", "clock")
+SAME = ("policy_hash", "policy_options", "world_hash", "task_version", "task_hash", "clock")
 """What must be the same in all rows of a policy that are put together."""
 
 

@@ -12,6 +12,7 @@ from foretell import clock
 from foretell.clock import Clock
 from foretell.errors import UsageError
 from foretell.factors import arms, factor
+from foretell.loaded import loading, remember
 from foretell.registry import resolve
 from foretell.scenario import Scenario
 from foretell.study.config import Study, TaskEntry
@@ -54,11 +55,13 @@ def make_task(use: str) -> Any:
     """The task of a name."""
     made = resolve("tasks", use)
     try:
-        task = made() if isinstance(made, type) else made
+        with loading() as opened:
+            task = made() if isinstance(made, type) else made
     except Exception as error:
         raise UsageError(f"tasks: {use} could not be made: {type(error).__name__}: {error}") from error
     if not isinstance(task, Task):
         raise UsageError(f"tasks: {use} is a {type(task).__name__}, it should be a foretell.Task")
+    remember(task, opened)
     return task
 
 

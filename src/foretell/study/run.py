@@ -201,6 +201,7 @@ def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> list[dic
         cell = (id(episode.group), episode.policy, episode.arm)
         if cell not in cells:
             cells[cell] = _columns(episode, opened[episode.group])
+            cells[cell]["task_version"] = str(opened[episode.group].task_version)
         plan.append({**cells[cell], "unit": episode.scenario.parent or episode.scenario.id, "episode": name})
     return plan
 
@@ -235,6 +236,7 @@ def _key(episode: Planned, opened: Opened) -> str:
         arm=episode.arm,
         trial=episode.trial,
         clock=episode.group.clock.to_dict(),
+        task_hash=opened.task_hash,
     )
 
 
@@ -268,6 +270,7 @@ def _columns(episode: Planned, opened: Opened) -> dict[str, str]:
         "world": opened.world,
         "world_hash": opened.world_hash,
         "task": opened.task,
+        "task_hash": opened.task_hash,
         "policy": episode.policy,
         "policy_hash": opened.policies[episode.policy]["hash"],
         "policy_options": json.dumps(opened.policies[episode.policy]["options"], sort_keys=True),

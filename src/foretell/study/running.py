@@ -29,8 +29,19 @@ if TYPE_CHECKING:
 
 __all__ = ["CELL", "COLUMNS", "Tally"]
 
-CELL = ("world", "world_hash", "task", "policy", "policy_hash", "policy_options", "clock", "arm")
-"""Columns that tell cells apart: a changed weight file or θ never mixes with old rows."""
+CELL = (
+    "world",
+    "world_hash",
+    "task",
+    "policy",
+    "policy_hash",
+    "policy_options",
+    "clock",
+    "arm",
+    "task_version",
+    "task_hash",
+)
+"""Columns that tell cells apart: a changed weight file, task or θ never mixes with old rows."""
 COLUMNS = (*CELL, "episode", "success", "blame", "wall_started", "wall_s")
 """What a tally reads of a row."""
 WINDOW, LEAST = 60.0, 10
@@ -149,22 +160,27 @@ class Tally:
         then that of the leading scenarios), the `method` of the interval, and the `pace` in episodes per second.
 
         Errors blamed on the policy count as failures; those of world or machine are left out of n and counted apart.
-        A policy whose weights changed, or a world whose θ did, under one name is listed once for each, with its hash.
+        A policy whose weights changed, a task whose file did, or a world whose θ did, under one name is listed once for
+        each, with its hash.
         """
         now = time.time() if now is None else now
         hashes: dict[tuple[str, ...], set[str]] = defaultdict(set)
-        for world, world_hash, task, policy, policy_hash, options, *_ in self._cells:
+        for world, world_hash, task, policy, policy_hash, options, _, _, *source in self._cells:
             hashes["world", world].add(world_hash)
+            if source[0]:  # a plan without versions, of an older foretell
+                hashes["task", task].add(digest(source))
             hashes[task, policy].add(digest([policy_hash, options]))
         found = []
         for names in sorted(self._cells, key=_order):
-            world, world_hash, task, policy, policy_hash, options, clock, arm = names
+            world, world_hash, task, policy, policy_hash, options, clock, arm, *source = names
             cell = self._cells[names]
             n, successes, interval = cell.interval(alpha)
             if len(hashes["world", world]) > 1:
                 world += f"#{world_hash[:6]}"
             if len(hashes[task, policy]) > 1:
                 policy += f"#{digest([policy_hash, options])[:6]}"
+            if len(hashes["task", task]) > 1:
+                task += f"#{digest(source)[:6]}"
             found.append(
                 {
                     "world": world,
@@ -190,7 +206,8 @@ class Tally:
 
 
 def _names(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(row[c] or "" for c in CELL)  # a part may be older than a column
+    found = map(row.get, CELL)
+    return tuple("" if value is None else str(value) for value in found)  # a part or plan may be older than a column
 
 
 _label = lru_cache(maxsize=1000)(label)
@@ -198,8 +215,8 @@ _label = lru_cache(maxsize=1000)(label)
 
 def _order(names: tuple[str, ...]) -> tuple[Any, ...]:
     """By name, the plain clocks before those with options."""
-    *first, clock, arm = names
-    return (*first, _label(clock).partition(" ")[0], clock, arm)
+    *first, clock, arm, version, source = names
+    return (*first, version, source, _label(clock).partition(" ")[0], clock, arm)
 
 
 def _pace(ended: deque[float], since: float, now: float) -> float | None:

@@ -145,7 +145,12 @@ class Store:
         folder keep their plans."""
         self._check_open()
         mine = {tuple(entry[c] for c in CELL) for entry in plan}
-        others = [entry for entry in read_plan(self.path) if tuple(entry[c] for c in CELL) not in mine]
+        known = {entry["episode"] for entry in plan}
+        others = [
+            entry
+            for entry in read_plan(self.path)
+            if tuple(entry[c] for c in CELL) not in mine and entry["episode"] not in known
+        ]
         with disk_errors(self.path):
             write_table(self.path / "plan.parquet", pa.Table.from_pylist([*others, *plan], schema=_PLAN))
 
@@ -298,7 +303,8 @@ def read_plan(run: Path | str) -> list[dict[str, str]]:
     things are."""
     try:
         table = read_table(Path(run) / "plan.parquet")
-        return table.select(_PLAN.names).to_pylist()
+        blank = dict.fromkeys(_PLAN.names, "")  # a plan may be older than a column
+        return [blank | entry for entry in table.to_pylist()]
     except (OSError, DamagedError, KeyError, UsageError):
         return []
 
