@@ -13,7 +13,7 @@ import foretell
 ROOT = Path(foretell.__file__).parent
 LAYERS = [
     ("stats", "errors", "process", "seeding", "rotation", "source", "loaded"),
-    ("scenario", "episode", "policy", "clock", "latency", "spec", "world", "registry", "coverage"),
+    ("scenario", "episode", "policy", "clock", "latency", "spec", "world", "registry", "coverage", "drawing"),
     ("tasks", "robots", "objects", "factors", "papers"),
     ("sim", "bridges"),
     ("rollout", "policies", "zoo"),
@@ -23,6 +23,7 @@ LAYERS = [
         "summary",
         "answers",
         "cards",
+        "card_page",
         "certificate",
         "doctor",
         "machine",

@@ -125,7 +125,7 @@ class Looks:
             if state.ran:
                 s.progress(Progress(s.budget, before + state.done, s.ran))
 
-        run(wanted, out=s.out / folder, policies=here, progress=progress, told=s.told, **s.how)
+        run(wanted, out=s.out / folder, policies=here, progress=progress, told=s.told, add=True, **s.how)
         rows = [row for row in read(s.out / folder).to_pylist() if row["policy"] == policy]
         for column in SAME:
             if len(values := {row[column] for row in rows}) > 1:

@@ -16,6 +16,7 @@ from foretell.loaded import loading, remember
 from foretell.registry import resolve
 from foretell.scenario import Scenario
 from foretell.study.config import Study, TaskEntry
+from foretell.study.fix import fixed
 from foretell.study.scenario_file import ScenarioFile, read_scenario_file
 from foretell.study.store import read_scenarios
 from foretell.tasks.task import Task
@@ -72,6 +73,8 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, list[Scenario]], str]:
     if source.file is None and source.like is None:
         count = source.count or COUNT
         drawn = {use: [task.scenario(source.seed + i) for i in range(count)] for use, task in tasks.items()}
+        if source.fix:
+            drawn = {use: [fixed(s, tasks[use], source.fix) for s in found] for use, found in drawn.items()}
         return drawn, "iid"
     made = testset_of(study)
     if source.file is not None:

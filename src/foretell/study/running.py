@@ -63,6 +63,8 @@ class _Cell:
     """Planned or not."""
     n: int = 0
     successes: int = 0
+    retired: bool = False
+    """Whether some of the planned ones will never run."""
     errors: Counter[str] = field(default_factory=Counter)
     began: float = float("inf")
     ends: deque[float] = field(default_factory=lambda: deque(maxlen=200))
@@ -99,6 +101,7 @@ class Tally:
         """Seconds since the epoch: the pace is reckoned from there."""
         self._cells: dict[tuple[str, ...], _Cell] = defaultdict(_Cell)
         self._where: dict[str, tuple[_Cell, int]] = {}
+        self._retired = 0
         self._blames: dict[str, str | None] = {}
         self._ends: deque[float] = deque(maxlen=1000)
         units: dict[tuple[int, str], int] = {}
@@ -110,11 +113,15 @@ class Tally:
                     counts.append(0)
             cell.left[unit] += 1
             cell.planned += 1
+            if entry.get("retired"):
+                cell.retired = True
+                self._retired += 1
             self._where[entry["episode"]] = (cell, unit)
 
     @property
     def planned(self) -> int:
-        return len(self._where)
+        """Without what is retired."""
+        return len(self._where) - self._retired
 
     @property
     def finished(self) -> int:
@@ -156,8 +163,9 @@ class Tally:
         return _pace(self._ends, self.since, time.time() if now is None else now)
 
     def figures(self, alpha: float = 0.05, now: float | None = None) -> list[dict[str, Any]]:
-        """One entry per cell: the names, n, successes, rate, interval, errors; `planned`, `finished`, `running` (n is
-        then that of the leading scenarios), the `method` of the interval, and the `pace` in episodes per second.
+        """One entry per cell: the names, n, successes, rate, interval, errors; `planned`, `finished`, `running` and
+        `retired` (n is then that of the leading scenarios), the `method` of the interval, and the `pace` in episodes
+        per second.
 
         Errors blamed on the policy count as failures; those of world or machine are left out of n and counted apart.
         A policy whose weights changed, a task whose file did, or a world whose θ did, under one name is listed once for
@@ -175,6 +183,7 @@ class Tally:
             world, world_hash, task, policy, policy_hash, options, clock, arm, *source = names
             cell = self._cells[names]
             n, successes, interval = cell.interval(alpha)
+            left = cell.finished < cell.planned
             if len(hashes["world", world]) > 1:
                 world += f"#{world_hash[:6]}"
             if len(hashes[task, policy]) > 1:
@@ -196,10 +205,11 @@ class Tally:
                     "alpha": alpha,
                     "errors": {blame: count for blame, count in dict(cell.errors).items() if count},
                     "method": interval.method if interval else None,
-                    "running": cell.finished < cell.planned,
+                    "running": left and not cell.retired,
+                    "retired": left and cell.retired,
                     "finished": cell.rows,
                     "planned": cell.planned + cell.rows - cell.finished,
-                    "pace": _pace(cell.ends, cell.began, now) if cell.finished < cell.planned else None,
+                    "pace": _pace(cell.ends, cell.began, now) if left and not cell.retired else None,
                 }
             )
         return found
