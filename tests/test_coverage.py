@@ -110,6 +110,19 @@ def test_what_it_writes_and_what_the_system_has_do_not_count(lab: Path) -> None:
     assert "class Loads in policy.py" in found.text() and "weights.npy (160 bytes, SHA-256 " in found.text()
 
 
+def test_what_libraries_cache_does_not_count(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(lab))
+    made = make_policy(f"{lab / 'policy.py'}:Options")
+    names = (".cache/fonts.json", ".config/x", "a/__pycache__/f.nbi", ".cache/huggingface/m.safetensors", "kept.npz")
+    for name in names:
+        (lab / name).parent.mkdir(parents=True, exist_ok=True)
+        (lab / name).write_bytes(b"1")
+    loaded.remember(made, [lab / name for name in names])
+    found = covers(made)
+    assert found is not None
+    assert [f.name for f in found.files] == [".cache/huggingface/m.safetensors", "kept.npz"]
+
+
 def test_a_class_may_declare_its_files(lab: Path) -> None:
     use = f"{lab / 'policy.py'}:Declares"
     first = hash_of(use)

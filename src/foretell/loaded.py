@@ -157,7 +157,19 @@ def _counts(path: Path, package: Path | None) -> bool:
             return False
     except (OSError, RuntimeError):  # gone again: a temporary file
         return False
-    return not any(map(real.is_relative_to, SYSTEM)) and not installed(real, package)
+    return not any(map(real.is_relative_to, SYSTEM)) and not installed(real, package) and not _cached(path)
+
+
+def _cached(path: Path) -> bool:
+    """Whether a file is one that libraries keep for themselves: whoever comes first writes it and others read it, so a
+    policy would look like two. Models from a hub are kept in caches too, and count."""
+    if any(part == "__pycache__" or part.startswith("torchinductor") for part in path.parts):
+        return True
+    try:
+        first, *rest = path.relative_to(Path.home()).parts
+    except (ValueError, RuntimeError):
+        return False
+    return first.startswith(".") and not (first == ".cache" and rest[:1] in (["huggingface"], ["torch"]))
 
 
 def digests(paths: Iterable[Path]) -> list[File]:
