@@ -48,7 +48,8 @@ class Coverage:
         left = max(0, len(self.modules) - SHOWN) + max(0, len(self.files) - SHOWN)
         listed += [f"{left} more files"] if left else []
         how = "declared in `files`" if self.declared else "seen opened, or named by options"
-        return f"covers {', '.join(listed)}; {len(self.files)} data files, {how}{self._limits()}."
+        count = "1 data file" if len(self.files) == 1 else f"{len(self.files)} data files"
+        return f"covers {', '.join(listed)}; {count}, {how}{self._limits()}."
 
     def _limits(self) -> str:
         told = []

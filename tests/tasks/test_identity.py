@@ -6,9 +6,12 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
 from studies import TASK, Lab
 
+import foretell
 from foretell.checks import check_task
+from foretell.errors import UsageError
 from foretell.study.plan import make_task
 from foretell.study.run import run
 from foretell.study.store import read
@@ -66,6 +69,8 @@ def test_an_edited_task_is_another_task(tmp_path: Path) -> None:
     shown = show(out)
     assert [row["n"] for row in shown] == [2, 2] and len({row["task"] for row in shown}) == 2
     assert all(re.fullmatch(r"blink#[0-9a-f]{6}", row["task"]) for row in shown)
+    with pytest.raises(UsageError, match=r"which task\? Say so with --task:\n.* has blink#[0-9a-f]{6}, blink#"):
+        foretell.compare(out)
     task.write_text(TASK)
     assert run(study, out=out, workers=0).skipped == 2
 
