@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from foretell.errors import ForetellError, UsageError, suggest
+from foretell.loaded import loading, of_module
 
 __all__ = ["BUILTIN", "load", "names", "resolve"]
 
@@ -98,7 +99,9 @@ def load(target: str, field: str = "use") -> Any:
     if not where or not attribute:
         raise UsageError(f'{field}: {target!r:.200} should look like "package.module:Class" or "file.py:Class"')
     try:
-        module = _load_file(Path(where), field) if where.endswith(".py") else _import(where)
+        with loading() as opened:
+            module = _load_file(Path(where), field) if where.endswith(".py") else _import(where)
+        of_module(module.__name__, opened)
     except ForetellError:
         raise
     except ModuleNotFoundError as error:

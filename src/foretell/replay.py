@@ -170,6 +170,7 @@ def _same_things(row: dict[str, Any], opened: Opened) -> None:
         (f"{policy} (options)", json.loads(row["policy_options"]), found["options"]),
         (f"world {row['world']!r} (hash of its parameters)", row["world_hash"], opened.world_hash),
         (f"task {row['task']!r} (version)", row["task_version"], opened.task_version),
+        (f"task {row['task']!r} (hash of its source)", row["task_hash"] or "", opened.task_hash),
     ):
         if then != now:
             raise UsageError(f"{what} has changed since the run: {then} then, {now} now; put the old one back")

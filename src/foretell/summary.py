@@ -109,8 +109,9 @@ def table(rows: list[dict[str, Any]]) -> None:
         cells = [plain(str(row[c])) for c in ("world", "task", "policy", "clock", "arm") if c not in fixed]
         rate = "-" if row["rate"] is None else f"{row['rate']:.0%}"
         bounds = "-" if row["low"] is None else f"{row['low']:.0%} to {row['high']:.0%}"
-        if row["running"]:
-            bounds += f", running: {row['finished']} of {row['planned']}"
+        if row["running"] or row["retired"]:
+            word = "running" if row["running"] else "retired"
+            bounds += f", {word}: {row['finished']} of {row['planned']}"
         errors = plain(", ".join(f"{count} {blame}" for blame, count in row["errors"].items()))
         page.add_row(*cells, rate, str(row["n"]), bounds, errors)
     if fixed:

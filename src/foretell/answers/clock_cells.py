@@ -30,7 +30,7 @@ __all__ = ["METRICS", "Cell", "cells_of"]
 
 METRICS = ("inferences", "latency_per_inference_s", "latency_per_action_s", "observation_age_s", "starvation_s")
 MEDIANS = ("latency_per_inference_s", "latency_per_action_s")
-ADVICE = "add `sync` to the study's `clocks` and run it again: what is there stays, only what is missing runs"
+ADVICE = "add `sync` to the study's `clocks` and run it again with --add: what is there stays, the rest runs"
 Rows = dict[tuple[str, str], tuple[str, bool, dict[str, float]]]
 """(scenario, trial) -> unit, success, metrics."""
 

@@ -29,7 +29,12 @@ __all__ = ["PROTOCOL", "SHOWN", "Source", "Table", "open_table", "refuse"]
 Source = Any
 """A path, or anything Arrow makes a table of: a mapping of columns, an Arrow table, a data frame."""
 
-PROTOCOL = {"task_version": "version", "controller": "controller", "success_rule": "rule of success"}
+PROTOCOL = {
+    "task_version": "version",
+    "task_hash": "source",
+    "controller": "controller",
+    "success_rule": "rule of success",
+}
 """Columns of episodes that make a task another where they differ, so that rates cannot be compared -> their names."""
 
 SHOWN = 20
@@ -221,6 +226,8 @@ def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
     columns["version"] = [digest(pair) for pair in zip(columns["policy_hash"], columns["policy_options"], strict=True)]
     columns["policy"] = _versions(columns["policy"], columns["version"], columns["task"])
     columns["world"] = _versions(columns["world"], columns["world_hash"])
+    if {"task_version", "task_hash", "judge"} <= columns.keys():
+        columns["task"] = _tasks(columns)
     columns["clock"] = _clocks(columns["clock"])
     if "world_params" in found.column_names:
         columns["fitted_to"] = _fitted(found["world_params"].to_pylist())
@@ -256,6 +263,20 @@ def _fitted(params: list[str | None]) -> list[bool]:
         except (ValueError, AttributeError):
             known[text] = False
     return [known[text] for text in params]
+
+
+def _tasks(columns: dict[str, list[Any]]) -> list[str]:
+    """Tasks, with a hash where one name stands for several versions or sources. What a person judged has neither."""
+    parts = zip(columns["task"], columns["task_version"], columns["task_hash"], columns["judge"], strict=True)
+    made: dict[str, set[tuple[Any, ...]]] = defaultdict(set)
+    rows = [(task, (version, source or ""), judge == "person") for task, version, source, judge in parts]
+    for task, version, person in rows:
+        if not person:
+            made[task].add(version)
+    return [
+        task if person or len(made[task]) == 1 else f"{task}#{digest([str(v) for v in version])[:6]}"
+        for task, version, person in rows
+    ]
 
 
 def _clocks(texts: list[str]) -> list[str]:

@@ -17,6 +17,7 @@ from foretell.rotation import conjugate, rotate
 from foretell.scenario import Scenario
 from foretell.sim.scene import Scene, signature
 from foretell.sim.world import MujocoWorld
+from foretell.tasks.identity import task_fingerprint, task_hash
 from foretell.tasks.task import Task
 from foretell.world import World
 
@@ -45,6 +46,7 @@ def check_task(task: str | Task | type[Task], world: Any = "mujoco") -> Report:
     if not report.look("constructs", constructs):
         return report
     asked, scenarios, watched, native = made
+    report.look("identity", lambda: _identity(asked))
     report.look("scenarios", lambda: _scenarios(asked, scenarios))
     report.look("json", lambda: _round_trip(scenarios))
     report.look("reach", lambda: _within_reach(asked, native.scene, scenarios))
@@ -57,6 +59,13 @@ def check_task(task: str | Task | type[Task], world: Any = "mujoco") -> Report:
     report.look("expert", lambda: _expert(watched, world, scenarios))
     report.look("slots", lambda: (not watched.wrong, watched.wrong or f"rows agree in {watched.states} states."))
     return report
+
+
+def _identity(task: Task) -> tuple[bool, str]:
+    """What makes it another task: told, not judged."""
+    found = task_fingerprint(task)
+    version = f"version {task.version}"
+    return True, f"{version}, raised by hand." if found is None else f"{version}, {task_hash(task)} {found.text()}"
 
 
 def _scenarios(task: Task, scenarios: list[Scenario]) -> tuple[bool, str]:

@@ -18,6 +18,7 @@ def main(
     name: str | None = None,
     world: str = "real",
     like: Path | None = None,
+    tolerance: float = 0.002,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """Import real trials. The same command again adds the lines that are new; docs/real_trials.md has the columns.
@@ -28,12 +29,13 @@ def main(
         name: Name of the set of trials; default the file's.
         world: What the real world is called in tables.
         like: The run folder whose scenarios the column `scenario` names.
+        tolerance: Metres within which two measured positions are one spot.
         json_: Print what was done as JSON.
     """
     from foretell.summary import show, table
     from foretell.trials import import_
 
-    done = import_(trials, out=out, name=name, world=world, like=like)
+    done = import_(trials, out=out, name=name, world=world, like=like, tolerance=tolerance)
     if json_:
         print(json.dumps({**asdict(done), "path": str(done.path)}))
         return

@@ -13,9 +13,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from foretell import clock
 from foretell.document import load_yaml
-from foretell.errors import UsageError
+from foretell.errors import UsageError, suggest
 from foretell.factors import arms
 from foretell.sim.params import explain
+from foretell.study.fix import FIXES
 from foretell.study.name import clean_name
 
 __all__ = ["PolicyEntry", "Record", "ScenarioSource", "Study", "TaskEntry", "load_study"]
@@ -67,11 +68,25 @@ class ScenarioSource(_Model):
     """One scenario per line, as JSON; or a test set, which brings its own arms (`foretell testset build`)."""
     like: Path | None = None
     """A run folder: exactly the scenarios that run holds."""
+    fix: tuple[str, ...] = ()
+    """What is the same in all scenarios that are drawn: `size` (every object has its own), `turn` (none is turned),
+    `start` (the robot is at home)."""
+
+    @field_validator("fix", mode="before")
+    @classmethod
+    def _fixes(cls, value: Any) -> Any:
+        value = [value] if isinstance(value, str) else value
+        for name in value if isinstance(value, (list, tuple)) else ():
+            if name not in FIXES:
+                raise ValueError(f"{name!r} cannot be fixed; {suggest(str(name), FIXES)}")
+        return value
 
     @model_validator(mode="after")
     def _one_source(self) -> ScenarioSource:
         if self.file is not None and self.like is not None:
             raise ValueError("give either `file` or `like`, not both")
+        if self.fix and (self.file is not None or self.like is not None):
+            raise ValueError("`fix` is for scenarios that are drawn; those of `file` and `like` are as they are")
         return self
 
 

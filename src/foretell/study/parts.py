@@ -105,7 +105,8 @@ def read_part(path: Path) -> pa.Table:
         raise DamagedError("it has no column 'episode'")
     for f in arrow_schema():
         if f.name not in table.column_names:  # a column that came after the part was written
-            table = table.append_column(f, pa.nulls(len(table), f.type))
+            new = pa.array([""] * len(table)) if f.name == "task_hash" else pa.nulls(len(table), f.type)
+            table = table.append_column(f, new)
     try:
         table = table.select(arrow_schema().names).cast(arrow_schema())
         table.validate(full=True)

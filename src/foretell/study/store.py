@@ -56,7 +56,8 @@ SEAL = 1000
 
 _ORDER = ("world", "task", "policy", "clock", "arm", "scenario", "trial", "episode")
 _TEXT = pa.string()
-_PLAN = pa.schema([(name, pa.dictionary(pa.int32(), _TEXT)) for name in CELL] + [("unit", _TEXT), ("episode", _TEXT)])
+_CODED = pa.dictionary(pa.int32(), _TEXT)
+_PLAN = pa.schema([(name, _CODED) for name in (*CELL, "retired")] + [("unit", _TEXT), ("episode", _TEXT)])
 _SCENARIOS = pa.schema({"id": _TEXT, "base": _TEXT, "parent": _TEXT, "task": _TEXT, "seed": pa.int64(), "json": _TEXT})
 
 
@@ -153,14 +154,26 @@ class Store:
                 added = pa.Table.from_pylist([_scenario_row(s) for s in new.values()], schema=_SCENARIOS)
                 write_table(path, pa.concat_tables([table, added]))
 
-    def write_plan(self, plan: Sequence[dict[str, str]]) -> None:
-        """Every episode to be, in order, with the columns `CELL`, `unit` and `episode`. Cells of other studies in this
-        folder keep their plans."""
+    def write_plan(self, plan: Sequence[dict[str, str]], *, keep: bool = True) -> int:
+        """Every episode to be, in order, with the columns `CELL`, `unit` and `episode`. What is there already stays
+        where `keep` says so; else, and where a cell is there again with other weights, sources or θ, what has not run
+        yet is retired: it stays in the plan, marked. Gives the number of episodes that this call retires."""
         self._check_open()
-        mine = {tuple(entry[c] for c in CELL) for entry in plan}
-        others = [entry for entry in read_plan(self.path) if tuple(entry[c] for c in CELL) not in mine]
+        known, cells = {entry["episode"] for entry in plan}, {_cell(entry) for entry in plan}
+        again = {_asked(entry) for entry in plan}
+        others, retired = [], 0
+        for entry in read_plan(self.path):
+            if entry["episode"] in known or (not keep and _cell(entry) in cells):
+                continue
+            waits = self.done.get(entry["episode"], "machine") == "machine"
+            if waits and not entry["retired"] and (not keep or (_asked(entry) in again and _cell(entry) not in cells)):
+                entry["retired"] = "yes"
+                retired += 1
+            others.append(entry)
+        fresh = [{"retired": "", **entry} for entry in plan]
         with disk_errors(self.path):
-            write_table(self.path / "plan.parquet", pa.Table.from_pylist([*others, *plan], schema=_PLAN))
+            write_table(self.path / "plan.parquet", pa.Table.from_pylist([*others, *fresh], schema=_PLAN))
+        return retired
 
     def stop_asked(self) -> bool:
         """Whether somebody has called `ask_to_stop` since this store was opened."""
@@ -333,9 +346,20 @@ def read_plan(run: Path | str) -> list[dict[str, str]]:
     things are."""
     try:
         table = read_table(Path(run) / "plan.parquet")
-        return table.select(_PLAN.names).to_pylist()
+        blank = dict.fromkeys(_PLAN.names, "")  # a plan may be older than a column
+        table = table.select([name for name in _PLAN.names if name in table.column_names])
+        return [blank | entry for entry in table.to_pylist()]
     except (OSError, DamagedError, KeyError, ValueError, UsageError):
         return []
+
+
+def _cell(entry: dict[str, str]) -> tuple[str, ...]:
+    return tuple(entry[column] for column in CELL)
+
+
+def _asked(entry: dict[str, str]) -> tuple[str, ...]:
+    """What a study says of a cell, without what is in the files that it names."""
+    return tuple(entry[c] for c in ("world", "task", "policy", "policy_options", "clock", "arm"))
 
 
 def _check_run(run: Path | str) -> Path:

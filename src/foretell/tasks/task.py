@@ -88,7 +88,8 @@ class Task:
 
     name: str
     version: int = 1
-    """Raised whenever a change could alter an outcome; part of every episode's key."""
+    """Raised whenever a change could alter an outcome; part of every episode's key. A task of one's own is known by its
+    source too (see `tasks.identity`), and need not raise it."""
     instruction: str = ""
     robots: Mapping[str, Mount] = {}
     roles: Mapping[str, str] = {}

@@ -24,8 +24,9 @@ from foretell.study.name import clean_name
 from foretell.study.provenance import provenance, read_provenance
 from foretell.study.store import Store, read
 from foretell.trials.rows import read_rows
-from foretell.trials.sheet import Sheet, read_sheet
-from foretell.trials.situation import Situations
+from foretell.trials.sheet import Sheet, plain_name, read_sheet
+from foretell.trials.situation import POSE, Situations
+from foretell.trials.spots import TOLERANCE, TURN, Spots
 
 __all__ = ["Imported", "import_"]
 
@@ -54,23 +55,33 @@ def import_(
     name: str | None = None,
     world: str = "real",
     like: str | Path | None = None,
+    tolerance: float = TOLERANCE,
 ) -> Imported:
     """Import a spreadsheet of real trials into a run folder (default `runs/<name>`, named after the file).
 
-    `like`: the run folder whose scenarios the column `scenario` names. Raises UsageError listing every bad cell.
+    `like`: the run folder whose scenarios the column `scenario` names. `tolerance`: metres within which two positions
+    are one spot. Raises UsageError listing every bad cell.
     """
+    if not 0 <= tolerance < 1:
+        raise UsageError(f"tolerance: {tolerance} should be metres, 0 or more and less than 1, such as {TOLERANCE}")
     if not world.strip() or world in names("worlds"):
         raise UsageError(f"world: {world!r} should name a real world; simulated ones: {', '.join(names('worlds'))}")
     sheet = read_sheet(path)
     title = _title(sheet.path.stem if name is None else name, given=name is not None)
     folder = Path(out) if out is not None else Path("runs") / title
-    situations = Situations(sheet, Path(like) if like is not None else None)
+    spots = Spots(folder, tolerance)
+    situations = Situations(sheet, Path(like) if like is not None else None, spots)
     rows = read_rows(sheet, situations, title, world, folder)
     sheet.refuse()
     there = _present(folder)
     _agree(sheet, folder, rows, there)
     sheet.refuse()
     new = [row for row in rows.values() if row.episode not in there]
+    if spots.merged:
+        sheet.notes.append(
+            f"{spots.merged} of {len(rows)} trials were measured beside their spot: a label, or positions within "
+            f"{1000 * tolerance:g} mm and {TURN:g}° (--tolerance), make one spot"
+        )
     if new:
         _write(folder, title, world, situations, new, there.values(), sheet.path)
     return Imported(folder, len(new), len(rows) - len(new), len(situations.built), tuple(sheet.notes))
@@ -103,6 +114,8 @@ def _agree(sheet: Sheet, folder: Path, rows: dict[int, Episode], there: dict[str
             continue
         for column, value in plain(row.to_dict()).items():
             old = dict(before[column] or ()) if isinstance(value, dict) else before[column]
+            if column == "metrics":  # rows of older imports lack the measured positions
+                value = {name: v for name, v in value.items() if name in old or not POSE.fullmatch(plain_name(name))}
             if column not in NOT_COMPARED and old != value:
                 told = f"{column} is {value!r}, it was {old!r} when this trial was imported; {advice}"
                 sheet.faults.append((number, f"{sheet.path}, line {number}: {told}"))
@@ -137,7 +150,7 @@ def _write(
     head = "# Real trials, imported by `foretell import`: to be read and paired with, not to be run.\n"
     with Store(folder) as store:
         # provenance first: it is what tells this folder from one of a study that was run
-        origin = {"file": str(source.resolve()), "sha256": sha256}
+        origin = {"file": str(source.resolve()), "sha256": sha256, "spots": situations.spots.about()}
         store.write_provenance({"study": title, "design": design, "imported": origin, **provenance()})
         store.write_study(head + yaml.safe_dump(study, sort_keys=False, allow_unicode=True))
         store.write_scenarios(situations.built.values())
