@@ -10,12 +10,14 @@ import json
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+from foretell.document import load_json
 from foretell.errors import UsageError
 from foretell.scenario import Scenario, digest
-from foretell.stats import wilson
+from foretell.stats import clopper_pearson, wilson
 from foretell.study.journal import replace
-from foretell.study.scenario_file import Certificate, Header, ScenarioFile, read_scenario_file
+from foretell.study.scenario_file import Certificate, Header, Method, ScenarioFile, read_scenario_file
 
 __all__ = ["certificate", "read_testset", "write_testset"]
 
@@ -23,11 +25,14 @@ CLOSE = 1e-9
 """How far a stored figure may be from the one made here: another machine's arithmetic."""
 
 
-def certificate(task: str, arm: str, successes: int, n: int, required: float) -> Certificate:
+def certificate(
+    task: str, arm: str, successes: int, n: int, required: float, method: Method = "clopper_pearson"
+) -> Certificate:
     """What the expert's successes in n episodes of a cell are worth."""
-    rate = wilson(successes, n)
-    ends = {"rate": rate.estimate, "low": rate.low, "high": rate.high, "certified": rate.estimate >= required}
-    return Certificate.model_validate({"task": task, "arm": arm, "n": n, "successes": successes, **ends})
+    rate = (wilson if method == "wilson" else clopper_pearson)(successes, n)
+    ends = {"rate": rate.estimate, "low": rate.low, "high": rate.high, "method": method}
+    made = {"task": task, "arm": arm, "n": n, "successes": successes, "certified": rate.estimate >= required}
+    return Certificate.model_validate({**made, **ends})
 
 
 def write_testset(path: Path, header: Header, lines: Iterable[tuple[str, Scenario]]) -> None:
@@ -47,13 +52,20 @@ def read_testset(path: Path) -> tuple[ScenarioFile, Header]:
     file = read_scenario_file(path)
     if file.header is None:
         raise UsageError(f"{path} is a plain file of scenarios: `foretell testset build` makes test sets")
-    first = json.loads(next(line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()))
+    first = load_json(next(line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()))
     # a file from before there were seals has none; then it has to be consistent, no more
-    if "seal" in first and first["seal"] != digest(first["testset"]):
+    if "seal" in first and first["seal"] != _seal(first["testset"]):
         raise UsageError(f"{path} was edited after it was built: its first line does not match its seal. Build it anew")
     if wrong := _wrong(file, file.header):
         raise UsageError(f"{path} was not built like this: {wrong}. Build it anew")
     return file, file.header
+
+
+def _seal(about: Any) -> str:
+    try:
+        return digest(about)
+    except ValueError:  # infinity, which no test set has
+        return ""
 
 
 def _wrong(file: ScenarioFile, header: Header) -> str | None:
@@ -74,8 +86,8 @@ def _wrong(file: ScenarioFile, header: Header) -> str | None:
         n, name = cells[one.task, one.arm], f"the certificate of {one.task} under {one.arm}"
         if one.n != n or not 0 <= one.successes <= n:
             return f"{name} has {one.successes} successes in {one.n} episodes, and the file {n} episodes"
-        made = certificate(one.task, one.arm, one.successes, n, required)
+        made = certificate(one.task, one.arm, one.successes, n, required, one.method)
         gaps = [abs(getattr(one, key) - getattr(made, key)) for key in ("rate", "low", "high", "certified")]
-        if max(gaps) > CLOSE:
+        if not all(gap <= CLOSE for gap in gaps):  # nor where one is not a number
             return f"{name} does not follow from {one.successes} of {n} at a required rate of {required:g}"
     return None

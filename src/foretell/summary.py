@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from foretell.errors import UsageError
 from foretell.study.columns import plain_text
 from foretell.study.running import COLUMNS, Tally
 from foretell.study.store import plan_table, read_columns
+from foretell.terminal import plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,12 +19,20 @@ if TYPE_CHECKING:
 
 __all__ = ["episode_table", "episodes", "figures", "show", "table"]
 
+METHODS = {
+    "clopper_pearson": "Clopper-Pearson",
+    "star": "star, where scenarios were tried several times",
+    "betting": "betting, which holds whenever you look, where episodes are still to come",
+}
+"""Method of an interval -> what a table says of it."""
+
 
 def show(run: str | Path, alpha: float = 0.05) -> list[dict[str, Any]]:
     """One entry per world, task, policy, clock and arm: n, successes, rate, interval, errors.
 
-    The interval is Wilson's where all that was planned is finished. Elsewhere the entry is `running`: it counts the
-    leading scenarios that are complete, and its interval holds whenever one looks (see `study.running`).
+    The interval is that of `foretell bound` where all that was planned is finished: Clopper-Pearson's, or `star` where
+    scenarios were tried several times. Elsewhere the entry is `running`: it counts the leading scenarios that are
+    complete, and its interval holds whenever one looks (see `study.running`).
     Errors blamed on the policy count as failures; those of world or machine are left out of n and counted apart.
     A policy whose weights changed, or a world whose θ did, under one name is listed once for each, with its hash.
     """
@@ -65,13 +75,8 @@ def episode_table(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         outcome = "success" if row["success"] else row["end"] if row["success"] is None else "failure"
         why = row["error"] or ("" if row["success"] else row["failure_reason"]) or ""
-        page.add_row(
-            *(row[c] for c in ("episode", "task", "policy", "clock")),
-            row["scenario"][:8],
-            str(row["trial"]),
-            outcome,
-            why,
-        )
+        names = [row[c] for c in ("episode", "task", "policy", "clock")]
+        page.add_row(*map(plain, [*names, row["scenario"][:8], str(row["trial"]), outcome, why]))
     _print(page if rows else None)
 
 
@@ -84,11 +89,13 @@ def _page(*columns: str) -> Table:
 def _print(page: Table | None) -> None:
     from rich.console import Console
 
+    from foretell.terminal import raw
+
     if page is None:
         print("no episodes")
         return
     # names are data, and whole: a narrow terminal wraps lines itself
-    Console(width=10_000, soft_wrap=True, markup=False, emoji=False, highlight=False).print(page)
+    Console(file=raw(sys.stdout), width=10_000, soft_wrap=True, markup=False, emoji=False, highlight=False).print(page)
 
 
 def table(rows: list[dict[str, Any]]) -> None:
@@ -104,13 +111,17 @@ def table(rows: list[dict[str, Any]]) -> None:
     for column in ("success", "n", f"{1 - rows[0]['alpha']:.0%} interval", "errors"):
         page.add_column(column, justify="right" if column in ("success", "n") else "left")
     for row in rows:
-        cells = [str(row[c]) for c in ("world", "task", "policy", "clock", "arm") if c not in fixed]
+        cells = [plain(str(row[c])) for c in ("world", "task", "policy", "clock", "arm") if c not in fixed]
         rate = "-" if row["rate"] is None else f"{row['rate']:.0%}"
         bounds = "-" if row["low"] is None else f"{row['low']:.0%} to {row['high']:.0%}"
-        if row["running"]:
-            bounds += f", running: {row['finished']} of {row['planned']}"
-        errors = ", ".join(f"{count} {blame}" for blame, count in row["errors"].items())
+        if row["running"] or row["retired"]:
+            word = "running" if row["running"] else "retired"
+            bounds += f", {word}: {row['finished']} of {row['planned']}"
+        errors = plain(", ".join(f"{count} {blame}" for blame, count in row["errors"].items()))
         page.add_row(*cells, rate, str(row["n"]), bounds, errors)
     if fixed:
         print(", ".join(f"{column} {rows[0][column]}" for column in ("world", "clock", "arm") if column in fixed))
     _print(page)
+    methods = dict.fromkeys(METHODS.get(row["method"], row["method"]) for row in rows if row["method"])
+    if methods:
+        print(f"Intervals: {'; '.join(methods)}.")

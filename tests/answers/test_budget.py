@@ -37,6 +37,16 @@ def test_power_takes_just_enough_trials():
     assert n < found["real_only"] and "telling 0.7 from 0.5 with a chance of 80%" in found["sentence"].lower()
 
 
+def test_power_says_how_many_scenarios_and_how_many_trials():
+    found = budget(power=0.8, difference=0.2, rate=0.6, correlation=0.6)
+    assert (found.to_dict()["real_only"], found.to_dict()["trials_real_only"]) == (85, 170)
+    assert "about 85 real scenarios x two policies = 170 real trials alone" in found.text()
+    assert f"or {found.with_simulation} x two = {2 * found.with_simulation} with endless" in found.text()
+    assert found.to_dict()["trials_with_simulation"] == 2 * found.with_simulation
+    width = budget(width=0.2, rate=0.5).to_dict()
+    assert width["trials_real_only"] == width["real_only"]
+
+
 def test_a_useless_simulator_buys_nothing():
     found = budget(width=0.2, correlation=0.0)
     assert found.real_only == found.with_simulation and found.worth is None

@@ -9,6 +9,7 @@ from statsmodels.stats.multitest import multipletests
 from foretell import stats
 from foretell.answers.compare import compare
 from foretell.stats.compare import compare_all
+from foretell.stats.order import by_id
 
 rng = np.random.default_rng(3)
 N = 40
@@ -35,7 +36,7 @@ def test_files_without_common_scenarios_are_independent_trials():
     found = compare(table(GOOD), table(POOR, [f"t{i}" for i in range(N)])).to_dict()
     a, b = int(GOOD.sum()), int(POOR.sum())
     assert (found["test"], found["paired"]) == ("barnard", False)
-    assert found["p_value"] == pytest.approx(barnard_exact([[a, b], [N - a, N - b]]).pvalue)
+    assert found["p_value"] == pytest.approx(barnard_exact([[a, b], [N - a, N - b]]).pvalue, abs=2e-6)
 
 
 def test_pairs_where_both_have_the_scenario():
@@ -80,9 +81,14 @@ def test_a_verdict_is_adjusted_for_the_number_of_pairs():
 
 
 def test_an_interval_at_odds_with_the_verdict_is_explained():
-    a, b = [1] * 6 + [0] * 2, [1] * 2 + [0] * 6
-    found = compare(table(a, NAMES[:8]), table(b, NAMES[:8]))
-    told = "the interval is approximate (newcombe_paired); the verdict follows the exact test"
+    a, b = [1] * 5 + [0] * 5, [0] * 10
+    both_exact = compare(table(a, NAMES[:10]), table(b, NAMES[:10]))
+    assert both_exact.notes == (
+        "the interval (paired_difference) and the test are computed apart; the verdict follows the test",
+    )
+    a, b = [1] * 5 + [0] * 3, [1] + [0] * 7
+    found = compare(table(a, NAMES[:8]), table(b, NAMES[:8]), unpaired=True)
+    told = "the interval is approximate (newcombe); the verdict follows the exact test"
     one = found.to_dict()
     assert one["verdict"] == "no difference shown" and one["difference"]["low"] > 0.0 and one["notes"] == [told]
     assert found.text().endswith(f"note: {told}")
@@ -95,8 +101,9 @@ def test_an_interval_at_odds_with_the_verdict_is_explained():
 def test_partial_credit_is_bet_on():
     a, b = rng.random(N) * 0.4 + 0.6, rng.random(N) * 0.4
     found = compare(table(a), table(b)).to_dict()
-    assert found["test"] == "betting" and found["anytime"] and found["verdict"] == "better"
-    assert found["difference"]["low"] == stats.paired_betting(a, b, aim=0.05).interval.low
+    assert found["test"] == "betting" and not found["anytime"] and found["verdict"] == "better"
+    order = by_id(NAMES)
+    assert found["difference"]["low"] == stats.paired_betting(a[order], b[order], aim=0.05).interval.low
 
 
 def test_simulation_as_control(refused):
@@ -111,7 +118,8 @@ def test_simulation_as_control(refused):
     }
     found = compare(real, sim=sim).to_dict()
     f, p = sims["fair"], sims["poor"]
-    wanted = stats.paired_betting(FAIR, POOR, f[:N], p[:N], f[N:], p[N:])
+    i, j = by_id(NAMES), N + by_id(extra)
+    wanted = stats.paired_betting(np.array(FAIR)[i], np.array(POOR)[i], f[i], p[i], f[j], p[j])
     assert found["p_value"] == wanted.p_value and found["difference"]["low"] == wanted.interval.low
     assert found["difference"]["n_extra"] == 200
     bare = {k: [*v[:N], *v[240 : 240 + N]] for k, v in sim.items()}
@@ -120,10 +128,81 @@ def test_simulation_as_control(refused):
     assert "scenario 's0' was not simulated with both" in refused(compare, real, sim=lost)
 
 
+def several(n=40, seed=8, rates=(0.95, 0.8, 0.6, 0.4, 0.2), prefix="s", **more):
+    """Rows of policies a, b, ... on scenarios of their own names, equally hard for all."""
+    draw = np.random.default_rng(seed)
+    shared = draw.random(n)
+    rows = {"policy": [], "scenario": [], "score": []}
+    for name, rate in zip("abcdefghijklmnop", rates, strict=False):
+        own = np.where(draw.random(n) < 0.4, shared, draw.random(n))
+        rows["policy"] += [name] * n
+        rows["scenario"] += [f"{prefix}{i}" for i in range(n)]
+        rows["score"] += (own < rate).astype(int).tolist()
+    return {**rows, **{k: [v] * len(rows["score"]) for k, v in more.items()}}
+
+
+def shown(found):
+    return {(p.a, p.b) for p in found.pairs if p.verdict == "better"} | {
+        (p.b, p.a) for p in found.pairs if p.verdict == "worse"
+    }
+
+
+def test_simulation_orders_the_tests_of_many_policies():
+    real, sim = several(20, seed=4), several(150, seed=9, prefix="x")
+    plain, aided = compare(real), compare(real, sim=sim)
+    assert shown(plain) < shown(aided)
+    told = aided.to_dict()
+    means = {
+        n: float(np.mean([v for m, v in zip(sim["policy"], sim["score"], strict=True) if m == n])) for n in "abcde"
+    }
+    assert told["forecast"] == {"source": "sim", "scenarios": 150, "means": pytest.approx(means)}
+    scores = {name: real["score"][20 * i : 20 * (i + 1)] for i, name in enumerate("abcde")}
+    wanted = compare_all(scores, paired=True, order_by=means)
+    assert {(c["a"], c["b"]): c["verdict"] for c in told["comparisons"]} == wanted.verdicts
+    assert all(c["test"] == "mcnemar" and c["expected"] in ("greater", "less") for c in told["comparisons"])
+    assert (
+        "closed tests in the order of the forecast" in aided.text() and "(a, b, c, d and e, best first," in aided.text()
+    )
+    assert aided.text().count("must be chosen before looking") == 1 and "chosen before" not in plain.text()
+    assert "forecast" not in plain.to_dict()
+
+
+def test_what_was_simulated_of_the_tried_scenarios_does_not_order_the_tests(refused):
+    real, twin = several(24), several(24)  # simulation repeats every real outcome
+    assert "has no scenario of policy 'a' without a real trial" in refused(compare, real, sim=twin)
+    other = several(30, seed=1, rates=(0.2, 0.4, 0.6, 0.8, 0.95), prefix="x")  # and has it the wrong way elsewhere
+    both = {k: [*twin[k], *other[k]] for k in twin}
+    assert compare(real, sim=both).to_dict()["forecast"] == compare(real, sim=other).to_dict()["forecast"]
+
+
+def test_bets_of_many_policies_use_simulation_for_order_and_control():
+    real, sim = several(20, rates=(0.9, 0.5, 0.1)), several(20, rates=(0.9, 0.5, 0.1))
+    extra = several(120, seed=4, rates=(0.9, 0.5, 0.1), prefix="x")
+    sim = {k: [*sim[k], *extra[k]] for k in sim}
+    found = compare(real, sim=sim, test="betting").to_dict()
+    ordered = found["forecast"]["scenarios"]
+    assert 40 < ordered < 80  # half of them
+    assert {c["difference"]["n_extra"] for c in found["comparisons"]} == {120 - ordered}
+    assert {c["test"] for c in found["comparisons"]} == {"betting with simulation as control"}
+    assert found["comparisons"][1]["verdict"] == "better"
+    alone = compare(real, sim=extra, test="betting")
+    assert {p.test for p in alone.pairs} == {"betting"} and alone.forecast["scenarios"] == 120
+    assert any("is not a control of the bets: scenario 's0' was not simulated" in note for note in alone.notes)
+    assert {p.test for p in compare(real, sim=sim, test="betting", unpaired=True).pairs} == {"betting"}
+
+
+def test_nearly_disjoint_scenarios_name_unpaired():
+    found = compare(table(GOOD, NAMES), table(POOR, NAMES[-5:] + [f"t{i}" for i in range(N - 5)]))
+    assert found.pairs[0].paired and found.pairs[0].n_a == 5
+    assert any("only 5 scenarios in common: `--unpaired` compares all" in note for note in found.notes)
+    mostly = compare(table(GOOD[:30], NAMES[:30]), table(POOR[10:], NAMES[10:]))
+    assert not any("--unpaired" in note for note in mostly.notes)
+
+
 def test_large_files_stay_quick():
     names = [f"n{i}" for i in range(4000)]
     found = compare(table([1, 0] * 2000, names), table([1, 1, 1, 0] * 500, [f"m{i}" for i in range(2000)]))
-    assert found.to_dict()["test"] == "fisher" and found.to_dict()["verdict"] == "worse"
+    assert found.to_dict()["test"] == "barnard" and found.to_dict()["verdict"] == "worse"
 
 
 def test_what_is_refused(csv, refused):
@@ -149,3 +228,21 @@ def test_a_task_of_another_protocol_is_noted(tmp_path):
     like = made.run(tmp_path / "like", *made.rows({"b": 0.3}, 20))
     person = made.run(tmp_path / "person", *made.rows({"b": 0.3}, 20, success_rule="person", judge="person"))
     assert not any("not comparable" in note for run in (like, person) for note in compare(one, run).notes)
+
+
+def test_looking_more_than_once_needs_a_plan(refused):
+    a, b = rng.random(N) * 0.4 + 0.6, rng.random(N) * 0.4
+    found = compare(table(a), table(b), horizon=60).to_dict()
+    assert found["anytime"] and found["test"] == "betting"
+    assert found["p_value"] == stats.paired_betting(a, b, aim=0.05, horizon=60).p_value  # the rows as they were run
+    assert compare(table(FAIR), table(POOR), horizon=60).to_dict()["test"] == "betting"
+    assert "takes no horizon" in refused(compare, table(FAIR), table(POOR), test="mcnemar", horizon=60)
+    assert "horizon goes without sim" in refused(compare, table(a), table(b), sim=table(a), horizon=60)
+
+
+def test_one_verdict_for_one_set_of_rows():
+    a, b = rng.random(N) * 0.5 + 0.2, rng.random(N) * 0.5
+    up, down = np.argsort(a), np.argsort(b)[::-1]
+    one = compare(table(a), table(b)).to_dict()
+    other = compare(table(a[up], [NAMES[i] for i in up]), table(b[down], [NAMES[i] for i in down])).to_dict()
+    assert one["p_value"] == other["p_value"] and one["difference"]["low"] == other["difference"]["low"]

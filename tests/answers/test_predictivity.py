@@ -51,7 +51,7 @@ def test_tasks_and_their_mean(csv):
         assert found["mean"][metric]["value"] == pytest.approx(np.mean(both))
         assert found["mean"][metric]["low"] <= np.mean(both) <= found["mean"][metric]["high"]
     wide = {t: found[t]["pearson"]["high"] - found[t]["pearson"]["low"] for t in ("lift", "can", "mean")}
-    assert wide["mean"] < max(wide["lift"], wide["can"])
+    assert wide["mean"] < wide["lift"] + wide["can"]
     bare = predictivity(csv("bare.csv", **columns)).to_dict()["mean"]["pearson"]
     assert bare["low"] is None and "n_real" in bare["reason"]
     one = predictivity(csv("t.csv", **columns), task="can").to_dict()
@@ -65,6 +65,45 @@ def test_too_few_policies_have_values_without_ends(csv):
     assert "no interval: 3 policies are too few" in found.text()
     flat = predictivity(csv("flat.csv", policy=POLICIES, real=[0.5] * 5, sim=SIM)).to_dict()
     assert flat["pearson"]["value"] is None and "does not vary" in flat["pearson"]["reason"]
+
+
+def test_two_policies_have_no_correlation_and_one_pair(csv):
+    found = predictivity(csv("two.csv", policy=["a", "b"], real=[0.9, 0.5], sim=[0.8, 0.6], n_real=[20] * 2))
+    rows = found.to_dict()
+    for metric in ("pearson", "spearman", "kendall", "r_squared"):
+        assert rows[metric]["value"] is None and rows[metric]["low"] is None
+        assert "2 policies are too few for a correlation, 3 are needed" in rows[metric]["reason"]
+    assert rows["pairwise_accuracy"]["value"] == 1.0
+    assert rows["pairwise_accuracy"]["pairs"] == {"same_order": 1, "counted": 1}
+    assert rows["success_gap"]["low"] <= rows["success_gap"]["value"] <= rows["success_gap"]["high"]
+    text = found.text()
+    lines = {line.split()[0]: line.split()[1:] for line in text.splitlines()}
+    assert lines["pairwise_accuracy"][:4] == ["1", "of", "1", "pair"] and lines["pearson"] == ["-"] * 3
+    assert "no value: 2 policies are too few for a correlation" in text
+    three = predictivity(csv("three.csv", policy=POLICIES[:3], real=REAL[:3], sim=SIM[:3], n_real=[20] * 3)).to_dict()
+    assert three["pearson"]["low"] < three["pearson"]["value"] < 1
+    assert set(three["pearson"]["leave_one_out"].values()) == {None}, "two are left, which always lie on a line"
+
+
+def test_the_mean_over_tasks_names_the_task_that_has_too_few(csv):
+    columns = {"policy": [*POLICIES, "a", "b"], "real": [*REAL, 0.9, 0.5], "sim": [*SIM, 0.8, 0.6]}
+    table = csv("t.csv", **columns, task=["lift"] * 5 + ["can"] * 2, n_real=[20] * 7, n_sim=[50] * 7)
+    mean = predictivity(table).to_dict()["mean"]
+    assert (
+        mean["kendall"]["value"] is None
+        and "no value in task 'can': 2 policies are too few" in mean["kendall"]["reason"]
+    )
+    assert mean["mmrv"]["low"] <= mean["mmrv"]["value"] <= mean["mmrv"]["high"]
+
+
+def test_graded_scores_and_a_proxy_on_its_own_scale():
+    rng = np.random.default_rng(0)
+    rows = [(p, f"s{i}", r) for p, r in zip(POLICIES, REAL, strict=True) for i in range(20)]
+    names = {"policy": [p for p, *_ in rows], "scenario": [s for _, s, _ in rows]}
+    real = {**names, "score": [float(rng.binomial(4, r)) / 4 for *_, r in rows]}
+    loss = {**names, "loss": [float(rng.normal(3 - 2 * r, 0.3)) for *_, r in rows]}
+    found = predictivity(real=real, sim=loss, proxy="loss", lower_is_better=True).to_dict()
+    assert 0.5 < found["pearson"]["low"] < found["pearson"]["value"] <= found["pearson"]["high"] <= 1.0
 
 
 def test_any_proxy(csv, refused):

@@ -17,6 +17,7 @@ from foretell import stats
 from foretell.answers.bound import bound
 from foretell.answers.predictivity import predictivity
 from foretell.cli import main
+from foretell.stats.order import by_id
 from foretell.study.store import read_scenarios
 
 POLICIES = {name: {"use": "noisy-expert", "noise": noise} for name, noise in (("steady", 0.1), ("shaky", 0.35))}
@@ -69,25 +70,33 @@ def refused(capsys):
 def test_bound_on_run_folders(runs, told, capsys):
     real, sim = runs
     a, b = outcomes(real, "shaky"), outcomes(sim, "shaky")
-    wanted = stats.bound(list(a.values()), [b[s] for s in a], [v for s, v in b.items() if s not in a])
-    found = told("bound", "--real", real, "--sim", sim, "--policy", "shaky")
+    pairs, extra = list(a), [s for s in b if s not in a]
+    pairs, extra = [pairs[i] for i in by_id(pairs)], [extra[i] for i in by_id(extra, "extra")]
+    wanted = stats.bound([a[s] for s in pairs], [b[s] for s in pairs], [b[s] for s in extra])
+    found = told("bound", "--stand-in", "--real", real, "--sim", sim, "--policy", "shaky")
     assert (found["n"], found["n_extra"], found["method"]) == (PAIRS, EXTRA, "blocked")
     assert (found["low"], found["high"], found["estimate"]) == (wanted.low, wanted.high, wanted.estimate)
     assert found["guarantee"] == "finite-sample" and found["design"] == "iid"
     assert (found["real"]["world"], found["sim"]["world"]) == ("standin", "mujoco")
-    main(["bound", "--real", str(real), "--sim", str(sim), "--policy", "shaky"])
+    main(["bound", "--stand-in", "--real", str(real), "--sim", str(sim), "--policy", "shaky"])
     text = capsys.readouterr().out
     assert text.startswith("Success of policy shaky, task lift, world standin: between ") and "world mujoco" in text
-    every = told("bound", "--real", real, "--sim", sim, "--policy", "shaky", "--metric", "score", "--method", "all")
+    every = told(
+        "bound", "--stand-in", "--real", real, "--sim", sim, "--policy", "shaky", "--metric", "score", "--method", "all"
+    )
     assert {"blocked", "suresim", "star"} <= {row["method"] for row in every}
 
 
 def test_an_ambiguous_choice_lists_the_options(runs, refused):
-    message = refused("bound", "--real", runs[0], "--sim", runs[1])
+    message = refused("bound", "--stand-in", "--real", runs[0], "--sim", runs[1])
     assert "which policy? Say so with --policy" in message and "shaky, steady" in message
-    assert "did you mean 'shaky'?" in refused("bound", "--real", runs[0], "--policy", "shakey")
-    assert "clock 'virtual' is not in" in refused("bound", "--real", runs[0], "--policy", "shaky", "--clock", "virtual")
-    assert "metric 'sped' is not in" in refused("bound", "--real", runs[0], "--policy", "shaky", "--metric", "sped")
+    assert "did you mean 'shaky'?" in refused("bound", "--stand-in", "--real", runs[0], "--policy", "shakey")
+    assert "clock 'virtual' is not in" in refused(
+        "bound", "--stand-in", "--real", runs[0], "--policy", "shaky", "--clock", "virtual"
+    )
+    assert "metric 'sped' is not in" in refused(
+        "bound", "--stand-in", "--real", runs[0], "--policy", "shaky", "--metric", "sped"
+    )
 
 
 def test_a_run_of_chosen_scenarios_loses_the_label(runs, told, tmp_path):
@@ -96,11 +105,13 @@ def test_a_run_of_chosen_scenarios_loses_the_label(runs, told, tmp_path):
     provenance = json.loads((real / "provenance.json").read_text())
     for text in (json.dumps({**provenance, "design": "chosen"}), "{broken"):
         (real / "provenance.json").write_text(text)
-        found = told("bound", "--real", real, "--sim", sim, "--policy", "shaky")
+        found = told("bound", "--stand-in", "--real", real, "--sim", sim, "--policy", "shaky")
         assert found["guarantee"] == "asymptotic" and found["design"] == "chosen" and "chosen" in found["reason"]
-    found = told("bound", "--real", real, "--sim", sim, "--policy", "shaky", "--design", "iid")
+    found = told("bound", "--stand-in", "--real", real, "--sim", sim, "--policy", "shaky", "--design", "iid")
     assert found["guarantee"] == "finite-sample" and any("because you say so" in note for note in found["notes"])
-    told_again = told("bound", "--real", runs[0], "--policy", "shaky", "--design", "iid")  # the run says so too
+    told_again = told(
+        "bound", "--stand-in", "--real", runs[0], "--policy", "shaky", "--design", "iid"
+    )  # the run says so too
     assert not any("because you say so" in note for note in told_again["notes"])
     assert any("these scenarios only" in note for note in told("compare", real)["notes"])
 
@@ -117,14 +128,14 @@ def failed(run, policy, count, blame):
 def test_episodes_that_do_not_count_are_left_out_and_said(runs):
     real, sim = runs
     table, _ = failed(real, "shaky", 3, "machine")
-    found = bound(table, sim, policy="shaky")
+    found = bound(table, sim, policy="shaky", stand_in=True)
     assert found.intervals[0].n == PAIRS - 3 and found.intervals[0].n_extra == EXTRA + 3
     assert "3 episodes of real do not count (3 machine)" in found.notes and found.real["left_out"] == {"machine": 3}
     table, _ = failed(sim, "shaky", 36, "world")
     with pytest.raises(foretell.UsageError, match="no row that counts"):
-        bound(real, table, policy="shaky")
+        bound(real, table, policy="shaky", stand_in=True)
     table, lost = failed(sim, "shaky", 8, "world")
-    found = bound(real, table, policy="shaky")
+    found = bound(real, table, policy="shaky", stand_in=True)
     tried = set(outcomes(real, "shaky"))
     assert found.intervals[0].n == PAIRS - len(lost & tried)
     assert found.intervals[0].n_extra == EXTRA - len(lost - tried)
@@ -135,7 +146,7 @@ def test_errors_of_the_policy_count_as_failures(runs):
     rows[0] = {**rows[0], "success": False, "score": None, "blame": "policy"}
     table = pa.Table.from_pylist(rows, schema=foretell.read(runs[0]).schema)
     for metric in ("success", "score"):
-        found = bound(table, metric=metric).intervals[0]
+        found = bound(table, metric=metric, stand_in=True).intervals[0]
         wanted = [1.0 if r["success"] else (r["score"] if metric == "score" else 0.0) or 0.0 for r in rows]
         assert found.n == PAIRS and found.estimate == pytest.approx(np.mean(wanted))
 
@@ -145,10 +156,10 @@ def test_versions_of_a_policy_or_world_are_never_pooled(runs):
     other = table.set_column(table.schema.get_field_index("policy_hash"), "policy_hash", [["f" * 64] * len(table)])
     both = pa.concat_tables([table, other])
     with pytest.raises(foretell.UsageError, match="shaky#"):
-        bound(both, policy="shaky")
+        bound(both, policy="shaky", stand_in=True)
     other = table.set_column(table.schema.get_field_index("world_hash"), "world_hash", [["f" * 16] * len(table)])
     with pytest.raises(foretell.UsageError, match="several worlds"):
-        bound(pa.concat_tables([table, other]), policy="shaky")
+        bound(pa.concat_tables([table, other]), policy="shaky", stand_in=True)
 
 
 def test_imported_trials_without_a_scenario_stand_for_themselves(told, tmp_path, monkeypatch):
@@ -163,15 +174,17 @@ def test_imported_trials_without_a_scenario_stand_for_themselves(told, tmp_path,
 
 def test_rows_written_to_parquet_are_as_good_as_the_run(runs, tmp_path):
     pq.write_table(foretell.read(runs[1]), tmp_path / "sim.parquet")
-    found, wanted = (bound(runs[0], s, policy="shaky").intervals[0] for s in (tmp_path / "sim.parquet", runs[1]))
+    found, wanted = (
+        bound(runs[0], s, policy="shaky", stand_in=True).intervals[0] for s in (tmp_path / "sim.parquet", runs[1])
+    )
     assert found.diagnostics["correlation"] == wanted.diagnostics["correlation"] and found.n_extra == wanted.n_extra
 
 
 def test_extra_from_another_world_is_refused(runs, refused, told):
     real, sim = runs
-    message = refused("bound", "--real", real, "--sim", real, "--extra", sim, "--policy", "shaky")
+    message = refused("bound", "--stand-in", "--real", real, "--sim", real, "--extra", sim, "--policy", "shaky")
     assert "extra simulations must be like the paired ones, but world is 'mujoco'" in message
-    same = told("bound", "--real", real, "--sim", real, "--policy", "shaky")
+    same = told("bound", "--stand-in", "--real", real, "--sim", real, "--policy", "shaky")
     assert "real and sim are the same world with the same parameters" in same["notes"]
 
 

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import made
-import pyarrow.parquet as pq
 import pytest
 from sections import block
 
 import foretell
+from foretell.answers.choice import Choice, choose
+from foretell.answers.inputs import open_table
+from foretell.answers.units import measure, pair
 from foretell.report import bounds, reality
 from foretell.report.runs import Runs
 from foretell.report.section import Section
@@ -113,7 +115,19 @@ def test_a_stand_in_is_no_evidence_about_robots_and_a_robot_is(paths: tuple[Path
     section = reality.section(Runs.open([robot, paths[1]]))
     assert section is not None and block(section, "sim-real").title == "mujoco against real"
     assert not any(label in getattr(b, "text", "") for b in section.blocks)
-    assert "No interval: 2 policies are too few" in block(section, "predictivity-table").about
+    assert (
+        "No value or interval: 2 policies are too few for a correlation" in block(section, "predictivity-table").about
+    )
+
+
+def test_one_pair_is_no_percentage(paths: tuple[Path, Path], tmp_path: Path) -> None:
+    robot = made.run(tmp_path / "lab", *drawn({k: REAL[k] for k in ("p1", "p5")}, 30, "real"))
+    section = reality.section(Runs.open([robot, paths[1]]))
+    assert section is not None and "mujoco puts 1 of 1 pair of policies in the order that real does" in section.says
+    assert "%" not in section.says.partition(", and")[0]
+    sheet = {line[0]: line[2] for line in block(section, "predictivity-table").rows}
+    assert {sheet[NAMES[k]] for k in ("pearson", "spearman", "kendall", "r_squared")} == {"undefined"}
+    assert {row["metric"] for row in block(section, "predictivity").rows} == {"MMRV", "PRA"}
 
 
 def test_there_is_nothing_to_say_without_both_worlds(paths: tuple[Path, Path]) -> None:
@@ -191,10 +205,10 @@ def test_bounds_are_those_of_bound_by_every_method(paths: tuple[Path, Path], bou
     chart = block(bounded, "bounds")
     rows = {(row["policy"], row["method"]): row for row in chart.rows}
     for policy in ("p1", "p4"):
-        for one in foretell.bound(*paths, policy=policy, method="all").to_dict():
+        for one in foretell.bound(*paths, policy=policy, method="all", stand_in=True).to_dict():
             row = rows[policy, one["method"]]
             assert (row["low"], row["high"], row["estimate"]) == (one["low"], one["high"], one["estimate"])
-        assert rows[policy, foretell.bound(*paths, policy=policy).default]["default"] == "default"
+        assert rows[policy, foretell.bound(*paths, policy=policy, stand_in=True).default]["default"] == "default"
     drawn = chart.spec["data"]["values"]
     assert "blocked" in {row["method"] for row in drawn} and len(drawn) < len(rows), "the CSV has them all"
 
@@ -204,21 +218,21 @@ def test_width_is_that_of_bound_on_so_many_simulated_scenarios(
 ) -> None:
     rows = [row for row in block(bounded, "bound-width").rows if row["policy"] == "p4"]
     assert [row["simulated"] for row in rows] == [30, 60, 90]
-    order = pq.read_table(paths[1] / "scenarios.parquet")["id"].to_pylist()
-    table = foretell.read(paths[1])
-    at = {name: i for i, name in enumerate(order)}
-    for row in rows:
-        kept = sorted((at[s], i) for i, s in enumerate(table["scenario"].to_pylist()) if at[s] < 30 + row["simulated"])
-        found = foretell.bound(paths[0], table.take([i for _, i in kept]), policy="p4", method="blocked").intervals[0]
-        assert row["width"] == pytest.approx(100 * found.width)
+    tables = [open_table(path, name) for path, name in zip(paths, ("real", "sim"), strict=True)]
+    chosen, _ = choose(tables, Choice(policy="p4"))
+    paired, _ = pair(measure(chosen[0]), measure(chosen[1], whole=True), None)
+    curve = foretell.stats.width_curve(paired.real, paired.sim, paired.extra)
+    assert [row["width"] for row in rows] == pytest.approx(100 * curve.widths)
+    found = foretell.bound(*paths, policy="p4", method="blocked", stand_in=True).intervals[0]
+    assert rows[-1]["width"] == pytest.approx(100 * found.width)
     sheet = block(bounded, "trials-saved")
     line = next(line for line in sheet.rows if line[0] == "p4")
-    one = foretell.bound(*paths, policy="p4").intervals[0]
+    one = foretell.bound(*paths, policy="p4", stand_in=True).intervals[0]
     whole = one.diagnostics
     assert line[1:5] == [f"{one.low:.0%} to {one.high:.0%}", 30, 90, f"{whole['correlation']:.2f}"]
     assert line[5:7] == [f"{100 * whole['width_real']:.1f}", f"{100 * whole['width_sim']:.1f}"]
     assert float(line[7]) == pytest.approx(rows[0]["floor"], abs=0.05) and int(line[8]) > 2
-    helps = sum(foretell.bound(*paths, policy=p).intervals[0].diagnostics["helps"] for p in REAL)
+    helps = sum(foretell.bound(*paths, policy=p, stand_in=True).intervals[0].diagnostics["helps"] for p in REAL)
     assert (f"in {helps} of 5 cases" if helps else "in none of them") in bounded.says
 
 

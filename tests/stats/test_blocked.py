@@ -8,6 +8,7 @@ import pytest
 
 from foretell.stats import BlockedSequence, StarSequence, blocked, sequence, star
 from foretell.stats.blocked import CAP, STEPS, Gambler, both_ends, candidates, controls, every_game, lower_end, stake
+from foretell.stats.order import by_content
 from foretell.stats.regimes import COVERAGE_REGIMES, WIDTH_REGIMES, regime
 from foretell.stats.rungs import rungs
 
@@ -128,24 +129,29 @@ def test_scan_equals_playing_every_candidate():
 def test_scan_goes_past_the_sample_mean_if_it_must():
     # Late failures with an early streak of successes: candidates above the final mean were already refuted.
     y = np.concatenate([np.ones(60), np.zeros(140)])
-    low, high = both_ends(y, np.zeros(200), np.zeros(200), 0.1, horizon=60)
+    nothing = np.zeros(200)
+    low = lower_end(y, nothing, nothing, 0.1, horizon=60)
     assert low > y.mean()
-    assert high <= 1.0
+    assert 1.0 - lower_end(1.0 - y, nothing, nothing, 0.1, horizon=60) < low  # every candidate is refuted
+    (low, high), level = both_ends(y, nothing, nothing, 0.1, horizon=60)
+    assert low <= high
+    assert level < 0.1
 
 
 def test_sequence_ends_where_the_batch_does_and_is_nested():
     y, f, e = WIDTH_REGIMES[0].draw(np.random.default_rng(8))
-    n = y.size
+    n, dealt = y.size, e[by_content(e)]
     play = BlockedSequence(n, 0.1)
     low, high = 0.0, 1.0
     for t in range(n):
-        found = play.update(y[t], f[t], e[t::n])
+        found = play.update(y[t], f[t], dealt[t::n])
         assert low <= found.low <= found.high <= high
         low, high = found.low, found.high
-    batch = blocked(y, f, e, 0.1)
+    batch = blocked(y, f, e, 0.1, horizon=n)
     assert (batch.low, batch.high, batch.n, batch.n_extra) == (low, high, found.n, found.n_extra)
     assert batch.estimate == pytest.approx(found.estimate)
     assert batch.anytime
+    assert not blocked(y, f, e, 0.1).anytime
 
 
 def test_star_is_the_game_without_control():
@@ -153,7 +159,8 @@ def test_star_is_the_game_without_control():
     play = StarSequence(25, 0.1)
     for value in y:
         found = play.update(value, 0.3, [0.1, 0.2])
-    assert (found.low, found.high, found.method) == (star(y, 0.1).low, star(y, 0.1).high, "star")
+    batch = star(y, 0.1, horizon=25)
+    assert (found.low, found.high, found.method) == (batch.low, batch.high, "star")
     assert sequence("betting", 25).update(0.5).n == 1
     with pytest.raises(ValueError, match="not anytime-valid"):
         sequence("wilson", 25)

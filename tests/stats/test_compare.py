@@ -23,7 +23,7 @@ def test_exact_tests_match_independent_ones():
     for ka, na, kb, nb in [(9, 10, 2, 10), (5, 12, 7, 9), (0, 8, 8, 8), (30, 50, 20, 50)]:
         table = [[ka, kb], [na - ka, nb - kb]]
         assert fisher(ka, na, kb, nb) == pytest.approx(scipy.stats.fisher_exact(table).pvalue)
-        assert barnard(ka, na, kb, nb) == pytest.approx(scipy.stats.barnard_exact(table).pvalue, abs=1e-9)
+        assert barnard(ka, na, kb, nb) == pytest.approx(scipy.stats.barnard_exact(table).pvalue, abs=2e-6)
     for b, c in [(3, 12), (0, 6), (5, 5)]:
         assert mcnemar(b, c) == pytest.approx(sm_mcnemar([[10, b], [c, 4]], exact=True).pvalue)
     assert mcnemar(0, 0) == 1.0
@@ -61,6 +61,20 @@ def test_verdicts():
     assert compare(outcomes(150, 300), outcomes(150, 300)).verdict == "no difference shown"
 
 
+def test_no_verdict_against_the_means():
+    def interval(estimate):
+        return Interval(estimate, -0.01, 0.5, 0.05, "m", "asymptotic", (), 10)
+
+    assert verdict(0.001, interval(0.2), difference=0.1) == "better"
+    assert verdict(0.001, interval(0.2), difference=-0.1) == "no difference shown"
+    assert verdict(0.001, interval(0.2), difference=0.0) == "no difference shown"
+    for na, nb in ((5, 9), (12, 4)):
+        for ka, kb in itertools.product(range(na + 1), range(nb + 1)):
+            one = compare(outcomes(ka, na), outcomes(kb, nb))
+            assert one.interval.low <= one.interval.estimate <= one.interval.high
+            assert {"better": 1, "worse": -1}.get(one.verdict, 0) in (0, np.sign(ka * nb - kb * na))
+
+
 def test_pairing_gains_when_scenarios_differ_in_difficulty():
     easy = np.r_[np.ones(30), np.zeros(30)]
     better = easy.copy()
@@ -70,12 +84,13 @@ def test_pairing_gains_when_scenarios_differ_in_difficulty():
     assert compare(better, easy, paired=True).verdict == "better"
 
 
-def test_partial_credit_goes_to_betting_and_stays_anytime():
+def test_partial_credit_goes_to_betting_and_is_anytime_with_a_horizon():
     rng = np.random.default_rng(0)
     a, b = rng.beta(4, 2, 80), rng.beta(2, 4, 80)
     found = compare(a, b)
     assert found.test == "betting"
-    assert found.anytime
+    assert not found.anytime  # a single look: nobody planned a number of trials
+    assert compare(a, b, horizon=80).anytime
     assert found.verdict == "better"
     scaled = compare(10 * a, 10 * b, within=(0, 10))
     assert scaled.interval.low == pytest.approx(10 * found.interval.low)
@@ -137,9 +152,25 @@ def test_simulation_as_control_adds_power_and_keeps_the_level():
         paired_betting([0, 1], [1, 0], [0, 1])
 
 
-def test_e_value_and_p_value_belong_together():
+@pytest.mark.parametrize("alternative", ["greater", "two-sided"])
+def test_e_value_is_at_most_one_on_average_without_a_difference(alternative):
+    chance = {(0.0, 1.0): 0.3, (1.0, 0.0): 0.3, (1.0, 1.0): 0.4}
+    mean = largest = 0.0
+    for trials in itertools.product(chance, repeat=4):
+        a, b = np.array(trials).T
+        found = paired_betting(a, b, alternative=alternative)
+        mean += math.prod(chance[t] for t in trials) * found.e_value
+        largest += math.prod(chance[t] for t in trials) / found.p_value
+    assert mean == pytest.approx(1.0, abs=1e-9)  # the game is fair
+    assert largest > 1.1
+
+
+def test_e_value_is_the_wealth_and_p_value_its_largest():
+    found = paired_betting(np.ones(20), np.zeros(20), alternative="greater")
+    assert found.p_value == pytest.approx(1 / found.e_value)  # it never fell
+    swayed = paired_betting(np.r_[np.ones(6), np.zeros(6)], np.r_[np.zeros(6), np.ones(6)])
+    assert swayed.p_value < 1 / swayed.e_value
     found = paired_betting(np.ones(20), np.zeros(20))
-    assert found.p_value == pytest.approx(min(1, 1 / found.e_value))
     assert found.decided_at < 20
     assert found.interval.low > 0
     assert paired_betting(np.zeros(5), np.zeros(5)).p_value == 1.0

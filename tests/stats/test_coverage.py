@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from foretell.stats import Interval, blocked, star
-from foretell.stats.coverage import FINITE, Cell, cover, main, method
+from foretell.stats.coverage import FINITE, Cell, cover, main, method, print_predictivity
+from foretell.stats.families import FAMILIES
 from foretell.stats.regimes import COVERAGE_REGIMES, WIDTH_REGIMES, monotone, regime
 
 QUICK = [w for w in COVERAGE_REGIMES if w.n <= 100 and w.extra <= 3000]
@@ -23,6 +24,15 @@ def test_the_harness_catches_a_bad_method():
 
     cells = cover(COVERAGE_REGIMES[1], {"bad": too_narrow, "star": method("star")}, draws=60)
     assert [c.fails for c in cells] == [True, False]
+
+
+def test_the_harness_catches_bad_predictivity_intervals(capsys):
+    def too_narrow(metric, *, real, sim, alpha, **given):
+        value = float(metric(real, sim))
+        return Interval(value, value - 0.001, value + 0.001, alpha, "bad", "asymptotic", (), len(real))
+
+    assert print_predictivity(FAMILIES[:1], 20, 1, interval=too_narrow) > 4
+    assert "FAIL" in capsys.readouterr().out
 
 
 def test_table_spans_what_it_promises():
@@ -91,5 +101,8 @@ def test_command_line(capsys):
     assert "stratified" in capsys.readouterr().out
     assert main(["--asymptotic", "--only", "2", "--draws", "4"]) == 0
     assert "control_variate" in capsys.readouterr().out
+    assert main(["--predictivity", "--only", "10", "--draws", "3"]) == 0
+    out = capsys.readouterr().out
+    assert "three policies" in out and "cells below nominal: 0" in out
     assert main(["--saved", "--only", "5", "--draws", "3"]) == 0
     assert "blocked: best" in capsys.readouterr().out

@@ -7,20 +7,20 @@ from foretell.stats.regimes import WIDTH_REGIMES
 
 # First data set of two width regimes at seed 1, alpha 0.1, to the resolution of the root finder.
 PINNED = [
-    (0, "betting", 0.2065274, 0.3801621),
-    (0, "star", 0.1825000, 0.3520000),
-    (0, "blocked", 0.1990000, 0.3260000),
+    (0, "betting", 0.1720380, 0.3700757),
+    (0, "star", 0.1880000, 0.3530000),
+    (0, "blocked", 0.2100000, 0.3320000),
     (0, "suresim", 0.1961063, 0.3604962),
-    (0, "suresim_2stage", 0.1658630, 0.3530048),
+    (0, "suresim_2stage", 0.1701921, 0.3737766),
     (0, "suresim_ub", 0.1928552, 0.3679181),
     (0, "control_variate", 0.1806554, 0.3506151),
-    (5, "betting", 0.4718033, 0.7417290),
-    (5, "star", 0.4850000, 0.7045000),
+    (5, "betting", 0.4027644, 0.7119104),
+    (5, "star", 0.4420000, 0.6870000),
     (5, "clopper_pearson", 0.4539892, 0.6986156),
-    (5, "blocked", 0.5805000, 0.7750000),
+    (5, "blocked", 0.5335000, 0.7750000),
     (5, "suresim", 0.5209664, 0.8811367),
-    (5, "suresim_2stage", 0.5770342, 0.8928007),
-    (5, "suresim_ub", 0.4913639, 0.7721395),
+    (5, "suresim_2stage", 0.5371722, 0.9176912),
+    (5, "suresim_ub", 0.4913639, 0.7451023),
     (5, "control_variate", 0.4927763, 0.8423876),
 ]
 

@@ -28,8 +28,8 @@ BIASED = regime("biased", TWO, (0.6, 0.4), TWO, (0.49, 0.51), 0.7, 60, 700)
 def printed_algorithm_3(real, sim, extra, alpha, draw=0):
     """The listing as printed: sim at delta, rectifier at alpha - delta, ends subtracted crosswise."""
     delta = 0.9 * alpha
-    f_low, f_high = mirrored_ends(extra, delta, extra.size)
-    r_low, r_high = mirrored_ends(0.5 * (1 + real - sim), alpha - delta, real.size)
+    (f_low, f_high), _ = mirrored_ends(extra, delta, extra.size)
+    (r_low, r_high), _ = mirrored_ends(0.5 * (1 + real - sim), alpha - delta, real.size)
     low, high = f_low - (2 * r_high - 1), f_high - (2 * r_low - 1)
     base = suresim_2stage(real, sim, extra, alpha)
     return type(base)(0.5 * (low + high), low, high, alpha, "printed", "asymptotic", (), real.size)

@@ -53,24 +53,29 @@ def test_maps_by_name_and_rows_in_order() -> None:
 
 
 def test_a_tally_of_a_table_is_that_of_its_rows_one_by_one() -> None:
-    """Planned and not, judged and not, blamed on any; and it goes on counting from there."""
+    """Planned, given up and not planned, judged and not, blamed on any; and it goes on counting from there."""
     rng = random.Random(1)
 
     def cell(policy: str) -> dict[str, Any]:
         return {**dict.fromkeys(CELL, "x"), "policy": policy, "clock": '{"kind": "sync"}'}
 
-    plan = [{**cell(p), "unit": f"u{i // 2}", "episode": f"{p}{i}"} for p in "abc" for i in range(20)]
+    plan = [
+        {**cell(p), "unit": f"u{i // 2}", "episode": f"{p}{i}", "retired": "yes" if p == "c" and i > 14 else ""}
+        for p in "abc"
+        for i in range(20)
+    ]
     rows = []
-    for entry in [*plan, *({**cell("d"), "episode": f"d{i}"} for i in range(5))]:
+    for entry in [*plan, *({**cell("d"), "episode": f"d{i}"} for i in range(12))]:
         blame = rng.choice([None, None, None, "policy", "machine", "world"])
         success = rng.random() < 0.5 if blame is None else False if blame == "policy" else None
         timed = {"wall_started": 100.0 + rng.random(), "wall_s": 1.0}
-        row = {**{c: entry[c] for c in CELL}, "episode": entry["episode"], "success": success, "blame": blame, **timed}
+        names = {"episode": entry["episode"], "scenario": f"s{len(rows) // 3}", "parent": rng.choice([None, "p"])}
+        row = {**{c: entry[c] for c in CELL}, **names, "success": success, "blame": blame, **timed}
         rows += [row] if entry["policy"] == "a" or rng.random() < 0.7 else []
-    slow, rest = Tally(plan, since=50.0), rows[-8:]
-    for row in rows[:-8]:
+    slow, rest = Tally(plan, since=50.0), rows[-4:]
+    for row in rows[:-4]:
         slow.add(row)
-    quick = Tally(pa.Table.from_pylist(plan, schema=PLAN), since=50.0, rows=pa.Table.from_pylist(rows[:-8]))
+    quick = Tally(pa.Table.from_pylist(plan, schema=PLAN), since=50.0, rows=pa.Table.from_pylist(rows[:-4]))
     for row in (*rest, {**rows[0], "blame": None, "success": True}, rows[1]):
         assert slow.figures(now=200.0) == quick.figures(now=200.0)
         assert (slow.planned, slow.finished, slow.failing()) == (quick.planned, quick.finished, quick.failing())

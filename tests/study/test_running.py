@@ -11,7 +11,8 @@ from studies import Lab
 
 import foretell
 from foretell.episode import Episode
-from foretell.stats import wilson
+from foretell.stats import clopper_pearson, star
+from foretell.stats.order import by_id
 from foretell.study.follow import Follower
 from foretell.study.lock import STOP, ask_to_stop, writer
 from foretell.study.running import Tally
@@ -41,8 +42,8 @@ def test_only_leading_scenarios_count_until_all_are_there() -> None:
     assert found["method"] == "betting"
     tally.add(row("2/0", False))
     (found,) = tally.figures()
-    assert (found["n"], found["successes"], found["running"], found["method"]) == (4, 3, False, "wilson")
-    assert (found["low"], found["high"]) == (wilson(3, 4).low, wilson(3, 4).high)
+    assert (found["n"], found["successes"], found["running"], found["method"]) == (4, 3, False, "clopper_pearson")
+    assert (found["low"], found["high"]) == (clopper_pearson(3, 4).low, clopper_pearson(3, 4).high)
 
 
 def test_trials_of_one_scenario_enter_as_their_mean() -> None:
@@ -58,6 +59,25 @@ def test_trials_of_one_scenario_enter_as_their_mean() -> None:
     for unit in range(8):
         eight.add(row(f"{unit}/0", unit % 2 == 0))
     assert found["high"] - found["low"] <= eight.figures()[0]["high"] - eight.figures()[0]["low"] < 1.01
+
+
+def test_a_complete_cell_with_several_trials_counts_scenarios_not_trials() -> None:
+    planned, loose = Tally(plan(8, trials=5)), Tally()
+    for unit in range(8):
+        for trial in range(5):  # five trials of a scenario that come out alike are no five trials
+            planned.add(row(f"{unit}/{trial}", unit % 2 == 0))
+            loose.add({**row(f"{unit}/{trial}", unit % 2 == 0), "scenario": f"{unit}", "parent": None})
+    for tally in (planned, loose):
+        (found,) = tally.figures()
+        one = clopper_pearson(4, 8)
+        assert (found["n"], found["successes"], found["running"]) == (40, 20, False)
+        assert (found["low"], found["high"], found["method"]) == (one.low, one.high, "clopper_pearson")
+    loose.add({**row("8/0", True), "scenario": "8", "parent": None})
+    loose.add({**row("8/1", False), "scenario": "8", "parent": None})
+    (found,) = loose.figures()
+    means = {**{f"{u}": float(u % 2 == 0) for u in range(8)}, "8": 0.5}
+    wanted = star([list(means.values())[i] for i in by_id(list(means))])
+    assert (found["low"], found["high"], found["method"]) == (wanted.low, wanted.high, "star")
 
 
 def test_what_the_machine_lost_gives_way_and_others_do_not() -> None:
@@ -89,7 +109,7 @@ def test_looking_all_the_time_misses_no_more_than_promised() -> None:
             (found,) = tally.figures()
             if found["running"] and found["n"]:
                 missed |= not found["low"] <= rate <= found["high"]
-            fixed = wilson(k, count)
+            fixed = clopper_pearson(k, count)
             missed_naively |= not fixed.low <= rate <= fixed.high
         misses += missed
         naive += missed_naively
@@ -119,7 +139,7 @@ def test_progress_ends_with_the_figures_of_show(lab: Lab) -> None:
 def test_plans_of_other_studies_in_the_folder_stay(lab: Lab) -> None:
     out = lab.folder / "two"
     foretell.run(lab.study("one", "Blink", 3), out=out, workers=0, limit=1)
-    foretell.run(lab.study("other", "Blink", 2, policies=["random"]), out=out, workers=0)
+    foretell.run(lab.study("other", "Blink", 2, policies=["random"]), out=out, workers=0, add=True)
     assert {r["policy"]: (r["finished"], r["planned"]) for r in foretell.show(out)} == {
         "faulty": (1, 3),
         "random": (2, 2),

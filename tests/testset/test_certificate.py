@@ -12,7 +12,7 @@ import pytest
 import foretell
 from foretell.certificate import certificate, read_testset, write_testset
 from foretell.errors import UsageError
-from foretell.stats import wilson
+from foretell.stats import clopper_pearson, wilson
 from foretell.study.scenario_file import read_scenario_file
 
 
@@ -35,6 +35,13 @@ def edited(built: Path, path: Path, change: Callable[[Any], Any], sealed: bool =
         del about["seal"]
     path.write_text("\n".join([json.dumps(about), *rest]))
     return path
+
+
+def wilson_instead(testset: Any) -> None:
+    for one in testset["certificates"]:
+        ends = wilson(one["successes"], one["n"])
+        one.update(low=ends.low, high=ends.high)
+        del one["method"]
 
 
 EDITS: list[tuple[Callable[[Any], Any], str]] = [
@@ -77,11 +84,13 @@ def test_an_edited_protocol_is_refused_by_show_and_leaderboard(built: Path, tmp_
 
 def test_what_was_built_is_read(built: Path, tmp_path: Path) -> None:
     file, header = read_testset(built)
-    assert header == file.header and header.certificates[0].low == wilson(3, 4).low
+    assert header == file.header and header.certificates[0].low == clopper_pearson(3, 4).low
     shown = foretell.testset("show", built)
     assert (shown.cells, shown.certified, shown.to_dict()["certified"]) == (2, 1, 1)
     assert "certified: 1 of 2 cells" in shown.text()
     assert read_testset(edited(built, tmp_path / "old.jsonl", lambda t: None, sealed=False))[1] == header
+    before = edited(built, tmp_path / "wilson.jsonl", wilson_instead, sealed=False)  # as older versions wrote it
+    assert read_testset(before)[1].certificates[0].low == wilson(3, 4).low
     (plain := tmp_path / "plain.jsonl").write_text(file.scenarios[0].model_dump_json())
     with pytest.raises(UsageError, match="is a plain file of scenarios"):
         read_testset(plain)

@@ -7,13 +7,16 @@ from typing import Any, Literal, get_args
 
 from foretell import stats
 from foretell.answers.choice import Choice, choose, labels
+from foretell.answers.counts import bound_counts, read_counts
+from foretell.answers.draw import Shift, shift_of, unlike
 from foretell.answers.inputs import Source, Table, open_table
+from foretell.answers.reality import check_roles
 from foretell.answers.units import Measured, measure, pair
-from foretell.answers.words import amount, level, plain, sentence, table
+from foretell.answers.words import amount, level, noted, plain, sentence, table
 from foretell.errors import UsageError, suggest
 from foretell.stats import METHODS, Interval
 from foretell.stats.bounds import REAL_ONLY, default_method
-from foretell.stats.interval import IID
+from foretell.stats.interval import IID, Horizon
 
 __all__ = ["Bound", "Design", "bound", "design_of"]
 
@@ -24,6 +27,11 @@ UNDRAWN = {
     "grid": "form a grid whose cells were neither drawn nor ordered at random",
 }
 """Design that may leave no guarantee -> what is wrong with its scenarios."""
+
+CHOOSE = (
+    "Choose before looking whether to use simulation, and by which method: taking the better of two answers forfeits "
+    "the stated level."
+)
 
 
 @dataclass(frozen=True)
@@ -46,6 +54,8 @@ class Bound:
     notes: tuple[str, ...]
     alone: Interval | None = None
     """What real trials alone would give, where `blocked` was used and is wider."""
+    shift: Shift | None = None
+    """How simulation moves the estimate, where there are extra scenarios."""
 
     def to_dict(self) -> dict[str, Any] | list[dict[str, Any]]:
         """JSON-able form: one object, or with method `all` a list of them."""
@@ -53,6 +63,7 @@ class Bound:
         for interval in self.intervals:
             row = {**interval.to_dict(), "diagnostics": dict(interval.diagnostics), "design": self.design}
             row["notes"] = [*interval.notes, *self.notes]
+            row["shift"] = self.shift.to_dict() if self.shift is not None and interval.n_extra else None
             made.append({**row, "real": self.real, "sim": self.sim, "extra": self.extra})
         return made if self.every else made[0]
 
@@ -67,8 +78,11 @@ class Bound:
             ends = " to ".join(amount(v, self.real["metric"]) for v in (self.alone.low, self.alone.high))
             said = "" if self._undrawn(self.alone) else "valid, but "
             said += f"wider than real trials alone would give ({ends}, {self.alone.method})"
-            parts.append(sentence(f"{said}; a method must be chosen before looking"))
+            parts.append(sentence(said))
         one = next((i for i in self.intervals if i.method == self.default), self.intervals[0])
+        moved = self.shift.sentence(one.estimate, self.real["metric"]) if self.shift and one.n_extra else None
+        if moved is not None:
+            parts.append(sentence(moved))
         fails = [a for a in one.assumes if a == IID and self._undrawn(one)]
         parts.append(sentence("this relies on: " + "; ".join(a for a in one.assumes if a not in fails)))
         if fails:
@@ -77,8 +91,10 @@ class Bound:
             parts.append(sentence(self._worth(one)))
         elif one.reason and not self._undrawn(one):
             parts.append(sentence(f"no finite-sample guarantee: {one.reason}"))
+        if self.sim is not None and not self.every:
+            parts.append(CHOOSE)
         notes = [*(() if self.every else one.notes), *self.notes]
-        return "\n".join(parts + [f"note: {plain(note)}" for note in notes])
+        return "\n".join(parts + noted(notes))
 
     def _undrawn(self, interval: Interval) -> bool:
         """Whether no guarantee is left, because of how scenarios came about."""
@@ -95,6 +111,8 @@ class Bound:
         return f"{self.real['metric']} of {', '.join(names)}" if names else f"mean {self.real['metric']}"
 
     def _from(self, interval: Interval) -> str:
+        if "scenarios" not in self.real:
+            return f"from {interval.n} trials"
         told = f"from {interval.n} real scenarios"
         if interval.n_extra:
             told += f" and {interval.n_extra} simulated ones without a real partner"
@@ -144,48 +162,84 @@ def bound(
     metric: str | None = None,
     design: Design | None = None,
     randomised: bool = False,
+    stand_in: bool = False,
+    horizon: Horizon = None,
 ) -> Bound:
     """Bound mean real performance. Sources are CSV or Parquet files, run folders, or tables in memory.
 
+    `real` may also be counts, such as "14/20". `stand_in`: a simulated world plays reality in `real`.
     `extra` adds simulated scenarios to those of `sim` that have no real partner. `metric` defaults to `score`, or
     `success`; in run folders to `success`. `design` says how scenarios came about where the source does not.
+
+    horizon: for whoever looks more than once: the number of real trials planned before the first look, or "open".
+    Real rows must then stand in the order in which they were run, and scenarios that only simulation has come from
+    `extra`, the same at every look: those of `sim` may be tried next.
     """
     if method not in ("auto", "all", *METHODS):
         raise UsageError(f"method {method!r} is not known; {suggest(method, ('auto', 'all', *METHODS))}")
     if extra is not None and sim is None:
         raise UsageError("extra simulations are of no use without simulations of the real scenarios: give sim too")
+    options: dict[str, Any] = {"alpha": alpha, "design": design or "iid", "randomised": randomised}
+    if (counts := read_counts(real)) is not None:
+        if any(one is not None for one in (sim, extra, policy, task, clock, arm, metric, horizon)):
+            raise UsageError(
+                f"real: {real} is a pair of counts: it has no scenarios to pair, no names to choose from and no order"
+            )
+        return _of_counts(counts, method, options)
     given = {"real": real, "sim": sim, "extra": extra}
     opened = [open_table(source, name, metric=metric) for name, source in given.items() if source is not None]
     tables, notes = choose(opened, Choice(task, policy, clock, arm))
-    tried = measure(tables[0])
+    notes += check_roles(tables[0], tables[1] if sim is not None else None, stand_in)
+    tried = measure(tables[0]) if horizon is None else measure(tables[0]).as_run()
     kept, said = design_of(tables, design)
     simulated = measure(tables[1], whole=True) if sim is not None else None
     more = measure(tables[2], whole=True) if extra is not None else None
+    if horizon is not None and simulated is not None:
+        if more is None:
+            raise UsageError(
+                "horizon with sim needs extra: simulated scenarios that will never be tried for real "
+                "(those of sim may be tried next, and then the bound would not hold at every look)"
+            )
+        simulated = simulated.only(set(tried.ids))
     for part in (tried, simulated, more):
         notes += part.notes() if part is not None else []
-    y, f, e = tried.units.scores, None, None
+    y, f, e, shift = tried.units.scores, None, None, None
     if simulated is not None:
         notes += _same(tried, simulated)
         paired, lost = pair(tried, simulated, more)
         y, f, e = paired.real, paired.sim, paired.extra if paired.extra.size else None
-        notes += lost
+        shift = shift_of(paired)
+        notes += lost + unlike(paired, simulated, more)
     if y.size < 2:
         raise UsageError(f"{tables[0].name} has {y.size} scenario that counts; a bound needs at least 2")
-    options: dict[str, Any] = {"alpha": alpha, "design": kept, "randomised": randomised}
+    options |= {"design": kept, "horizon": horizon}
     try:
         found, left = _intervals(method, y, f, e, options)
         alone = None
         if method != "all" and found[0].method == "blocked":
-            alone = stats.bound(y, method=default_method(y, None, None), **options)
+            alone = stats.bound(y, method=default_method(y, None, None, horizon=horizon), **options)
     except ValueError as error:
         raise UsageError(str(error)) from None
     about, about_extra = (None if part is None else part.about() for part in (simulated, more))
-    default = default_method(y, f, e)
+    default = default_method(y, f, e, horizon=horizon)
     wider = alone is not None and found[0].width > alone.width
+    used = next((i for i in found if i.n_extra and (i.method == default or len(found) == 1)), None)
+    if shift is not None and used is not None:
+        notes += shift.warnings(used.estimate, tried.table.metric)
     return Bound(
         found, method == "all", default, left, tried.about(), about, about_extra, kept, (*notes, *said),
-        alone if wider else None,
+        alone if wider else None, shift,
     )  # fmt: skip
+
+
+def _of_counts(counts: tuple[int, int], method: str, options: dict[str, Any]) -> Bound:
+    about = {"source": "{}/{}".format(*counts), "metric": "success", "rows": counts[1]}
+    try:
+        found, left = bound_counts(counts, method, options)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    every = method == "all"
+    return Bound(found, every, "clopper_pearson", left, about, None, None, options["design"], ())
 
 
 def _intervals(

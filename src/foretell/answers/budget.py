@@ -10,7 +10,7 @@ from foretell import stats
 from foretell.answers.choice import Choice
 from foretell.answers.inputs import Source
 from foretell.answers.pilot import Pilot, read_pilot
-from foretell.answers.words import level, plain, sentence, table
+from foretell.answers.words import level, noted, sentence, table
 from foretell.errors import UsageError
 
 __all__ = ["Budget", "budget"]
@@ -25,9 +25,10 @@ class Budget:
     asked: dict[str, Any]
     """The wanted width, or power and difference, and what was assumed."""
     real_only: int | None
-    """Real trials needed without simulation; None: more than a million, or never."""
+    """Real scenarios needed without simulation, each with one trial of every policy; None: more than a million, or
+    never."""
     with_simulation: int | None
-    """Real trials needed with `n_extra` simulated scenarios, or endless ones where that is None."""
+    """Real scenarios needed with `n_extra` simulated scenarios, or endless ones where that is None."""
     if_correlation_low: int | None
     """The same if the true correlation lies at the low end of the pilot's interval; None without a pilot."""
     worth: dict[str, Any] | None
@@ -42,11 +43,22 @@ class Budget:
             **self.asked,
             "real_only": self.real_only,
             "with_simulation": self.with_simulation,
+            "trials_real_only": self._total(self.real_only),
+            "trials_with_simulation": self._total(self.with_simulation),
             **({"if_correlation_low": self.if_correlation_low, "pilot": vars(self.pilot)} if self.pilot else {}),
             **({"worth": self.worth} if self.worth else {}),
             "sentence": self._sentence(),
             "notes": list(self.notes),
         }
+
+    def _total(self, scenarios: int | None) -> int | None:
+        """Real trials in so many scenarios: each policy is tried in each."""
+        return None if scenarios is None else scenarios * (2 if self.question == "power" else 1)
+
+    def _needs(self, scenarios: int | None) -> str:
+        if self.question == "width" or scenarios is None:
+            return f"{_trials(scenarios)} real trials"
+        return f"{scenarios} real scenarios x two policies = {self._total(scenarios)} real trials"
 
     def _sentence(self) -> str:
         a = self.asked
@@ -56,12 +68,18 @@ class Budget:
             else f"telling {a['rate'] + a['difference']:.3g} from {a['rate']:.3g} with a chance of {a['power']:.0%}"
         )
         if a["correlation"] == 0.0 and self.pilot is None:
-            return sentence(f"{goal} takes about {_trials(self.real_only)} real trials alone")
+            return sentence(f"{goal} takes about {self._needs(self.real_only)} alone")
         extra = "endless" if a["n_extra"] is None else str(a["n_extra"])
         return sentence(
-            f"{goal} takes about {_trials(self.real_only)} real trials alone, or {_trials(self.with_simulation)} with "
+            f"{goal} takes about {self._needs(self.real_only)} alone, or {self._with(self.with_simulation)} with "
             f"{extra} simulated scenarios besides, at a correlation of {a['correlation']:.2f} between real and sim"
         )
+
+    def _with(self, scenarios: int | None) -> str:
+        """Briefly, after what real trials alone need."""
+        if self.question == "width" or scenarios is None:
+            return _trials(scenarios)
+        return f"{scenarios} x two = {self._total(scenarios)}"
 
     def text(self) -> str:
         """The plan in plain sentences, and what simulation buys."""
@@ -71,7 +89,7 @@ class Budget:
             ends = f"{p.correlation_low:.2f} to {p.correlation_high:.2f}"
             parts.append(
                 f"The pilot's correlation comes from {p.n} pairs and may be {ends}; "
-                f"at the low end it takes {_trials(self.if_correlation_low)}."
+                f"at the low end it takes {self._with(self.if_correlation_low)}."
             )
         if self.worth is not None:
             w = self.worth
@@ -84,7 +102,7 @@ class Budget:
             stop = f"; beyond {w['stops_at']} more hardly helps" if w["stops_at"] else ""
             parts.append(f"No number of simulated scenarios makes it narrower than {w['floor']:.3f}{stop}.")
         parts.append("These are forecasts for planning, not bounds.")
-        return "\n".join(parts + [f"note: {plain(note)}" for note in self.notes])
+        return "\n".join(parts + noted(self.notes))
 
 
 def _trials(count: int | None) -> str:

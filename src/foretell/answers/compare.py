@@ -1,4 +1,4 @@
-"""Is one policy better than another? Every pair tested on common scenarios, Holm across pairs, letters and ranks."""
+"""Is one policy better than another? Every pair tested on common scenarios, adjusted for all, letters and ranks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,16 @@ import numpy as np
 from foretell import stats
 from foretell.answers.bound import design_of
 from foretell.answers.choice import Choice, choose, labels
+from foretell.answers.forecast import CHOOSE_FIRST, simulated, simulations
+from foretell.answers.held_out import leave_out
 from foretell.answers.inputs import PROTOCOL, Source, Table, open_table
 from foretell.answers.units import Measured, measure
 from foretell.answers.versus import Versus, versus
-from foretell.answers.words import amount, level, plain, table
+from foretell.answers.words import amount, level, noted, plain, table
 from foretell.errors import UsageError, suggest
 from foretell.stats.compare import EFFECT, Test
+from foretell.stats.family import bets_aim, expected
+from foretell.stats.interval import Horizon
 
 __all__ = ["Compared", "compare"]
 
@@ -33,12 +37,15 @@ class Compared:
     """With two policies in the order given; else the one with the higher mean first."""
     alpha: float
     notes: tuple[str, ...]
+    forecast: dict[str, Any] | None = None
+    """What ordered the tests of more than two policies: source, scenarios and means by policy; None for Holm."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able form; with two policies their comparison also stands at the top."""
         rows = [pair.to_dict() for pair in self.pairs]
         top = rows[0] if len(rows) == 1 else {}
-        return {**top, "alpha": self.alpha, "policies": self.policies, "comparisons": rows, "notes": list(self.notes)}
+        found = {**top, "alpha": self.alpha, "policies": self.policies, "comparisons": rows, "notes": list(self.notes)}
+        return found if self.forecast is None else {**found, "forecast": self.forecast}
 
     def text(self) -> str:
         """Verdicts in plain sentences; a table where there are more than two policies."""
@@ -50,9 +57,10 @@ class Compared:
                 [p["policy"], amount(p["mean"], metric), str(p["n"]), p["letters"], "{} to {}".format(*p["rank"])]
                 for p in self.policies
             ]
-            parts = [table(header, rows), "Policies that share a letter are not shown to differ (Holm)."]
+            how = "Holm" if self.forecast is None else "closed tests in the order of the forecast"
+            parts = [table(header, rows), f"Policies that share a letter are not shown to differ ({how})."]
         parts += [self._sentence(pair) for pair in self.pairs]
-        return "\n".join(parts + [f"note: {plain(note)}" for note in self.notes])
+        return "\n".join(parts + noted(self.notes))
 
     def _sentence(self, pair: Versus) -> str:
         metric = self.policies[0]["metric"]
@@ -86,11 +94,18 @@ def compare(
     unpaired: bool = False,
     effect: float = EFFECT,
     alpha: float = stats.ALPHA,
+    horizon: Horizon = None,
 ) -> Compared:
     """Compare policies: two or more files of one policy each, or run folders and files with several.
 
     Scenarios that both policies of a pair have are compared one to one, the others left out; without any, or with
-    `unpaired`, as independent trials. `sim`: simulations of these policies, used as control by the betting test.
+    `unpaired`, as independent trials. `sim`: simulations of these policies. For two policies they are the control of a
+    betting test. For more, those of scenarios without a real trial give the order and direction in which pairs are
+    tested; if the test is betting, half of them do, and the other half are the control.
+    Choose `sim` or not before looking at the outcomes.
+
+    horizon: for whoever looks more than once: the number of scenarios planned before the first look, or "open". Rows
+    must then stand as run; the test is betting, and simulation is not used.
     """
     if not sources:
         raise UsageError("nothing to compare: give two files, or a run folder with two policies or more")
@@ -98,32 +113,42 @@ def compare(
         raise UsageError(f"test {test!r} is not known; {suggest(test, ('auto', 'barnard', 'fisher', 'mcnemar'))}")
     if not 0.0 < alpha < 1.0 or not 0.0 < effect <= 1.0:
         raise UsageError(f"alpha must lie between 0 and 1 and effect in (0, 1], got {alpha:g} and {effect:g}")
+    if horizon is not None and sim is not None:
+        raise UsageError("horizon goes without sim: which scenarios are only simulated changes from look to look")
     opened = [open_table(source, f"table {i + 1}", metric=metric) for i, source in enumerate(sources)]
     given = [*opened, *([open_table(sim, "sim", metric=metric)] if sim is not None else [])]
     chosen, notes = choose(given, Choice(task, None, clock, arm), ("task", "clock", "arm"))
     entrants = _entrants(chosen[: len(opened)], policies)
-    control = _control(chosen[-1], list(entrants), whole=True) if sim is not None else {}
+    if horizon is not None:
+        entrants = {name: one.as_run() for name, one in entrants.items()}
+    sims = simulations(chosen[-1], entrants) if sim is not None else {}
+    if seen := frozenset(unit for one in sims.values() for unit in one.fitted):
+        entrants, told = leave_out(entrants, sims.values(), seen)
+        sims, notes = {name: one.without(seen) for name, one in sims.items()}, [*notes, *told]
     if len(entrants) < 2:
         told = ", ".join(plain(name) for name in entrants)
         raise UsageError(f"only one policy to compare ({told}); give another file, or a run with another policy")
     order = sorted(entrants, key=lambda name: -float(entrants[name].units.scores.mean()))
     names = list(entrants) if len(entrants) == 2 else order
     pairs = list(combinations(names, 2))
+    control, ahead = simulated(sims, entrants, test, unpaired) if sims else ({}, None)
+    aim = bets_aim(alpha, len(names), ahead is not None)
     try:
         found = [
             versus(
                 (a, entrants[a]), (b, entrants[b]), (control[a], control[b]) if control else None,
-                test=test, unpaired=unpaired, effect=effect, alpha=alpha, aim=alpha / len(pairs),
+                test=test, unpaired=unpaired, effect=effect, alpha=alpha, aim=aim, horizon=horizon,
+                expected=None if ahead is None else expected(ahead.means[a], ahead.means[b]),
             )
             for a, b in pairs
         ]  # fmt: skip
     except ValueError as error:
         raise UsageError(str(error)) from None
-    adjusted = stats.holm([pair.p_value for pair in found])
-    found = [
-        replace(pair, p_adjusted=float(p), verdict=stats.verdict(float(p), pair.difference, alpha, effect))
-        for pair, p in zip(found, adjusted, strict=True)
-    ]
+    raw = {(pair.a, pair.b): pair.p_value for pair in found}
+    adjusted = stats.holm([*raw.values()]) if ahead is None else stats.in_forecast_order(raw, ahead.means).values()
+    found = [_adjusted(pair, float(p), alpha, effect) for pair, p in zip(found, adjusted, strict=True)]
+    if sim is not None:
+        notes += [*(ahead.notes if ahead is not None else ()), CHOOSE_FIRST]
     for pair in found:
         odds = _disagree(pair, alpha)
         if odds:
@@ -140,7 +165,13 @@ def compare(
     for one in [*entrants.values(), *control.values()]:
         notes += one.notes()
     notes += [note for pair in found for note in pair.notes]
-    return Compared(_ranked(order, entrants, found), found, alpha, tuple(dict.fromkeys(notes)))
+    told = None if ahead is None else ahead.to_dict()
+    return Compared(_ranked(order, entrants, found), found, alpha, tuple(dict.fromkeys(notes)), told)
+
+
+def _adjusted(pair: Versus, p: float, alpha: float, effect: float) -> Versus:
+    word = stats.verdict(p, pair.difference, alpha, effect, pair.mean_a - pair.mean_b)
+    return replace(pair, p_adjusted=p, verdict=word)
 
 
 def _protocols(tables: Sequence[Table]) -> list[str]:
@@ -163,11 +194,13 @@ def _protocols(tables: Sequence[Table]) -> list[str]:
 def _disagree(pair: Versus, alpha: float) -> str | None:
     """Why the interval holds 0 although the policies are told apart, or leaves it out although they are not."""
     holds, one = 0.0 in pair.difference, pair.difference
+    if pair.p_adjusted <= alpha and pair.verdict not in ("better", "worse"):
+        return "the trials contradict each other: the test favours one policy, the means do not, so nothing is decided"
     if holds == (pair.verdict not in ("better", "worse")):
         return None
     if holds == (pair.p_value > alpha):
         return "the interval is that of this pair alone; the verdict is adjusted for the number of pairs"
-    if pair.test in ("mcnemar", "barnard", "fisher"):
+    if pair.test in ("mcnemar", "barnard", "fisher") and one.guarantee == "asymptotic":
         return f"the interval is approximate ({one.method}); the verdict follows the exact test"
     return f"the interval ({one.method}) and the test are computed apart; the verdict follows the test"
 
@@ -218,12 +251,4 @@ def _entrants(tables: list[Table], wanted: Sequence[str]) -> dict[str, Measured]
                 break
             name = f"{base} ({again})"
         made[name] = measure(one)
-    return made
-
-
-def _control(sim: Table, names: list[str], whole: bool) -> dict[str, Measured]:
-    made = {}
-    for name in names:
-        tables, _ = choose([sim], Choice(policy=name), ("policy",))
-        made[name] = measure(tables[0], whole=whole)
     return made

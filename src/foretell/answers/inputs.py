@@ -5,7 +5,6 @@ Cells are data. Every row keeps its place (file and line, or episode), so that a
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import warnings
@@ -16,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from foretell.answers.words import plain
 from foretell.errors import UsageError, suggest
 from foretell.scenario import digest
 from foretell.study.columns import cells
+from foretell.study.parts import DamagedError, read_parquet
+from foretell.study.provenance import read_provenance
 from foretell.study.store import read_columns
 from foretell.trials.sheet import plain_name, read_sheet
 
@@ -30,7 +30,12 @@ __all__ = ["PROTOCOL", "SHOWN", "Source", "Table", "open_table", "refuse"]
 Source = Any
 """A path, or anything Arrow makes a table of: a mapping of columns, an Arrow table, a data frame."""
 
-PROTOCOL = {"task_version": "version", "controller": "controller", "success_rule": "rule of success"}
+PROTOCOL = {
+    "task_version": "version",
+    "task_hash": "source",
+    "controller": "controller",
+    "success_rule": "rule of success",
+}
 """Columns of episodes that make a task another where they differ, so that rates cannot be compared -> their names."""
 
 SHOWN = 20
@@ -89,8 +94,8 @@ def open_table(source: Source, what: str, *, metric: str | None = None, measured
             return _run(path, metric)
         if _is_parquet(path):
             try:
-                found = pq.read_table(path, use_threads=False)
-            except (pa.ArrowException, OSError, ValueError) as error:
+                found = read_parquet(path, follow=True)
+            except (DamagedError, OSError) as error:
                 raise UsageError(f"{path} is not a sound Parquet file: {plain(str(error))[:200]}") from None
             table = _arrow(found, str(path), metric)
         else:
@@ -188,18 +193,16 @@ def _run(run: Path, metric: str | None) -> Table:
     table = _episodes(found, str(run), metric)
     table = table.keep(_in_order(run, table.columns["scenario"]))
     design = "chosen"  # unless the run says otherwise: nothing is promised of what is not known
-    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-        design = str(json.loads((run / "provenance.json").read_text(encoding="utf-8"))["design"])
-    if design not in ("iid", "grid", "chosen"):
-        design = "chosen"
+    if (said := read_provenance(run).get("design")) in ("iid", "grid"):
+        design = str(said)
     return replace(table, design=design, notes=tuple(str(w.message) for w in damage))
 
 
 def _in_order(run: Path, scenarios: list[str]) -> list[int]:
     """Rows in the order planned, which for imported trials is the order tried: bets see trials one by one."""
     try:
-        ids = pq.read_table(run / "scenarios.parquet", columns=["id"], use_threads=False)["id"].to_pylist()
-    except (pa.ArrowException, OSError, LookupError):
+        ids = list(map(str, read_parquet(run / "scenarios.parquet", ["id"])["id"].to_pylist()))
+    except (DamagedError, OSError, LookupError):
         ids = []
     at = {name: i for i, name in enumerate(ids)}
     return sorted(range(len(scenarios)), key=lambda row: at.get(scenarios[row], len(at)))
@@ -209,7 +212,9 @@ def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
     """Episodes of a run, or of a file made from one; names that stand for several versions get their hash."""
     wanted = metric or "success"
     direct = wanted in ("success", "score")
-    kept = [c for c in (*_EPISODES, *PROTOCOL, "judge") if c != "metrics" and c in found.column_names]
+    kept = [
+        c for c in (*_EPISODES, *PROTOCOL, "judge", "base", "factors") if c != "metrics" and c in found.column_names
+    ]
     columns = {c: cells(found[c]) for c in kept}
     values = columns[wanted] if direct else [dict(m or ()).get(wanted) for m in found["metrics"].to_pylist()]
     if not direct and all(v is None for v in values):
@@ -224,7 +229,11 @@ def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
     columns["version"] = [digests[pair] for pair in pairs]
     columns["policy"] = _versions(columns["policy"], columns["version"], columns["task"])
     columns["world"] = _versions(columns["world"], columns["world_hash"])
+    if {"task_version", "task_hash", "judge"} <= columns.keys():
+        columns["task"] = _tasks(columns)
     columns["clock"] = _clocks(columns["clock"])
+    if "world_params" in found.column_names:
+        columns["fitted_to"] = _fitted(cells(found["world_params"]))
     return Table(name, columns, columns["episode"], "episode", _cell, wanted, episodes=True)
 
 
@@ -246,6 +255,29 @@ def _versions(names: list[str], hashes: list[str], within: list[str] | None = No
         name if len(known[key]) == 1 else f"{name}#{version[:6]}"
         for key, name, version in zip(keys, names, hashes, strict=True)
     ]
+
+
+def _fitted(params: list[str | None]) -> list[bool]:
+    """Whether each row's world was fitted to real trials of its scenario."""
+    known: dict[str | None, bool] = {}
+    for text in set(params):
+        try:
+            known[text] = bool(json.loads(text or "{}").get("fitted_to", {}).get("seen", False))
+        except (ValueError, AttributeError):
+            known[text] = False
+    return [known[text] for text in params]
+
+
+def _tasks(columns: dict[str, list[Any]]) -> list[str]:
+    """Tasks, with a hash where one name stands for several versions or sources. What a person judged has neither."""
+    parts = zip(columns["task"], columns["task_version"], columns["task_hash"], columns["judge"], strict=True)
+    made: dict[str, set[tuple[Any, ...]]] = defaultdict(set)
+    rows = [(task, (version, source or ""), judge == "person") for task, version, source, judge in parts]
+    for task, version, person in rows:
+        if not person:
+            made[task].add(version)
+    marks = {version: digest([str(v) for v in version])[:6] for found in made.values() for version in found}
+    return [task if person or len(made[task]) == 1 else f"{task}#{marks[version]}" for task, version, person in rows]
 
 
 def _clocks(texts: list[str]) -> list[str]:

@@ -14,12 +14,11 @@ from foretell import stats
 from foretell.answers.choice import Choice
 from foretell.answers.inputs import Source
 from foretell.answers.scoreboard import Scoreboard, from_rates, from_trials
-from foretell.answers.words import level, plain, table
+from foretell.answers.words import level, noted, plain, table
 from foretell.errors import UsageError
 from foretell.stats import METRICS, Interval
-from foretell.stats.predictivity import MIN_POLICIES
 
-__all__ = ["Predictivity", "predictivity"]
+__all__ = ["Predictivity", "pairs_told", "predictivity"]
 
 MEAN = "mean"
 Metrics = dict[str, Interval]
@@ -56,6 +55,8 @@ class Predictivity:
                 row["leave_one_out"] = dict(zip(board.policies, without, strict=True))
             if name == "success_gap" and board is not None:
                 row["policies"] = board.apart()
+            if name == "pairwise_accuracy" and board is not None:
+                row["pairs"] = dict(zip(("same_order", "counted"), board.pairs(), strict=True))
             rows[name] = row
         return rows
 
@@ -67,34 +68,45 @@ class Predictivity:
             board = self.scoreboards[task]
             head = f"task {plain(task)}, " if task else ""
             parts.append(f"{head}{len(board.policies)} policies: {', '.join(map(plain, board.policies))}")
-            parts.append(_table(found, board.policies))
+            parts.append(_table(found, board))
             unlike = [p for p, row in board.apart().items() if row.get("kruskal_wallis_p", 1.0) <= some.alpha]
             if unlike:
                 parts.append(f"Real and sim outcomes differ (Kruskal-Wallis): {', '.join(map(plain, unlike))}")
         if self.mean is not None:
-            parts += [f"mean over {len(self.metrics)} tasks", _table(self.mean, ())]
+            parts += [f"mean over {len(self.metrics)} tasks", _table(self.mean, None)]
         metrics = [*self.metrics.values(), *([self.mean] if self.mean else [])]
-        reasons = dict.fromkeys(one.reason for found in metrics for one in found.values() if one.reason)
+        lacks = [one for found in metrics for one in found.values() if one.reason]
+        reasons = dict.fromkeys(
+            f"{'interval' if math.isfinite(one.estimate) else 'value'}: {one.reason}" for one in lacks
+        )
         if any(one.low is not None for found in metrics for one in found.values()):
             parts.append(f"Intervals: {some.assumes[0]}; asymptotic.")
-        parts += [f"no interval: {reason}" for reason in reasons]
-        return "\n".join(parts + [f"note: {plain(note)}" for note in self.notes])
+        parts += [f"no {reason}" for reason in reasons]
+        return "\n".join(parts + noted(self.notes))
 
 
 def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _table(found: Metrics, policies: tuple[str, ...]) -> str:
+def _table(found: Metrics, board: Scoreboard | None) -> str:
     rows = []
     for name, one in found.items():
         ends = "-" if one.low is None or one.high is None else f"{one.low:.3f} to {one.high:.3f}"
         without = [v for v in one.diagnostics.get("leave_one_out", ()) if math.isfinite(v)]
         apart = f"{min(without):.3f} to {max(without):.3f}" if without else "-"
-        rows.append([name, "-" if math.isnan(one.estimate) else f"{one.estimate:.3f}", ends, apart])
+        value = "-" if math.isnan(one.estimate) else f"{one.estimate:.3f}"
+        if name == "pairwise_accuracy" and board is not None and board.pairs()[1] == 1:
+            value = pairs_told(*board.pairs())  # one pair is no percentage
+        rows.append([name, value, ends, apart])
     alpha = next(iter(found.values())).alpha
     header = ["metric", "value", f"{level(alpha)} interval", "without one policy"]
-    return table(header if policies else header[:3], rows if policies else [row[:3] for row in rows])
+    return table(header if board else header[:3], rows if board else [row[:3] for row in rows])
+
+
+def pairs_told(same: int, counted: int) -> str:
+    """How many pairs of policies sim orders as real does: 1 of 1 pair."""
+    return f"{same} of {counted} pair{'' if counted == 1 else 's'}"
 
 
 def predictivity(
@@ -115,7 +127,8 @@ def predictivity(
     """How well simulation ranks policies: from a table of rates, or from real and sim run folders or trial files.
 
     `proxy` names another column (in run folders: metric) to stand for sim, `lower_is_better` turns it round.
-    `over`: what intervals resample; default trials where their numbers are known, else policies.
+    `over`: what is uncertain, trials of the policies given or the choice of policies; default trials where their
+    numbers are known, else policies.
     """
     if (table is None) == (real is None and sim is None) or (real is None) != (sim is None):
         raise UsageError("give a table of policies, or real and sim (two run folders or trial files), not both")
@@ -157,26 +170,26 @@ def _all(board: Scoreboard, options: dict[str, Any]) -> Metrics:
 
 
 def _mean(boards: dict[str, Scoreboard], found: dict[str, Metrics], options: dict[str, Any]) -> Metrics:
-    """Mean of each metric over tasks. Trials are resampled in every task at once; policies cannot be."""
+    """Mean of each metric over tasks. Rates of all tasks are bounded at once; policies cannot be redrawn so."""
     every = list(boards.values())
     ends = np.cumsum([len(b.policies) for b in every])[:-1]
-    resampled = options["over"] != "policies" and all(b.n_real is not None for b in every)
-    few = min(len(b.policies) for b in every)
+    bounded = options["over"] != "policies" and all(b.n_real is not None for b in every)
+    sizes = [len(b.policies) for b in every]
     made = {}
     for name, metric in METRICS.items():
         value = float(np.mean([one[name].estimate for one in found.values()]))
         template = next(iter(found.values()))[name]
         blank = replace(template, estimate=value, low=None, high=None, n=len(boards), diagnostics={})
-        undefined = [task for task, one in found.items() if math.isnan(one[name].estimate)]
+        undefined = {task: one[name].reason for task, one in found.items() if math.isnan(one[name].estimate)}
         if undefined:
-            made[name] = replace(blank, reason=f"undefined in task {undefined[0]!r}: real or sim does not vary")
-        elif few < MIN_POLICIES:
-            made[name] = replace(blank, reason=f"a task has {few} policies, {MIN_POLICIES} are needed for an interval")
-        elif not resampled:
+            task, why = next(iter(undefined.items()))
+            made[name] = replace(blank, reason=f"no value in task {plain(task)!r}: {why}")
+        elif not bounded:
             made[name] = replace(blank, reason="an interval of the mean needs the number of real trials (n_real)")
         else:
             whole = _joined(every)
-            made[name] = stats.with_interval(_averaged(metric, ends), whole.real, whole.sim, **_known(whole), **options)
+            given = {**_known(whole), **options, "tasks": sizes}
+            made[name] = stats.with_interval(_averaged(metric, ends), whole.real, whole.sim, **given)
             made[name] = replace(made[name], n=len(boards))
     return made
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from foretell.answers.choice import Choice, choose, labels
+from foretell.answers.held_out import held_out
 from foretell.answers.inputs import Source, Table, open_table, refuse
 from foretell.answers.units import measure
 from foretell.answers.words import plain
@@ -42,6 +43,13 @@ class Scoreboard:
             for row, test in zip(rows.values(), kruskal_wallis(self.real_outcomes, self.sim_outcomes), strict=True):
                 row["kruskal_wallis_p"] = test.p_value
         return rows
+
+    def pairs(self) -> tuple[int, int]:
+        """Pairs of policies that sim orders as real does, and pairs with an order in both."""
+        signs = [
+            np.sign(np.subtract.outer(side, side))[np.triu_indices(len(side), 1)] for side in (self.real, self.sim)
+        ]
+        return int((signs[0] * signs[1] > 0).sum()), int((signs[0] * signs[1] != 0).sum())
 
     def negated(self) -> Scoreboard:
         """For a proxy of which less is better."""
@@ -139,8 +147,8 @@ def _board(tables: list[Table], proxy: str | None) -> tuple[Scoreboard, list[str
         if name not in others:
             continue
         both, _ = choose(tables, Choice(policy=name), ("policy",))
-        a, b = measure(both[0]), measure(both[1], unit_range=proxy is None)
-        notes += a.notes() + b.notes()
+        a, b, _, told = held_out(measure(both[0]), measure(both[1], unit_range=proxy is None))
+        notes += a.notes() + b.notes() + told
         known = set(b.ids)
         common = [u for u in a.ids if u in known]
         if not common:

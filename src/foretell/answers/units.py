@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from foretell.answers.choice import labels, single_version
-from foretell.answers.inputs import Table, refuse
+from foretell.answers.held_out import held_out
+from foretell.answers.inputs import PROTOCOL, Table, refuse
+from foretell.answers.repeats import until_success
 from foretell.answers.words import plain
 from foretell.errors import UsageError
 from foretell.stats import Paired, Units, by_scenario, pair_units
+from foretell.stats.order import by_id
 from foretell.trials.rows import NO, YES
 
 __all__ = ["Measured", "measure", "pair"]
@@ -33,11 +37,25 @@ class Measured:
     """Trials without a scenario, each of which stands for itself."""
     broken: frozenset[str]
     """Scenarios left out because one of their episodes does not count."""
+    fitted: frozenset[str] = frozenset()
+    """Scenarios whose real trials the rows' simulator was fitted to."""
+    repeats: str | None = None
+    """A warning, where trials look as if they were repeated until one succeeded."""
 
     @property
     def ids(self) -> list[str]:
-        """Scenarios, in order."""
+        """Scenarios, in canonical order."""
         return [str(unit) for unit in self.units.ids]
+
+    def as_run(self) -> Measured:
+        """The same scenarios in the order of the rows, for whoever looks after every trial."""
+        order = sorted(range(len(self.units.ids)), key=lambda i: self.first[str(self.units.ids[i])])
+        ids, counts = (tuple(column[i] for i in order) for column in (self.units.ids, self.units.counts))
+        return replace(self, units=Units(ids, self.units.scores[order], counts))
+
+    def only(self, ids: Collection[str]) -> Measured:
+        """These scenarios."""
+        return self.without({unit for unit in self.ids if unit not in ids})
 
     def place(self, unit: str) -> str:
         """File and line where a scenario first appears."""
@@ -47,6 +65,13 @@ class Measured:
         """Scores of these scenarios, in this order."""
         at = {unit: i for i, unit in enumerate(self.ids)}
         return self.units.scores[[at[unit] for unit in ids]]
+
+    def without(self, units: Collection[str]) -> Measured:
+        """All scenarios but these."""
+        at = [i for i, unit in enumerate(self.ids) if unit not in units]
+        mine = self.units
+        kept = Units(tuple(mine.ids[i] for i in at), mine.scores[at], tuple(mine.counts[i] for i in at))
+        return replace(self, units=kept, fitted=self.fitted - set(units))
 
     def about(self) -> dict[str, Any]:
         """What was measured, for the answer."""
@@ -67,7 +92,7 @@ class Measured:
             told.append(f"{sum(self.left_out.values())} episodes of {self.table.name} do not count ({why})")
         if self.alone:
             told.append(f"{self.alone} trials of {self.table.name} have no scenario: each counts as one of its own")
-        return told
+        return [*told, *([self.repeats] if self.repeats else [])]
 
 
 def measure(table: Table, *, whole: bool = False, unit_range: bool = True) -> Measured:
@@ -91,6 +116,9 @@ def measure(table: Table, *, whole: bool = False, unit_range: bool = True) -> Me
     broken: set[str] = set()
     faults: list[str] = []
     first: dict[str, int] = {}
+    fitted: set[str] = set()
+    marks = table.columns.get("fitted_to", blank)
+    tries: dict[str, list[tuple[int, float]]] = defaultdict(list)
     for i, value in enumerate(table.columns["value"]):
         own, up, trial = _name(scenarios[i]), _name(parents[i]), _name(trials[i])
         if own is None and table.episodes:  # a trial whose situation was not written down
@@ -118,7 +146,12 @@ def measure(table: Table, *, whole: bool = False, unit_range: bool = True) -> Me
             given = "nothing" if value is None else plain(repr(value))[:60]
             faults.append(f"{table.place(i)}, {table.metric!r}: expected {wanted}; given: {given}")
             continue
+        if (known := _truth(marks[i])) is None:
+            faults.append(f"{table.place(i)}, 'fitted_to': expected yes or no; given: {plain(repr(marks[i]))[:60]}")
+        elif known:
+            fitted.add(unit)
         rows.append((own, up, score))
+        tries[unit].append((int(trial) if (trial or "").isdecimal() else i, score))
         first.setdefault(unit, i)
     refuse(faults)
     if whole and broken:
@@ -126,7 +159,16 @@ def measure(table: Table, *, whole: bool = False, unit_range: bool = True) -> Me
     if not rows:
         raise UsageError(f"{table.name} has no row that counts")
     own_names, ups, scores = zip(*rows, strict=True)
-    return Measured(table, by_scenario(own_names, scores, parent=ups), first, dict(left_out), alone, frozenset(broken))
+    units = _canonical(by_scenario(own_names, scores, parent=ups))
+    again = until_success(tries, table.name)
+    return Measured(table, units, first, dict(left_out), alone, frozenset(broken), frozenset(fitted), again)
+
+
+def _canonical(units: Units) -> Units:
+    """Scenarios in the order of a hash of their ids: the answer must not depend on the order of a file."""
+    order = by_id(units.ids)
+    ids, counts = (tuple(column[i] for i in order) for column in (units.ids, units.counts))
+    return Units(ids, units.scores[order], counts)
 
 
 def _reader(table: Table) -> Any:
@@ -138,6 +180,12 @@ def _reader(table: Table) -> Any:
         return words.get(cell.lower(), table.number(cell)) if isinstance(cell, str) else table.number(cell)
 
     return read
+
+
+def _truth(cell: Any) -> bool | None:
+    """Yes or no; blank is no, and None is neither."""
+    word = str(cell if cell is not None else "no").strip().lower().removesuffix(".0")
+    return True if word in YES else False if word in NO else None
 
 
 def _name(cell: Any) -> str | None:
@@ -153,7 +201,8 @@ def _name(cell: Any) -> str | None:
 
 def pair(real: Measured, sim: Measured, extra: Measured | None) -> tuple[Paired, list[str]]:
     """Pair real with simulated scenarios; simulated ones without a partner join the extra ones."""
-    notes, known = [], set(sim.ids)
+    real, sim, extra, notes = held_out(real, sim, extra)
+    known = set(sim.ids)
     lost = [u for u in real.ids if u in sim.broken and u not in known]
     if lost:
         notes.append(
@@ -162,13 +211,14 @@ def pair(real: Measured, sim: Measured, extra: Measured | None) -> tuple[Paired,
         )
     ids = [u for u in real.ids if u in known]
     advice = "simulate it too, for example with `foretell run STUDY --pair-with REAL`"
-    refuse(
-        [
-            f"{real.place(u)}: scenario {plain(u)!r} has no simulated partner in {sim.table.name}; {advice}"
-            for u in real.ids
-            if u not in known and u not in sim.broken
-        ]
-    )
+    faults = [
+        f"{real.place(u)}: scenario {plain(u)!r} has no simulated partner in {sim.table.name}; {advice}"
+        for u in real.ids
+        if u not in known and u not in sim.broken
+    ]
+    if faults and len(ids) == len(sim.ids):
+        faults[0] += ". Every scenario of sim is in real: if real is the simulation, real and sim are swapped"
+    refuse(faults)
     if not ids:
         raise UsageError(f"no scenario of {real.table.name} was simulated in {sim.table.name}")
     if extra is not None:
@@ -207,7 +257,7 @@ def _equal_counts(ids: list[str], sim: Measured, extra: Measured | None) -> None
 
 
 def _same_simulator(sim: Measured, extra: Measured) -> None:
-    for column in ("world", "world_hash", "version", "task", "clock", "arm", "metric"):
+    for column in ("world", "world_hash", "version", "task", *PROTOCOL, "clock", "arm", "metric"):
         one, other = labels(sim.table, column), labels(extra.table, column)
         if column == "metric":
             one, other = [sim.table.metric], [extra.table.metric]

@@ -5,20 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from foretell import stats
+from foretell.answers.draw import LEVEL
 from foretell.answers.units import Measured
 from foretell.answers.words import plain
 from foretell.errors import UsageError
 from foretell.stats import Interval
 from foretell.stats.compare import Test, Verdict
 from foretell.stats.compare import compare as test_of
+from foretell.stats.family import Expected
+from foretell.stats.interval import Horizon
 
 __all__ = ["Versus", "versus"]
-
-BARNARD_MOST = 100_000
-"""Product of the two numbers of trials above which Barnard's test takes seconds; Fisher's is then as good."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class Versus:
     """Interval of mean(a) - mean(b), for this pair alone."""
     p_value: float
     p_adjusted: float
-    """After Holm's adjustment for all pairs; the verdict uses it."""
+    """Adjusted for all pairs, by Holm or in the order of a forecast; the verdict uses it."""
     test: str
     paired: bool
     n_a: int
@@ -43,12 +41,15 @@ class Versus:
     anytime: bool
     """Whether the p-value may be read after every trial."""
     notes: tuple[str, ...] = ()
+    expected: Expected | None = None
+    """Direction that a forecast expects and on which most of the level is spent; None: both directions alike."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able form."""
         names = ("a", "b", "verdict", "p_value", "p_adjusted", "test", "paired", "n_a", "n_b", "mean_a")
         return {
             **{name: getattr(self, name) for name in (*names, "mean_b", "anytime")},
+            **({"expected": self.expected} if self.expected is not None else {}),
             "difference": self.difference.to_dict(),
         }
 
@@ -63,6 +64,8 @@ def versus(
     effect: float,
     alpha: float,
     aim: float,
+    expected: Expected | None = None,
+    horizon: Horizon = None,
 ) -> Versus:
     """Compare two policies on the scenarios both have; without two in common as independent trials."""
     (a, one), (b, other) = first, second
@@ -72,7 +75,7 @@ def versus(
     if control is not None:
         if not paired or test not in ("auto", "betting"):
             raise UsageError("simulation as control needs common scenarios, and no other test than betting")
-        return _controlled(a, b, one.of(common), other.of(common), common, control, effect, alpha, aim)
+        return _controlled(a, b, one.of(common), other.of(common), common, control, effect, alpha, aim, expected)
     x, y = (one.of(common), other.of(common)) if paired else (one.units.scores, other.units.scores)
     if min(x.size, y.size) < 2:
         short = one if x.size < 2 else other
@@ -82,18 +85,18 @@ def versus(
         notes.append(
             f"{lost} scenarios that only one of {plain(a)} and {plain(b)} has are left out of their comparison"
         )
-    if test == "auto" and not paired and x.size * y.size > BARNARD_MOST and _binary(x) and _binary(y):
-        test = "fisher"
-        notes.append(f"Fisher's test instead of Barnard's, which takes too long for {x.size} and {y.size} scenarios")
-    found = test_of(x, y, paired=paired, test=test, alpha=alpha, aim=aim, effect=effect)
+        if 2 * len(common) < min(len(one.ids), len(other.ids)):
+            notes.append(
+                f"{plain(a)} and {plain(b)} have only {len(common)} scenarios in common: "
+                "`--unpaired` compares all of their scenarios as independent trials"
+            )
+    found = test_of(
+        x, y, paired=paired, test=test, alpha=alpha, aim=aim, effect=effect, expected=expected, horizon=horizon
+    )
     return Versus(
         a, b, found.verdict, found.interval, found.p_value, found.p_value, found.test, paired, found.n_a, found.n_b,
-        float(x.mean()), float(y.mean()), found.anytime, tuple(notes),
+        float(x.mean()), float(y.mean()), found.anytime, tuple(notes), expected,
     )  # fmt: skip
-
-
-def _binary(scores: Any) -> bool:
-    return bool(np.isin(scores, (0.0, 1.0)).all())
 
 
 def _controlled(
@@ -106,6 +109,7 @@ def _controlled(
     effect: float,
     alpha: float,
     aim: float,
+    expected: Expected | None,
 ) -> Versus:
     known = set(control[1].ids)
     shared = [unit for unit in control[0].ids if unit in known]
@@ -124,9 +128,18 @@ def _controlled(
                 f"{one.table.name}: simulated scenarios must average the same number of rows, not {counts}"
             )
     sims, extras = [one.of(common) for one in control], [one.of(extra) for one in control]
-    found = stats.paired_betting(x, y, *sims, *extras, alpha=alpha, aim=aim)
-    word = stats.verdict(found.p_value, found.interval, alpha, effect)
+    found = stats.paired_betting(x, y, *sims, *extras, alpha=alpha, aim=aim, expected=expected)
+    notes = []
+    gaps = sims[0] - sims[1], extras[0] - extras[1]
+    if (p := stats.same_draw(*gaps)) <= LEVEL:
+        tried_gap, other_gap = (f"{100 * gap.mean():+.1f}" for gap in gaps)
+        notes.append(
+            f"warning: simulation puts {plain(a)} {tried_gap} points before {plain(b)} in the tried scenarios and "
+            f"{other_gap} in the others (permutation test, p = {max(p, 1e-4):.1g}): if the others were drawn otherwise "
+            "than the tried ones, the verdict may be wrong"
+        )
+    word = stats.verdict(found.p_value, found.interval, alpha, effect, float(x.mean() - y.mean()))
     return Versus(
         a, b, word, found.interval, found.p_value, found.p_value, "betting with simulation as control", True,
-        x.size, y.size, float(x.mean()), float(y.mean()), anytime=True,
+        x.size, y.size, float(x.mean()), float(y.mean()), anytime=False, notes=tuple(notes), expected=expected,
     )  # fmt: skip

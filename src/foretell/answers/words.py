@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-__all__ = ["amount", "level", "listed", "plain", "sentence", "table"]
+from foretell.terminal import plain
 
-
-def plain(text: str) -> str:
-    """Data on one line, without characters that a terminal would obey."""
-    return "".join(c if c.isprintable() else " " if c.isspace() else repr(c)[1:-1] for c in text)
+__all__ = ["amount", "level", "listed", "noted", "plain", "sentence", "table"]
 
 
 def amount(value: float | None, metric: str) -> str:
@@ -28,6 +25,11 @@ def level(alpha: float) -> str:
 def listed(names: Sequence[str]) -> str:
     """a, b and c."""
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def noted(notes: Iterable[str]) -> list[str]:
+    """Notes as lines; warnings keep their own word."""
+    return [plain(note) if note.startswith("warning: ") else f"note: {plain(note)}" for note in notes]
 
 
 def sentence(text: str) -> str:

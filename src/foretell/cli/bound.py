@@ -12,7 +12,8 @@ __all__ = ["main"]
 
 
 def main(
-    real: Path,
+    trials: Annotated[str | None, tyro.conf.Positional] = None,
+    real: str | None = None,
     sim: Path | None = None,
     extra: Path | None = None,
     method: str = "auto",
@@ -24,12 +25,15 @@ def main(
     metric: str | None = None,
     design: Literal["iid", "grid", "chosen"] | None = None,
     randomised: bool = False,
+    horizon: int | Literal["open"] | None = None,
+    stand_in: bool = False,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """Bound a policy's mean real performance. Files have columns scenario and score; docs/answers.md says more.
 
     Args:
-        real: Real trials: CSV, Parquet or a run folder.
+        trials: The same as --real: `foretell bound 14/20`.
+        real: Real trials: CSV, Parquet, a run folder, or successes of trials such as 14/20.
         sim: Simulations of the same scenarios; further scenarios in it count as extra.
         extra: More simulated scenarios.
         method: blocked, star, clopper_pearson, ...; `all` for every one; `auto` picks by the data's size and kind.
@@ -41,12 +45,17 @@ def main(
         metric: Which column; default score or success, in run folders success.
         design: How scenarios came about; a run folder knows, a file is taken as iid.
         randomised: The cells of a grid were drawn or ordered at random.
+        horizon: For looking more than once: the number of real trials planned before the first look, or `open`.
+        stand_in: A simulated world plays reality in --real.
         json_: Print JSON.
     """
     from foretell.answers.bound import bound
+    from foretell.errors import UsageError
 
+    if (trials is None) == (real is None):
+        raise UsageError("give the real trials once: --real FILE, --real RUN, or counts as in `foretell bound 14/20`")
     found = bound(
-        real, sim, extra, method=method, alpha=alpha, policy=policy, task=task, clock=clock, arm=arm,
-        metric=metric, design=design, randomised=randomised,
+        trials if real is None else real, sim, extra, method=method, alpha=alpha, policy=policy, task=task,
+        clock=clock, arm=arm, metric=metric, design=design, randomised=randomised, horizon=horizon, stand_in=stand_in,
     )  # fmt: skip
     print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())

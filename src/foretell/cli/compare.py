@@ -23,6 +23,7 @@ def main(
     unpaired: bool = False,
     effect: float = 0.2,
     alpha: float = 0.05,
+    horizon: int | Literal["open"] | None = None,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """Compare policies: `compare a.csv b.csv`, or a run folder with several policies.
@@ -30,7 +31,8 @@ def main(
     Args:
         sources: Files (columns scenario and score, several policies with a column policy) or run folders.
         policy: Which policies; default all.
-        sim: Simulations of the same policies, as control: a run folder or a file with a column policy.
+        sim: Simulations of the same policies: a run folder or a file with a column policy. Two policies: control of a
+            betting test. More: simulated scenarios without a real trial order the tests. Choose before looking.
         task: Which task.
         clock: Which clock.
         arm: Which perturbation arm.
@@ -39,12 +41,13 @@ def main(
         unpaired: Do not match trials on common scenarios.
         effect: A difference worth knowing about; trials are too few if both +effect and -effect are still possible.
         alpha: One minus the confidence level.
+        horizon: For looking more than once: the number of scenarios planned before the first look, or `open`.
         json_: Print JSON.
     """
     from foretell.answers.compare import compare
 
     found = compare(
         *sources, sim=sim, policies=policy, task=task, clock=clock, arm=arm, metric=metric, test=test,
-        unpaired=unpaired, effect=effect, alpha=alpha,
+        unpaired=unpaired, effect=effect, alpha=alpha, horizon=horizon,
     )  # fmt: skip
     print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())

@@ -33,7 +33,8 @@ def main(
         sim: Their simulations. Each policy is rated on the scenarios that both have.
         proxy: A column (in run folders: a metric) that stands for sim.
         lower_is_better: The proxy is an error: less is better.
-        over: What intervals resample; default trials where their numbers are known, else policies.
+        over: What is uncertain, the trials of these policies or the choice of policies; default trials where their
+            numbers are known, else policies.
         alpha: One minus the confidence level.
         task: Which task; default all, and their mean.
         clock: Which clock.

@@ -26,6 +26,8 @@ def main(
     dry_run: bool = False,
     watch: bool = False,
     large: bool = False,
+    add: bool = False,
+    retire: bool = False,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """Run a study. The same command again resumes it: finished episodes are never run twice.
@@ -40,6 +42,8 @@ def main(
         dry_run: Only say how many episodes, how long, and how much disk.
         watch: Show episodes under the realtime clock in MuJoCo's viewer, where there is a screen.
         large: Allow more than 1,000,000 episodes. Without it, a terminal is asked, and anything else is refused.
+        add: Run this study beside the other one that the run folder holds.
+        retire: Let this study take the place of the other one. Its finished episodes stay; the rest is given up.
         json_: Print the summary as JSON.
     """
     from foretell.errors import ForetellError
@@ -71,6 +75,8 @@ def main(
             told=bar.say,
             watch=watch,
             large=large,
+            add=add,
+            retire=retire,
         )
     if json_:
         print(json.dumps({**asdict(done), "path": str(done.path)}))

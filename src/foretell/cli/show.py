@@ -18,7 +18,7 @@ def main(
     failed: bool = False,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
-    """Success rates of a run, with Wilson intervals.
+    """Success rates of a run, with Clopper-Pearson intervals (while episodes are to come: anytime-valid ones).
 
     Args:
         run: A run folder.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from foretell.answers.words import sentence
 from foretell.leaderboard.ground import CLEAN
 from foretell.leaderboard.words import about, change, percent, rate, reasons, spared
+from foretell.stats.paired import EXACT
 
 if TYPE_CHECKING:
     from foretell.leaderboard.board import Leaderboard
@@ -80,7 +81,9 @@ def _says(board: Leaderboard) -> str:
     first = [entry["policy"] for entry in ranked if entry["rank"] == 1]
     score = f"{ranked[0]['score']['estimate']:.0%}"
     said = f"{' and '.join(first)} {'lead' if len(first) > 1 else 'leads'} with a score of {score}"
-    rivals = [e["policy"] for e in ranked if e["policy"] not in first and (e["rank_range"] or [1])[0] == 1]
+    shown = {frozenset((p["a"], p["b"])) for p in board.pairs if p["verdict"] in ("better", "worse")}
+    others = [entry["policy"] for entry in ranked if entry["policy"] not in first]
+    rivals = [other for other in others if any(frozenset((one, other)) not in shown for one in first)]
     if rivals:
         return f"{said}; {' and '.join(rivals)} {'are' if rivals[1:] else 'is'} not shown to be worse."
     return (
@@ -109,7 +112,7 @@ def _ranking(board: Leaderboard) -> Sheet:
     columns = ["rank", "policy", "score", *names, "episodes"]
     told = (
         f"Score: mean success over certified cells, every factor weighing the same, with a {1 - board.alpha:.0%} "
-        "interval that holds for every n. Ranks in brackets: what paired comparisons leave open. Others are success."
+        f"interval that holds for every n. {board.open_ranks()} Others are success."
     )
     return Sheet("leaderboard", "Ranking", columns, rows, [c for c in columns if c not in ("policy",)], told)
 
@@ -127,7 +130,7 @@ def _success(board: Leaderboard) -> Chart:
     ]
     tips = {"arm": ("arm", ""), "policy": ("policy", ""), **TIPS, "tasks": ("tasks", "")}
     spec = dots(rows, y="arm", x="success", series="policy", title="success", domain=(0.0, 1.0), tips=tips)
-    told = f"Over the tasks on which an arm is certified. Bars are {1 - board.alpha:.0%} Wilson intervals."
+    told = f"Over the tasks on which an arm is certified. Bars are {1 - board.alpha:.0%} Clopper-Pearson intervals."
     return Chart("success-by-factor", "Success by factor", spec, rows, told)
 
 
@@ -150,7 +153,7 @@ def _changes(board: Leaderboard) -> Chart:
                 tips=tips)  # fmt: skip
     told = (
         "Against the clean control in the same scenarios. "
-        f"Bars are {1 - board.alpha:.0%} intervals (Newcombe's for paired successes)."
+        f"Bars are {1 - board.alpha:.0%} intervals, each for itself: exact up to {EXACT} pairs of successes."
     )
     return Chart("change-by-factor", "What each factor costs", spec, rows, told)
 
@@ -200,7 +203,8 @@ def _curves(board: Leaderboard) -> list[Chart]:
         tips = {"factor": ("factor", ""), "severity": ("severity", ".2g"), **TIPS, "certified": ("certified", "")}
         spec = lines(rows, x="severity", y="success", series="factor", titles=("severity", "success"), tips=tips)
         title = f"Success of {policy} on {task} as factors grow"
-        told = f"Severity 0 is the clean control, 1 the published extreme; {1 - board.alpha:.0%} Wilson intervals."
+        told = "Severity 0 is the clean control, 1 the published extreme. "
+        told += f"Bars are {1 - board.alpha:.0%} Clopper-Pearson intervals."
         marked = [f"{row['factor']} at {row['severity']:g}" for row in rows if row["certified"] == CERTIFIED[False]]
         told += f" Not certified, so not charged: {', '.join(marked)}." if marked else ""
         found.append(Chart(slug("severity", policy, task), title, spec, rows, told))

@@ -11,7 +11,6 @@ from foretell.errors import UsageError
 from foretell.leaderboard.entries import Entry, Floats
 from foretell.leaderboard.ground import CLEAN, Cell, Ground
 from foretell.stats import Interval, mmrv, pearson
-from foretell.stats.predictivity import MIN_POLICIES
 from foretell.stats.robustness import factor_alignment, headline, success_rate
 
 __all__ = ["alignment"]
@@ -93,7 +92,7 @@ def _r_squared(real: list[Floats], sim: list[Floats], alpha: float, seed: int) -
     if row["value"] is None:
         row["reason"] = "success does not vary in one of the worlds"
     elif found.low is None:
-        row["reason"] = f"{points} points are too few for an interval, {MIN_POLICIES} are needed"
+        row["reason"] = found.reason
     return row
 
 

@@ -115,7 +115,7 @@ def _cells(tried: Group, simulated: Group, left: list[str]) -> list[Cell]:
             continue
         tables = tuple(group.table.filter(pc.field("policy") == policy) for group in (tried, simulated))
         try:
-            answer = bound(*tables, method="all", design=design)
+            answer = bound(*tables, method="all", design=design, stand_in=True)
             curve, saved = _worth(*tables) if answer.default == "blocked" and len(cells) < CURVES else (None, None)
         except UsageError as error:
             left.append(f"{policy} on {tried.task}: {str(error).partition(chr(10))[0]}")
@@ -183,7 +183,7 @@ def _curves(cells: list[Cell], name: str, title: str) -> Chart:
         dashed="floor", ticks=sorted({row["simulated"] for row in rows}),
     )  # fmt: skip
     about = (
-        "Width of `blocked` on the first so many simulated scenarios. No number of them goes below the rectifier "
+        "Width of `blocked` on so many of the simulated scenarios. No number of them goes below the rectifier "
         "floor (dashed, forecast), which is set by how far simulation and reality differ."
     )
     return Chart(name, title, spec, rows, about)

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count, dropwhile
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from foretell import clock as nouns
 from foretell.answers.compare import Compared, compare
@@ -20,8 +20,11 @@ from foretell.errors import UsageError
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Block, Words
 from foretell.scenario import digest
-from foretell.stats import Interval, betting, wilson
+from foretell.stats import Interval, betting, bound
+from foretell.stats.order import by_id
 from foretell.study.columns import cells, codes, grouped, spread
+from foretell.study.parts import DamagedError, read_parquet
+from foretell.study.running import CELL, is_retired
 
 __all__ = ["Group", "chosen", "distinct", "first_groups", "groups", "noted", "unfinished"]
 
@@ -88,8 +91,11 @@ class Group:
                 judged[policy][parent or own].append(success)
         if self.missing:
             return {p: betting([sum(x) / len(x) for x in found.values()]) for p, found in judged.items()}
-        counts = {p: [x for found in by.values() for x in found] for p, by in judged.items()}
-        return {policy: wilson(sum(found), len(found)) for policy, found in counts.items()}
+        means = {}
+        for policy, found in judged.items():
+            units = list(found)
+            means[policy] = [sum(found[units[i]]) / len(found[units[i]]) for i in by_id(units)]  # as `bound` takes them
+        return {policy: bound(found) for policy, found in means.items()}
 
     def within(self, others: Sequence[Group]) -> str:
         """Task, and what else tells it from the other groups, in words."""
@@ -166,6 +172,8 @@ def _groups(runs: Runs) -> list[Group]:
     seen: set[str] = set()
     for run in runs.each:
         table = _named(run, runs.tasks_of(run), hashes).take(pa.array(_planned(run), pa.int64()))
+        if len(given_up := _retired(run)):
+            table = table.filter(pc.invert(pc.is_in(table["episode"], given_up)))
         for key, left in _ahead(run, runs.task_names(run), hashes).items():
             ahead[key].append(left)
         if seen:
@@ -191,7 +199,7 @@ def _ahead(
     units: dict[tuple[str, ...], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     families: dict[str, str] = {}
     columns = ("world", "world_hash", "task", "clock", "arm", "unit", "episode")
-    for world, version, task, clock, arm, unit, episode in zip(*(cells(run.plan[c]) for c in columns), strict=True):
+    for world, version, task, clock, arm, unit, episode in zip(*(cells(run.active[c]) for c in columns), strict=True):
         name = world if len(worlds[world]) < 2 else f"{world}#{version[:6]}"
         if clock not in families:
             families[clock] = _family(clock)
@@ -203,6 +211,13 @@ def _ahead(
     }
 
 
+def _retired(run: OneRun) -> pa.Array:
+    """Episodes of cells whose plan was given up half-way: success rates show them, questions are not asked of them."""
+    group, names = grouped([run.plan[c] for c in CELL])
+    given_up = np.bincount(group[is_retired(run.plan)], minlength=len(names)) > 0
+    return run.plan["episode"].combine_chunks().filter(pa.array(given_up[group]))
+
+
 def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: list[tuple[int, set[str]]]) -> Group:
     world, task, clock, arm = key
     apart = _apart([table for _, table in parts])
@@ -211,7 +226,7 @@ def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: li
         index, policies = codes(table["policy"])
         names = [f"{p} ({run.name})" if p in apart else p for p in policies]
         tables.append(_with(table, policy=spread(names, index)))
-    known = [d if (d := run.provenance.get("design")) in DESIGNS else "chosen" for run, _ in parts]
+    known = [d if (d := str(run.provenance.get("design"))) in DESIGNS else "chosen" for run, _ in parts]
     real = all(run.real for run, _ in parts)
     table, design = pa.concat_tables(tables), max(known, key=DESIGNS.index)
     late = {unit for _, units in ahead for unit in units}
@@ -292,8 +307,8 @@ def _label(family: str) -> str:
 def _planned(run: OneRun) -> list[int]:
     """Rows in the order planned, as answers take them: bets see trials one by one."""
     try:
-        ids = pq.read_table(run.path / "scenarios.parquet", columns=["id"], use_threads=False)["id"].to_pylist()
-    except (pa.ArrowException, OSError, LookupError):
+        ids = list(map(str, read_parquet(run.path / "scenarios.parquet", ["id"])["id"].to_pylist()))
+    except (DamagedError, OSError, LookupError):
         ids = []
     at = {name: i for i, name in enumerate(ids)}
     scenarios = run.table["scenario"].to_pylist()

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from foretell import stats
-from foretell.answers.predictivity import Predictivity, predictivity
+from foretell.answers.predictivity import Predictivity, pairs_told, predictivity
 from foretell.answers.scoreboard import Scoreboard
 from foretell.answers.words import listed
 from foretell.errors import UsageError
@@ -19,7 +19,6 @@ from foretell.report.runs import Runs
 from foretell.report.section import Block, Chart, Section, Sheet, Words
 from foretell.report.verdict import MECHANISM
 from foretell.stats import Interval
-from foretell.stats.scores import is_binary
 
 __all__ = ["section", "worlds"]
 
@@ -106,6 +105,10 @@ def _says(answer: Predictivity, sim: str, real: str) -> str:
         level = f"on {listed([task for task in each if task not in known])} all do alike in one of the worlds"
         mean = sum(known.values()) / len(known)
         return f"{sim} puts {mean:.0%} {order} on {listed(list(known))} ({level}), and {apart} over {len(each)} tasks."
+    counts = [board.pairs() for board in answer.scoreboards.values()]
+    if max(counted for _, counted in counts) == 1:  # one pair is no percentage
+        told = pairs_told(sum(same for same, _ in counts), len(counts))
+        return f"{sim} puts {told} of policies in the order that {real} does, and {apart}{many}."
     ends = "" if accuracy.low is None or accuracy.high is None else f" ({accuracy.low:.0%} to {accuracy.high:.0%})"
     return f"{sim} puts {accuracy.estimate:.0%}{ends} {order}, and {apart}{many}."
 
@@ -132,8 +135,8 @@ def _blocks(answer: Predictivity, found: list[PAIR], sim: str, real: str, tail: 
 
 
 def _mean(scores: Any) -> Interval:
-    """Of successes Wilson's interval; of means of several trials one that needs no more than their range."""
-    return stats.wilson(int(scores.sum()), scores.size) if is_binary(scores) else stats.betting(scores)
+    """What `foretell bound` gives: of successes Clopper-Pearson's interval, of means of several trials `star`'s."""
+    return stats.bound(scores)
 
 
 def _scatter(board: Scoreboard, name: str, title: str, sim: str, real: str) -> Chart:
@@ -152,8 +155,9 @@ def _scatter(board: Scoreboard, name: str, title: str, sim: str, real: str) -> C
     tips |= {"real": (real, share), "real_low": ("from ", share), "real_high": ("to ", share)}
     tips |= {"scenarios": ("scenarios", "d"), "kruskal_wallis_p": ("p that both are alike", ".2g")}
     about = (
-        "Success on the scenarios that both worlds have, with 95% intervals (Wilson) both ways. On the dashed line "
-        "simulation and reality agree; below it simulation promises too much."
+        "Success on the scenarios that both worlds have, with 95% intervals both ways (Clopper-Pearson; star where "
+        "scenarios were tried several times). On the dashed line simulation and reality agree; below it simulation "
+        "promises too much."
     )
     spec = scatter(rows, label="policy", titles=(f"success in {sim}", f"success in {real}"), tips=tips)
     return Chart(name, title, spec, rows, about)
@@ -170,7 +174,7 @@ def _metrics(measured: dict[str, dict[str, Interval]], name: str, title: str) ->
     tips |= {"high": ("to", ".3f"), "meaning": ("", "")}
     many = "task" if len(measured) > 1 else None
     spec = dots(rows, y="metric", x="value", title="value", unit="number", series=many, zero=True, tips=tips)
-    about = "MMRV: 0 is best. The others: 1 is best. Bars are 95% intervals; there are none below five policies."
+    about = "MMRV: 0 is best. The others: 1 is best. Bars are 95% intervals. Correlations need three policies."
     return Chart(name, title, spec, rows, about)
 
 
@@ -186,8 +190,8 @@ def _sheet(measured: dict[str, dict[str, Interval]], name: str, title: str) -> S
     rows = [[NAMES[m], MEANING[m], *(said(found[m]) for found in measured.values())] for m in NAMES]
     columns = ["metric", "meaning", *measured]
     reasons = {one.reason for found in measured.values() for one in found.values() if one.reason}
-    about = "With 95% intervals, which resample trials and take the policies as they are."
-    about += f" No interval: {'; '.join(sorted(reasons))}." if reasons else ""
+    about = "With 95% intervals: the range of each metric over all true rates that the trials leave plausible together."
+    about += f" No value or interval: {'; '.join(sorted(reasons))}." if reasons else ""
     return Sheet(name, title, columns, rows, right=columns[2:], about=about)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,23 +12,28 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import yaml
 
 from foretell.answers.inputs import PROTOCOL
 from foretell.clock import label
+from foretell.document import load_yaml
 from foretell.errors import UsageError
 from foretell.study.columns import codes, grouped, spread
+from foretell.study.provenance import read_provenance
+from foretell.study.running import is_retired
 from foretell.study.store import plan_table, read_columns
 
 __all__ = ["OneRun", "Runs"]
 
 COLUMNS = (
-    "episode", "study", "world", "world_hash", "controller", "task", "task_version", "policy", "policy_hash",
-    "policy_options", "scenario", "parent", "base", "trial", "arm", "severity", "clock", "success", "success_rule",
-    "score", "stages", "metrics", "steps", "sim_s", "end", "blame", "error", "failure_reason", "judge", "video",
-    "wall_started", "wall_s",
+    "episode", "study", "world", "world_hash", "controller", "task", "task_version", "task_hash", "policy",
+    "policy_hash", "policy_options", "scenario", "parent", "base", "trial", "arm", "severity", "clock", "success",
+    "success_rule", "score", "stages", "metrics", "steps", "sim_s", "end", "blame", "error", "failure_reason", "judge",
+    "video", "wall_started", "wall_s",
 )  # fmt: skip
 """What a report reads of a row."""
+STUDY = {"name": (str,), "tasks": (list,), "policies": (dict, list), "scenarios": (dict,)}
+PROVENANCE = {"study": (str,), "machine": (dict,), "versions": (dict,), "command": (list,), "imported": (dict,)}
+"""Kinds of what a report reads of `study.yaml` and `provenance.json`."""
 REAL = ("standin", "robot", "real")
 """Worlds that stand for reality."""
 
@@ -74,9 +78,14 @@ class OneRun:
         return plan_table(self.path)
 
     @cached_property
+    def active(self) -> pa.Table:
+        """What of it was not given up."""
+        return self.plan.filter(pa.array(~is_retired(self.plan)))
+
+    @cached_property
     def to_come(self) -> pa.Table:
         """What of it is still to come."""
-        return self.plan.filter(pc.invert(pc.is_in(self.plan["episode"], self.table["episode"].combine_chunks())))
+        return self.active.filter(pc.invert(pc.is_in(self.active["episode"], self.table["episode"].combine_chunks())))
 
     @cached_property
     def worlds(self) -> set[str]:
@@ -105,7 +114,8 @@ class Runs:
             name = path.resolve().name
             while name in {run.name for run in found}:
                 name += "'"
-            found.append(OneRun(path, name, read_columns(path, COLUMNS), _study(path), _provenance(path)))
+            about = _shaped(read_provenance(path), PROVENANCE)
+            found.append(OneRun(path, name, read_columns(path, COLUMNS), _study(path), about))
         if not found:
             raise UsageError("give at least one run folder")
         return cls(found)
@@ -167,6 +177,13 @@ class Runs:
         return [run for run in self.each if not run.real]
 
 
+def _shaped(found: Any, kinds: dict[str, tuple[type, ...]]) -> dict[str, Any]:
+    """Without what is not of the kind that it should be: a run folder may be damaged, or come from someone else."""
+    if not isinstance(found, dict):
+        return {}
+    return {key: value for key, value in found.items() if isinstance(value, kinds.get(str(key), object))}
+
+
 def _listed(first: Sequence[Any], found: Sequence[str]) -> list[str]:
     there = dict.fromkeys(found)
     return [*(name for name in dict.fromkeys(map(str, first)) if name in there), *(n for n in there if n not in first)]
@@ -174,15 +191,7 @@ def _listed(first: Sequence[Any], found: Sequence[str]) -> list[str]:
 
 def _study(run: Path) -> dict[str, Any]:
     try:
-        found = yaml.safe_load((run / "study.yaml").read_text())
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        found = load_yaml(run / "study.yaml", follow=False)
+    except UsageError:
         return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _provenance(run: Path) -> dict[str, Any]:
-    try:
-        found = json.loads((run / "provenance.json").read_text())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    return _shaped(found, STUDY)

@@ -1,7 +1,7 @@
 """Published figures recomputed from published numbers, beside what the papers print.
 
     foretell.reproduce("simpler")    one dict per figure: paper, table, figure, published, recomputed, difference,
-                                     agrees, note
+                                     agrees, note, quoted
 
 `figure` has the rule for agreement; one module per paper has the figures.
 """
@@ -56,6 +56,8 @@ def reproduce(paper: str, *, full: bool = False) -> list[dict[str, Any]]:
     `full` uses more random draws where a paper's data is not published and data of the same moments is drawn
     instead (`suresim` only). In each dict `published` is None where the paper has a curve but no number,
     `recomputed` is None where its inputs are not published or not readable, and `agrees` is None in both cases.
+    A figure that follows from other printed figures only is `quoted`: `recomputed` is None, and the note says what
+    they give.
     """
     if paper not in _BOOKS:
         raise UsageError(f"no paper {paper!r} to reproduce; {suggest(paper, _BOOKS)}")

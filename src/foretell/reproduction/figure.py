@@ -40,6 +40,8 @@ class Figure:
     agrees: bool | None
     """None when either side is missing."""
     note: str
+    quoted: bool = False
+    """True: its inputs are other printed figures, not cells of a table, so it is shown and not counted."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able form."""
@@ -163,6 +165,12 @@ class Ledger:
     def lost(self, table: str, figure: str, published: Printed, note: str) -> None:
         """A figure that cannot be recomputed."""
         self._add(table, figure, published, None, None, note)
+
+    def quoted(self, table: str, figure: str, published: Printed, others: float, note: str) -> None:
+        """A figure that follows from other printed figures only: `others` is what they give. It is not counted."""
+        same = abs(float(others) - published) <= published.half + SLACK
+        told = f"{note}: {others:.4g}, {'as' if same else 'not as'} printed"
+        self.figures.append(Figure(self.paper, table, figure, float(published), None, None, None, told, quoted=True))
 
     def claim(self, table: str, figure: str, holds: bool, note: str = "") -> None:
         """A statement without a number of its own, often about a picture; it holds here or it does not."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from foretell.papers import PAPERS
@@ -28,7 +29,10 @@ def summary(rows: list[dict[str, Any]]) -> str:
     claims = [r for r in rows if isinstance(r["published"], str)]
     if claims:
         line += f"; {sum(bool(r['agrees']) for r in claims)} of {len(claims)} statements hold"
-    lost = sum(r["recomputed"] is None for r in rows)
+    quoted = sum(r["quoted"] for r in rows)
+    if quoted:
+        line += f"; {quoted} quoted, because they follow from printed figures only"
+    lost = sum(r["recomputed"] is None and not r["quoted"] for r in rows)
     if lost:
         line += f"; {lost} cannot be recomputed"
     bare = sum(r["published"] is None for r in rows)
@@ -55,7 +59,9 @@ def show(rows: list[dict[str, Any]], brief: bool = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(markup=False, emoji=False, highlight=False, soft_wrap=True)
+    from foretell.terminal import raw
+
+    console = Console(file=raw(sys.stdout), markup=False, emoji=False, highlight=False, soft_wrap=True)
     if rows:
         console.print(f"{PAPERS[rows[0]['paper']]}. {RULE}")
     for name in dict.fromkeys(r["table"] for r in rows):
@@ -86,7 +92,8 @@ def show(rows: list[dict[str, Any]], brief: bool = False) -> None:
                 remark = f"[{below.setdefault(remark, len(below) + 1)}]"
             if r["agrees"] is False:
                 remark = f"differs {remark}" if remark.startswith("[") else f"differs: {remark}"
-            page.add_row(r["figure"], _text(r["published"]), _text(r["recomputed"]), gap, remark)
+            ours = "quoted" if r["quoted"] else _text(r["recomputed"])
+            page.add_row(r["figure"], _text(r["published"]), ours, gap, remark)
         if seen:
             console.print(page)
         for remark, number in below.items():

@@ -15,6 +15,7 @@ from foretell.stats import mmrv, pearson
 __all__ = ["policies"]
 
 METRICS = {"mmrv": mmrv, "pearson": pearson}
+DRAWER = ("drawer average", "place apple")
 mean = partial(np.mean, axis=-1)
 WHY = {
     ("Table IV", "mean of drawer average, visual matching, RT-1-X"): (
@@ -115,6 +116,12 @@ def policies(book: Ledger) -> None:
         )
 
 
+def _mean_of(metric: Any, weights: tuple[float, ...], *rates: Any) -> Any:
+    """Weighted mean over tasks of a metric; rates: real and sim of each task in turn."""
+    values = [w * metric(a, b) for w, a, b in zip(weights, rates[::2], rates[1::2], strict=True)]
+    return sum(values) / sum(weights)
+
+
 def _summary(book: Ledger, google: list[dict[str, Any]]) -> None:
     """Table I from Tables IV and XII; `drawer` is the mean of its two tasks, which the table does not say."""
     parts = {"pick coke can": "coke average", "move near": "move near"}
@@ -125,17 +132,21 @@ def _summary(book: Ledger, google: list[dict[str, Any]]) -> None:
             drawer = [free["open / close drawer"][f"mse {metric}"], free["place apple"][f"mse {metric}"]]
             for task in parts:
                 book.lost("Table I", f"{metric} of {task}, {setup}", row[task], "errors of the policies not published")
-        else:
-            drawer = [
-                next(r[t] for r in google if r["setup"] == setup and r["policy"] == metric)
-                for t in ("drawer average", "place apple")
-            ]
-            for task, name in parts.items():
-                rates = column(google, "real", name), column(google, setup, name)
-                book.check("Table I", f"{metric} of {task}, {setup}", row[task], METRICS[metric], *rates)
+            figure, note = f"{metric} of drawer, {setup}", "mean of the two in Table XII"
+            book.quoted("Table I", figure, row["drawer"], float(np.mean(drawer)), note)
+            every = float(np.mean([row[t] for t in (*parts, "drawer")]))
+            book.quoted("Table I", f"mean {metric}, {setup}", row["average"], every, "mean of the three printed")
+            continue
+        rates = {t: (column(google, "real", t), column(google, setup, t)) for t in (*parts.values(), *DRAWER)}
+        for task, name in parts.items():
+            book.check("Table I", f"{metric} of {task}, {setup}", row[task], METRICS[metric], *rates[name])
+        both = [side for t in DRAWER for side in rates[t]]
         note = "mean of open / close drawer and place apple"
-        book.check("Table I", f"{metric} of drawer, {setup}", row["drawer"], mean, drawer, note=note)
-        book.check("Table I", f"mean {metric}, {setup}", row["average"], mean, [row[t] for t in (*parts, "drawer")])
+        drawn = partial(_mean_of, METRICS[metric], (1.0, 1.0))
+        book.check("Table I", f"{metric} of drawer, {setup}", row["drawer"], drawn, *both, note=note)
+        every_rate = [side for t in (*parts.values(), *DRAWER) for side in rates[t]]
+        whole = partial(_mean_of, METRICS[metric], (1.0, 1.0, 0.5, 0.5))
+        book.check("Table I", f"mean {metric}, {setup}", row["average"], whole, *every_rate, note="from the rates")
 
 
 def _physics(book: Ledger, google: list[dict[str, Any]]) -> None:

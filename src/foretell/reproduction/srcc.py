@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from foretell.papers import table, text
 from foretell.reproduction.figure import Ledger
 from foretell.stats import pearson, rank_reversals
 
 __all__ = ["srcc"]
+
+
+def _gain(real: Any, before: Any, after: Any) -> Any:
+    return pearson(real, after) - pearson(real, before)
+
+
+def _share_reversed(real: Any, sim: Any) -> Any:
+    size = real.shape[-1]
+    return 100.0 * rank_reversals(real, sim) / (size * (size - 1) / 2)
 
 
 def srcc() -> Ledger:
@@ -23,24 +34,19 @@ def srcc() -> Ledger:
         )
         missing = "success rates per policy are in a picture only"
         book.lost("Table I", f"SRCC of success, {label}", words[f"srcc success {name}"], missing)
-    pairs = words["models"] * (words["models"] - 1) / 2
-    share = 100.0 * words["reversals test"] / pairs
-    book.value(
-        "Running text",
-        "reversals of 36 pairs in percent",
-        words["reversals test in percent"],
-        share,
-        why="cut off, not rounded",
-    )
-    gain = float(words["srcc spl test"] - words["srcc spl chall"])
-    book.value("Running text", "gain in SRCC of SPL", words["gain spl"], gain)
+    sides = [[r[f"coda {name}"] for r in rows] for name in ("chall", "test")]
+    figure, printed = "reversals of 36 pairs in percent", words["reversals test in percent"]
+    why = "5 of 36 is 13.9: cut off, not rounded; ties in the printed SPL hide a pair"
+    book.check("Running text", figure, printed, _share_reversed, real, sides[1], why=why)
+    book.check("Running text", "gain in SRCC of SPL", words["gain spl"], _gain, real, *sides)
     gain = float(words["srcc success test"] - words["srcc success chall"])
-    book.value("Running text", "gain in SRCC of success", words["gain success"], gain)
+    book.quoted("Running text", "gain in SRCC of success", words["gain success"], gain, "difference of the two printed")
     runs = words["models"] * words["rooms"] * words["legs"] * words["trials"]
-    book.value("Running text", "runs, simulated and real", words["runs"], 2.0 * runs)
     hours = runs * words["minutes per episode"] / 60.0
-    book.value("Running text", "hours of real testing", words["hours"], hours)
-    book.value("Running text", "days of real testing", words["days"], hours / words["hours per day"])
+    note = "from the design in the text"
+    book.quoted("Running text", "runs, simulated and real", words["runs"], 2.0 * runs, note)
+    book.quoted("Running text", "hours of real testing", words["hours"], hours, note)
+    book.quoted("Running text", "days of real testing", words["days"], hours / words["hours per day"], note)
     for name in ("gibson chall", "gibson test"):
         value = float(pearson([float(x) for x in real], [float(r[name]) for r in rows]))
         book.ours("Table I", f"SRCC of SPL, {name}", value, "not in the paper: other scenes than the real ones")

@@ -389,8 +389,9 @@ class MujocoWorld:
 
     @property
     def params(self) -> dict[str, Any]:
-        """θ and physics, as they stand in an episode's row."""
-        return {"theta": self.file.theta.model_dump(), "physics": self.file.physics.model_dump()}
+        """θ and physics, as they stand in an episode's row; and the scenarios that they were fitted to, if any."""
+        params = {"theta": self.file.theta.model_dump(), "physics": self.file.physics.model_dump()}
+        return {**params, "fitted_to": list(self.file.fitted_to)} if self.file.fitted_to else params
 
     def ticks(self, seconds: float) -> int:
         """Whole ticks in a time."""

@@ -7,6 +7,7 @@ Four questions, one module each: `predictivity` (does the simulator rank policie
 
 from foretell.stats.binomial import clopper_pearson, newcombe, newcombe_paired, wilson
 from foretell.stats.bounds import (
+    ANYTIME,
     METHODS,
     BettingSequence,
     BlockedSequence,
@@ -56,12 +57,13 @@ from foretell.stats.compare import (
     compact_letters,
     compare_all,
     fisher,
-    holm,
     mcnemar,
     paired_betting,
     rank_ranges,
     verdict,
 )
+from foretell.stats.exchange import same_draw
+from foretell.stats.family import closed, holm, in_forecast_order
 from foretell.stats.interval import ALPHA, Guarantee, Interval
 from foretell.stats.predictivity import (
     METRICS,
@@ -81,6 +83,7 @@ from foretell.stats.predictivity import (
 
 __all__ = [
     "ALPHA",
+    "ANYTIME",
     "METHODS",
     "METRICS",
     "BettingSequence",
@@ -106,6 +109,7 @@ __all__ = [
     "bound_policies",
     "by_scenario",
     "clopper_pearson",
+    "closed",
     "compact_letters",
     "compare_all",
     "control_variate",
@@ -118,6 +122,7 @@ __all__ = [
     "forecast_width",
     "hoeffding",
     "holm",
+    "in_forecast_order",
     "kendall",
     "kruskal_wallis",
     "leave_one_out",
@@ -134,6 +139,7 @@ __all__ = [
     "rank_ranges",
     "rank_reversals",
     "real_trials_saved",
+    "same_draw",
     "sampled_bound",
     "sequence",
     "simulation_worth",

@@ -2,7 +2,8 @@
 
 Every metric takes `real` first and `sim` second, one value per policy, shape (..., P); leading axes are
 separate data sets. `sim` may be any proxy for which larger is better (for an error, pass its negative). NaN
-raises. A metric that is undefined on the data, such as a correlation with a constant, is NaN.
+raises. A metric that is undefined on the data is NaN: a correlation with a constant, or of two policies, which
+always lie on a line.
 """
 
 from __future__ import annotations
@@ -17,6 +18,12 @@ from numpy.typing import ArrayLike
 from foretell.stats.scores import Floats
 
 Metric = Callable[[ArrayLike, ArrayLike], Floats]
+
+MIN_CORRELATED = 3
+"""Policies below which a correlation says nothing: two always lie on a line."""
+CORRELATED = ("pearson", "spearman", "kendall", "r_squared")
+STEPPED = ("spearman", "kendall", "pairwise_accuracy", "rank_reversals")
+"""Metrics of ranks alone: they take a few values only."""
 
 
 def _pair(real: ArrayLike, sim: ArrayLike) -> tuple[Floats, Floats]:
@@ -66,7 +73,7 @@ def pearson(real: ArrayLike, sim: ArrayLike) -> Floats:
     # A constant row leaves rounding noise behind; treat it as the zero it is.
     x = np.where(np.ptp(a, axis=-1, keepdims=True) == 0.0, 0.0, x)
     y = np.where(np.ptp(b, axis=-1, keepdims=True) == 0.0, 0.0, y)
-    scale = np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1))
+    scale = np.sqrt((x * x).sum(axis=-1) * (y * y).sum(axis=-1)) * (a.shape[-1] >= MIN_CORRELATED)
     return np.clip(_ratio((x * y).sum(axis=-1), scale), -1.0, 1.0)
 
 
@@ -88,6 +95,7 @@ def kendall(real: ArrayLike, sim: ArrayLike) -> Floats:
     a, b = _pair(real, sim)
     x, y = _steps(a), _steps(b)
     scale = np.sqrt((x != 0).sum(axis=(-2, -1), dtype=float) * (y != 0).sum(axis=(-2, -1), dtype=float))
+    scale = scale * (a.shape[-1] >= MIN_CORRELATED)
     return _ratio((x * y).sum(axis=(-2, -1)), scale)
 
 

@@ -16,13 +16,15 @@ depend on the search. Bets aim at a rung, not at alpha, which makes intervals ne
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foretell.stats.blocked import both_ends
-from foretell.stats.interval import ALPHA, FIXED_N, IID, RANGE, Interval
-from foretell.stats.rungs import Games, rungs
+from foretell.stats.blocked import played
+from foretell.stats.interval import ALPHA, CONTRADICTION, FIXED_N, IID, OPEN, RANGE, Horizon, Interval, looked_at
+from foretell.stats.order import by_content
+from foretell.stats.rungs import Ends, Games, meeting, rungs
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, scores, stretch
 
 CAP = 0.99
@@ -34,14 +36,15 @@ TOLERANCE = 2.0**-24
 def predictable_bets(
     z: Floats,
     aim: float,
-    horizon: int,
+    horizon: int | Literal["open"],
     low: float = 0.0,
     high: float = 1.0,
     prior_variance: float | None = None,
 ) -> Floats:
     """Bets lam_t before the solvency cap, shape (n,), from z of shape (n,) lying in [low, high].
 
-    They are tuned to reach a wealth of 2/aim within `horizon` trials.
+    They are tuned to reach a wealth of 2/aim within `horizon` trials; with an open horizon the bet of trial t is
+    that of a horizon t log(1 + t) (Waudby-Smith and Ramdas), which suits every n a little less.
 
     The running mean starts at the middle of the range and the running variance at a quarter of its square,
     each worth one observation (`prior_variance` replaces the latter). lam_t uses z_1 .. z_{t-1} only.
@@ -55,7 +58,9 @@ def predictable_bets(
     np.cumsum((z - mean) ** 2, out=variance[1:])
     variance[1:] += variance[0]
     variance[1:] /= weight
-    bets: Floats = np.sqrt((2.0 * math.log(2.0 / aim) / horizon) / variance[:-1])
+    t = np.arange(1, z.size + 1)
+    planned = t * np.log1p(t) if horizon == OPEN else horizon
+    bets: Floats = np.sqrt((2.0 * math.log(2.0 / aim) / planned) / variance[:-1])
     return bets
 
 
@@ -117,7 +122,7 @@ def nested_end(z: Floats, bets: Floats, games: Games, floor: Floats | float = 0.
 def mirrored_ends(
     z: Floats,
     alpha: float,
-    horizon: int,
+    horizon: int | Literal["open"],
     low: float = 0.0,
     high: float = 1.0,
     floor: Floats | float = 0.0,
@@ -125,15 +130,20 @@ def mirrored_ends(
     cap: float = CAP,
     prior_variance: float | None = None,
     share: float = 1.0,
-) -> tuple[float, float]:
-    """(low, high) ends of the mean mu in [0, 1] of z, shape (n,), with z_t in [floor_t, ceiling_t].
+) -> tuple[Ends, float]:
+    """((low, high), level) of the mean mu in [0, 1] of z, shape (n,), with z_t in [floor_t, ceiling_t].
 
     [low, high] is the nominal range used to scale the bets; the gambler on the other side plays 1 - z.
-    share: part that `alpha` is of a divided level.
+    share: part that `alpha` is of a divided level. level: as in `blocked.both_ends`.
     """
-    games = rungs(alpha, share)
-    bets = predictable_bets(z, games[0][1], horizon, low, high, prior_variance)
-    return nested_end(z, bets, games, floor, cap), 1.0 - nested_end(1.0 - z, bets, games, 1.0 - ceiling, cap)
+
+    def at(level: float) -> Ends:
+        games = rungs(level, share)
+        bets = predictable_bets(z, games[0][1], horizon, low, high, prior_variance)
+        return nested_end(z, bets, games, floor, cap), 1.0 - nested_end(1.0 - z, bets, games, 1.0 - ceiling, cap)
+
+    found, level = meeting(at, alpha)
+    return (0.0, 1.0) if found is None else found, level
 
 
 def betting(
@@ -141,32 +151,35 @@ def betting(
     alpha: float = ALPHA,
     *,
     within: Range = UNIT,
-    horizon: int | None = None,
+    horizon: Horizon = None,
     cap: float = CAP,
 ) -> Interval:
-    """Hedged capital interval of the mean of real scores, shape (n,), in the order they were run.
+    """Hedged capital interval of the mean of real scores, shape (n,).
 
-    `horizon` is the planned number of trials (default n); bets are tuned to it, validity does not need it.
+    horizon: the number of trials planned before the first look, or "open": scores then stand as run, and the interval
+    is anytime-valid. Without it scores are taken in canonical order (`order`), for a single look.
     """
     z = scores(real, "real", within=within)
-    low, high = mirrored_ends(z, check_alpha(alpha), horizon or z.size, cap=cap)
+    z = z[by_content(z)] if horizon is None else z
+    (low, high), level = mirrored_ends(z, check_alpha(alpha), horizon or z.size, cap=cap)
     estimate = float(np.clip(z.mean(), low, high))
-    assumes = (IID, RANGE)
-    unit = Interval(estimate, low, high, alpha, "betting", "finite-sample", assumes, z.size, anytime=True)
+    assumes = (IID, RANGE, *looked_at(horizon))
+    notes = () if level == alpha else (CONTRADICTION.format(level),)
+    anytime = horizon is not None
+    unit = Interval(estimate, low, high, alpha, "betting", "finite-sample", assumes, z.size, 0, None, anytime, notes)
     return stretch(unit, within)
 
 
-def star(real: ArrayLike, alpha: float = ALPHA, *, within: Range = UNIT, horizon: int | None = None) -> Interval:
+def star(real: ArrayLike, alpha: float = ALPHA, *, within: Range = UNIT, horizon: Horizon = None) -> Interval:
     """Interval of the mean of real scores, shape (n,), by bets that re-aim at the missing wealth every trial.
 
-    The same game as `blocked` without a control (see there for validity). Usually narrower than `betting`.
+    The same game as `blocked` without a control (see there for validity and for `horizon`). Usually narrower than
+    `betting`.
     """
     y = scores(real, "real", within=within)
+    y = y[by_content(y)] if horizon is None else y
     nothing = np.zeros_like(y)
-    low, high = both_ends(y, nothing, nothing, check_alpha(alpha), horizon)
-    estimate = float(np.clip(y.mean(), low, high))
-    unit = Interval(estimate, low, high, alpha, "star", "finite-sample", (IID, RANGE), y.size, anytime=True)
-    return stretch(unit, within)
+    return stretch(played(y, nothing, nothing, alpha, horizon, "star", (IID, RANGE)), within)
 
 
 def hoeffding(real: ArrayLike, alpha: float = ALPHA, *, within: Range = UNIT) -> Interval:

@@ -41,8 +41,9 @@ without looking at outcomes. Nothing is assumed of the simulator.
    refuted set need not be an interval.
 5. The mirrored game misses above with probability at most alpha/2; together at most alpha.
 
-The planned number of trials enters the bets only, so the bound also holds after fewer trials or more, and
-looking after every trial is allowed.
+All this needs one process: the order of the trials, their blocks and the horizon are fixed before the first look.
+Given a `horizon`, they are, and looking after every trial and stopping at will are allowed. Without one, n itself is
+the horizon, trials stand in a canonical order that changes as trials are added, and the bound is for a single look.
 
 Why it is nested
 ----------------
@@ -64,20 +65,40 @@ closed form (see `stake`). So beta is range-aware: control that would eat up the
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foretell.stats.interval import ALPHA, IID, PAIRS, RANGE, Interval
-from foretell.stats.rungs import Games, rungs
+from foretell.stats.interval import (
+    ALIKE,
+    ALPHA,
+    CONTRADICTION,
+    IID,
+    OPEN,
+    PAIRS,
+    RANGE,
+    UNFITTED,
+    Horizon,
+    Interval,
+    looked_at,
+)
+from foretell.stats.order import by_content
+from foretell.stats.rungs import Ends, Games, meeting, rungs
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, simulated, stretch
 
+CONTROLLED = (IID, PAIRS, ALIKE, UNFITTED, RANGE)
+"""Assumptions of a bound that uses simulated scores as a control."""
 CAP = 0.99
 """Share of the solvency limit that may be staked."""
 STEPS = 2000
 """The candidate means are 1/STEPS, 2/STEPS, ..., 1 - 1/STEPS of the range."""
 BATCH = 2000
 """Games played at once: enough to keep numpy busy, few enough to need little memory."""
+PATIENCE = 10
+"""Without a horizon a gambler plans for as many trials again as there were, and for this many more."""
+BLOCK = 10
+"""Simulated scenarios dealt to a trial where no horizon says how many trials have to share them."""
 PRIOR_TRIALS = 8.0
 PRIOR_CONTROL_VARIANCE = 0.1
 PRIOR_CORRELATION = 0.5
@@ -118,12 +139,14 @@ def stake(
 class Gambler:
     """One side of the game for all candidates at once: bets that the mean lies above each m.
 
-    m: candidate means in (0, 1), shape (G,). horizon: planned number of trials. level, aim: bets are tuned to a
-    wealth of 2/aim and stop at 2/level, aim <= level (default: equal); numbers or of shape (G,), so that one
+    m: candidate means in (0, 1), shape (G,). horizon: planned number of trials, or "open". level, aim: bets are tuned
+    to a wealth of 2/aim and stop at 2/level, aim <= level (default: equal); numbers or of shape (G,), so that one
     candidate may stand in several games.
     """
 
-    def __init__(self, m: Floats, level: float | Floats, horizon: int, aim: float | Floats | None = None) -> None:
+    def __init__(
+        self, m: Floats, level: float | Floats, horizon: int | Literal["open"], aim: float | Floats | None = None
+    ) -> None:
         self.m = m
         self.goal = np.broadcast_to(np.log(2.0 / level), m.shape)
         self.reach = self.goal if aim is None else np.broadcast_to(np.log(2.0 / aim), m.shape)
@@ -136,7 +159,10 @@ class Gambler:
     def bets(self, g: float) -> tuple[Floats, Floats]:
         """(lam, beta) of shape (G,) for the coming trial, from past ones; lam = 0 once refuted."""
         # Past the horizon a gambler plans as if half of it were still to come; any positive number is valid.
-        left = self.horizon - self.t if self.t < self.horizon else max(1, self.horizon // 2)
+        if self.horizon == OPEN:
+            left = self.t + PATIENCE
+        else:
+            left = self.horizon - self.t if self.t < self.horizon else max(1, self.horizon // 2)
         need = np.where(self.refuted, 0.0, self.reach - self.log_wealth) / left
         weight = PRIOR_TRIALS + self.t
         m = self.m
@@ -173,28 +199,46 @@ class Gambler:
         return int(np.searchsorted(m, self.m.min())) if self.m.size else m.size
 
 
-def every_game(m: Floats, games: Games, horizon: int) -> Gambler:
+def every_game(m: Floats, games: Games, horizon: int | Literal["open"]) -> Gambler:
     """A gambler for candidates m, shape (G,), each of which stands until it has lost in every game."""
     level, aim = np.repeat(np.array(games), m.size, axis=0).T
     return Gambler(np.tile(m, len(games)), level, horizon, aim)
 
 
-def controls(sim: Floats, extra: Floats) -> tuple[Floats, Floats]:
+def controls(sim: Floats, extra: Floats, blocks: int | None = None) -> tuple[Floats, Floats]:
     """Controls c and their bounds g, both of shape (n,), from sim (n,) and extra (N,).
 
-    Scenario j of `extra` joins block j mod n, so the first N mod n blocks hold one more.
+    Scenario j of `extra` joins block j mod `blocks` (default n), so the first N mod blocks hold one more. Trials
+    beyond the number of blocks get no control: c = g = 0.
     """
     n, total = sim.size, extra.size
-    size = np.full(n, total // n)
-    size[: total % n] += 1
-    whole = total // n * n
-    block = extra[:whole].reshape(-1, n).sum(axis=0) if whole else np.zeros(n)
-    block[: total % n] += extra[whole:]
-    g = size / (size + 1.0)
-    return np.where(size > 0, g * (sim - block / np.maximum(size, 1)), 0.0), g
+    many = n if blocks is None else blocks
+    size = np.full(many, total // many)
+    size[: total % many] += 1
+    whole = total // many * many
+    block = extra[:whole].reshape(-1, many).sum(axis=0) if whole else np.zeros(many)
+    block[: total % many] += extra[whole:]
+    met = min(n, many)
+    c, g = np.zeros(n), np.zeros(n)
+    g[:met] = size[:met] / (size[:met] + 1.0)
+    c[:met] = np.where(size[:met] > 0, g[:met] * (sim[:met] - block[:met] / np.maximum(size[:met], 1)), 0.0)
+    return c, g
 
 
-def lower_end(y: Floats, c: Floats, g: Floats, alpha: float, horizon: int | None = None, steps: int = STEPS) -> float:
+def in_turn(y: Floats, f: Floats, e: Floats, horizon: Horizon) -> tuple[Floats, Floats, Floats]:
+    """Scores and controls (y, c, g), each of shape (n,), in the order in which they are bet on.
+
+    Without a horizon pairs stand in canonical order, and `extra` is dealt to n blocks. With one they stand as run,
+    and `extra` is dealt to `horizon` blocks, so that a trial has the same block at every look.
+    """
+    e = e[by_content(e)]
+    if horizon is None:
+        order = by_content(y, f, e)
+        return (y[order], *controls(f[order], e))
+    return (y, *controls(f, e, max(1, e.size // BLOCK) if horizon == OPEN else horizon))
+
+
+def lower_end(y: Floats, c: Floats, g: Floats, alpha: float, horizon: Horizon = None, steps: int = STEPS) -> float:
     """Lower end for scores y with controls c bounded by g, all of shape (n,); 0.0 if nothing is refuted.
 
     Candidates are played in batches from the bottom, up to the batch in which one stands; a batch ends when all
@@ -217,10 +261,18 @@ def lower_end(y: Floats, c: Floats, g: Floats, alpha: float, horizon: int | None
 
 
 def both_ends(
-    y: Floats, c: Floats, g: Floats, alpha: float, horizon: int | None = None, steps: int = STEPS
-) -> tuple[float, float]:
-    """(low, high) in units of the [0, 1] score; y, c and g of shape (n,)."""
-    return lower_end(y, c, g, alpha, horizon, steps), 1.0 - lower_end(1.0 - y, -c, g, alpha, horizon, steps)
+    y: Floats, c: Floats, g: Floats, alpha: float, horizon: Horizon = None, steps: int = STEPS
+) -> tuple[Ends, float]:
+    """((low, high), level) in units of the [0, 1] score; y, c and g of shape (n,), in the order bet on.
+
+    level: alpha, or where the trials contradict each other at alpha, the largest level at which they do not.
+    """
+
+    def at(level: float) -> Ends:
+        return lower_end(y, c, g, level, horizon, steps), 1.0 - lower_end(1.0 - y, -c, g, level, horizon, steps)
+
+    found, level = meeting(at, alpha)
+    return (0.0, 1.0) if found is None else found, level
 
 
 def estimate(y: Floats, c: Floats) -> float:
@@ -228,6 +280,26 @@ def estimate(y: Floats, c: Floats) -> float:
     square = float(np.mean(c * c))
     beta = min(max(float(np.mean((y - y.mean()) * c)) / square, 0.0), 1.0) if square > 0.0 else 0.0
     return float(y.mean() - beta * c.mean())
+
+
+def played(
+    y: Floats,
+    c: Floats,
+    g: Floats,
+    alpha: float,
+    horizon: Horizon,
+    method: str,
+    assumes: tuple[str, ...],
+    extra: int = 0,
+    steps: int = STEPS,
+) -> Interval:
+    """Interval of the mean of y in [0, 1] with controls c bounded by g, all of shape (n,), in the order bet on."""
+    (low, high), level = both_ends(y, c, g, check_alpha(alpha), horizon, steps)
+    guess = min(max(estimate(y, c), low), high)
+    notes = () if level == alpha else (CONTRADICTION.format(level),)
+    assumes = (*assumes, *looked_at(horizon))
+    anytime = horizon is not None
+    return Interval(guess, low, high, alpha, method, "finite-sample", assumes, y.size, extra, None, anytime, notes)
 
 
 def blocked(
@@ -238,18 +310,15 @@ def blocked(
     *,
     within: Range = UNIT,
     sim_within: Range = UNIT,
-    horizon: int | None = None,
+    horizon: Horizon = None,
     steps: int = STEPS,
 ) -> Interval:
-    """Bound on mean real performance; real and sim: shape (n,), paired, as run; extra: shape (N,), N >= 1.
+    """Bound on mean real performance; real and sim: shape (n,), paired; extra: shape (N,), N >= 1.
 
-    `horizon` is the planned number of real trials (default n); stopping before or after it is allowed.
-    Deterministic: nothing is shuffled. Blocks take `extra` in turn, so its order must not follow outcomes.
+    horizon: the number of real trials planned before the first look, or "open". It makes the interval anytime-valid;
+    rows must then stand as run, and `extra` must hold the same scenarios in the same order at every look. Without it
+    rows are taken in canonical order (`order`), so that the answer depends on the order of a file by chance only.
     """
     y, f, e = simulated(real, sim, extra, within, sim_within)
-    c, g = controls(f, e)
-    low, high = both_ends(y, c, g, check_alpha(alpha), horizon, steps)
-    guess = min(max(estimate(y, c), low), high)
-    n, total, assumes = y.size, e.size, (IID, PAIRS, RANGE)
-    unit = Interval(guess, low, high, alpha, "blocked", "finite-sample", assumes, n, total, anytime=True)
-    return stretch(unit, within)
+    y, c, g = in_turn(y, f, e, horizon)
+    return stretch(played(y, c, g, alpha, horizon, "blocked", CONTROLLED, e.size, steps), within)

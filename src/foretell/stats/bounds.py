@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from foretell.stats.betting import betting, hoeffding, star
 from foretell.stats.blocked import blocked
 from foretell.stats.control import control_variate, control_variate_split
 from foretell.stats.diagnosis import Diagnosis, diagnose
-from foretell.stats.interval import ALPHA, Interval
+from foretell.stats.interval import ALPHA, OPEN, Horizon, Interval
 from foretell.stats.savings import TrialsSaved, WidthCurve, real_trials_saved, width_curve
 from foretell.stats.scenarios import Paired, Units, by_scenario, pair_units
 from foretell.stats.scores import UNIT, Range, is_binary, scores, stretch
@@ -26,7 +26,7 @@ from foretell.stats.sequence import BettingSequence, BlockedSequence, Sequence, 
 from foretell.stats.suresim import suresim, suresim_2stage, suresim_2stage_ub, suresim_ub
 
 __all__ = [
-    "METHODS", "REAL_ONLY", "WITH_SIMULATION", "BettingSequence", "BlockedSequence", "Diagnosis", "Paired",
+    "ANYTIME", "METHODS", "REAL_ONLY", "WITH_SIMULATION", "BettingSequence", "BlockedSequence", "Diagnosis", "Paired",
     "Sequence", "StarSequence", "TrialsSaved", "Units", "WidthCurve", "betting", "blocked", "bound",
     "bound_policies", "by_scenario", "control_variate", "control_variate_split", "default_method", "diagnose",
     "hoeffding", "pair_units", "real_trials_saved", "sequence", "star", "suresim", "suresim_2stage",
@@ -67,13 +67,24 @@ WITH_SIMULATION: dict[str, Callable[..., Interval]] = {
 """Methods called as f(real, sim, extra, alpha, within=, sim_within=)."""
 
 METHODS = (*REAL_ONLY, *WITH_SIMULATION)
+ANYTIME = ("betting", "star", "blocked")
+"""Methods that take a horizon: their intervals may then be looked at after every trial."""
 
 
-def default_method(real: ArrayLike, sim: ArrayLike | None, extra: ArrayLike | None, within: Range = UNIT) -> str:
+def default_method(
+    real: ArrayLike,
+    sim: ArrayLike | None,
+    extra: ArrayLike | None,
+    within: Range = UNIT,
+    horizon: Horizon = None,
+) -> str:
     """Method `auto` stands for, from sizes and kind of score; real, sim: shape (n,), extra: shape (N,)."""
     y = scores(real, "real", within=within)
-    if sim is not None and extra is not None and np.size(extra) >= y.size:
+    blocks = y.size if horizon is None else 1 if horizon == OPEN else horizon  # one choice for all looks
+    if sim is not None and extra is not None and np.size(extra) >= blocks:
         return "blocked"
+    if horizon is not None:
+        return "star"
     return "clopper_pearson" if is_binary(y) else "star"
 
 
@@ -88,28 +99,38 @@ def bound(
     sim_within: Range = UNIT,
     design: Design = "iid",
     randomised: bool = False,
+    horizon: Horizon = None,
     diagnostics: bool = True,
 ) -> Interval:
     """Interval of mean real performance.
 
-    real: shape (n,), one score per real scenario, in the order run. sim: shape (n,), the simulator's scores
-    of the same scenarios. extra: shape (N,), simulated scores of further scenarios. design: how scenarios
-    came about; a `grid` counts as random only if `randomised` says its cells were drawn or ordered at random.
+    real: shape (n,), one score per real scenario. sim: shape (n,), the simulator's scores of the same scenarios.
+    extra: shape (N,), simulated scores of further scenarios. design: how scenarios came about; a `grid` counts as
+    random only if `randomised` says its cells were drawn or ordered at random.
+
+    horizon: for whoever looks more than once. The number of real trials planned before the first look, or "open" if
+    there is no plan; trials stand as run, `extra` is the same at every look, and the interval is anytime-valid.
+    Without it the interval is for one look, and rows are taken in canonical order, not in the order given.
     """
     notes: tuple[str, ...] = ()
+    if horizon is not None and horizon != OPEN and (not isinstance(horizon, int) or horizon < 1):
+        raise ValueError(f"horizon must be a whole number from 1 on, or 'open', got {horizon!r}")
+    options: dict[str, Any] = {} if horizon is None else {"horizon": horizon}
     if method == "auto":
-        method = default_method(real, sim, extra, within)
+        method = default_method(real, sim, extra, within, horizon)
         if method != "blocked":
             given, trials = 0 if extra is None else np.size(extra), np.size(real)
             few = f"{f'only {given}' if given else 'no'} extra simulated scenarios"
             need = f"{few}, and blocked needs at least {trials}, one for each real trial"
             notes = (f"{method} on real trials alone: {'no paired simulation was given' if sim is None else need}",)
+    if horizon is not None and method in METHODS and method not in ANYTIME:
+        raise ValueError(f"{method} is for a single look and takes no horizon; use {', '.join(ANYTIME)}")
     if method in REAL_ONLY:
-        interval = REAL_ONLY[method](real, alpha, within=within)
+        interval = REAL_ONLY[method](real, alpha, within=within, **options)
     elif method in WITH_SIMULATION:
         if sim is None or extra is None:
             raise ValueError(f"{method} needs sim (paired) and extra scores; without them use star")
-        interval = WITH_SIMULATION[method](real, sim, extra, alpha, within=within, sim_within=sim_within)
+        interval = WITH_SIMULATION[method](real, sim, extra, alpha, within=within, sim_within=sim_within, **options)
     else:
         raise ValueError(f"unknown method {method!r}; choose auto or one of {', '.join(METHODS)}")
     interval = _weigh_design(replace(interval, notes=interval.notes + notes), design, randomised)

@@ -5,7 +5,7 @@ Policy a comes first: a positive difference, `greater` and `better` all speak of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
@@ -13,9 +13,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from foretell.stats.barnard import Alternative, barnard
 from foretell.stats.binomial import newcombe, newcombe_paired
-from foretell.stats.evidence import Alternative, Evidence, barnard, fisher, mcnemar, paired_betting
-from foretell.stats.interval import ALPHA, Interval
+from foretell.stats.evidence import Evidence, fisher, mcnemar, paired_betting
+from foretell.stats.family import Expected, bets_aim, expected, holm, in_forecast_order, leaning
+from foretell.stats.interval import ALPHA, Horizon, Interval
+from foretell.stats.letters import compact_letters, rank_ranges
+from foretell.stats.order import by_content
+from foretell.stats.paired import EXACT, paired_difference
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, is_binary, scores
 
 __all__ = [
@@ -30,13 +35,22 @@ EFFECT = 0.2
 """Difference worth knowing about, as a share of the range; see `verdict`."""
 
 
-def verdict(p_value: float, interval: Interval, alpha: float = ALPHA, effect: float = EFFECT) -> Verdict:
+def verdict(
+    p_value: float,
+    interval: Interval,
+    alpha: float = ALPHA,
+    effect: float = EFFECT,
+    difference: float | None = None,
+) -> Verdict:
     """Word for a comparison of a with b. Scalars in.
 
-    better, worse: p_value <= alpha. Otherwise `too few trials` if the interval still holds differences of
-    `effect` in both directions, so that the data say nothing of interest; else `no difference shown`.
+    better, worse: p_value <= alpha, and the interval's estimate and the difference of the means (default: the
+    estimate) point the same way; contradictory evidence decides nothing. Otherwise `too few trials` if the interval
+    still holds differences of `effect` in both directions, so that the data say nothing of interest; else `no
+    difference shown`.
     """
-    if p_value <= alpha and interval.estimate != 0.0:
+    apart = interval.estimate if difference is None else difference
+    if p_value <= alpha and apart * interval.estimate > 0.0:
         return "better" if interval.estimate > 0.0 else "worse"
     if -effect in interval and effect in interval:
         return "too few trials"
@@ -55,7 +69,7 @@ class Comparison:
     n_a: int
     n_b: int
     anytime: bool
-    """Whether the p-value may be read after every trial."""
+    """Whether the p-value may be read after every trial: only if a horizon was given."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able form."""
@@ -77,6 +91,10 @@ def _both_binary(a: Floats, b: Floats, test: str) -> bool:
     return binary
 
 
+def _both_ways(test: Callable[[Alternative], float], expected: Expected | None) -> float:
+    return test("two-sided") if expected is None else leaning(test("greater"), test("less"), expected)
+
+
 def compare(
     a: ArrayLike,
     b: ArrayLike,
@@ -86,13 +104,17 @@ def compare(
     alpha: float = ALPHA,
     aim: float | None = None,
     effect: float = EFFECT,
+    expected: Expected | None = None,
     within: Range = UNIT,
+    horizon: Horizon = None,
 ) -> Comparison:
     """Compare real scores of two policies: a of shape (n_a,), b of shape (n_b,); equal lengths when paired.
 
-    auto: Barnard (unpaired) or McNemar (paired) for binary scores, betting otherwise. Unpaired betting
-    matches trials in the order run, which needs no common scenarios; trials without a partner are left out.
-    `aim` is the p-value the bets aim at. For simulation as control see `paired_betting`.
+    auto: Barnard (unpaired) or McNemar (paired) for binary scores, betting otherwise. Unpaired betting matches
+    trials by chance (with a horizon in the order run), which needs no common scenarios; trials without a partner are
+    left out. horizon: as in `bounds.bound`; it makes the betting test anytime-valid and `auto` choose it.
+    `aim` is the p-value the bets aim at. `expected` is the direction that a forecast expects, see `family.leaning`.
+    For simulation as control see `paired_betting`.
     """
     check_alpha(alpha)
     x, y = scores(a, "a", within=within), scores(b, "b", within=within)
@@ -105,87 +127,30 @@ def compare(
     binary = _both_binary(x, y, test)
     size = within[1] - within[0]
     if test == "auto":
-        test = ("mcnemar" if paired else "barnard") if binary else "betting"
+        test = ("mcnemar" if paired else "barnard") if binary and horizon is None else "betting"
+    if horizon is not None and test != "betting":
+        raise ValueError(f"{test} is for a single look and takes no horizon; use betting")
     if test == "betting":
+        if not paired and horizon is None:  # two orders, or two files sorted by score would look alike
+            x, y = x[by_content(x)], y[by_content(y)]
         common = min(x.size, y.size)
-        found = paired_betting(x[:common], y[:common], alpha=alpha, aim=aim)
+        found = paired_betting(x[:common], y[:common], alpha=alpha, aim=aim, expected=expected, horizon=horizon)
         interval, p = found.interval, found.p_value
     elif test == "mcnemar":
         both, only_a, only_b = int((x * y).sum()), int((x * (1 - y)).sum()), int(((1 - x) * y).sum())
-        interval = newcombe_paired(both, only_a, only_b, x.size - both - only_a - only_b, alpha)
-        p = mcnemar(only_a, only_b)
+        paired_interval = paired_difference if x.size <= EXACT else newcombe_paired
+        interval = paired_interval(both, only_a, only_b, x.size - both - only_a - only_b, alpha)
+        p = _both_ways(lambda way: mcnemar(only_a, only_b, way), expected)
     else:
         counts = (int(x.sum()), x.size, int(y.sum()), y.size)
         interval = newcombe(*counts, alpha)
-        p = barnard(*counts) if test == "barnard" else fisher(*counts)
-    word = verdict(p, interval, alpha, effect)
+        exact = barnard if test == "barnard" else fisher
+        p = _both_ways(lambda way: exact(*counts, way), expected)
+    word = verdict(p, interval, alpha, effect, float(x.mean() - y.mean()))
     if size != 1.0:
         ends = [None if v is None else v * size for v in (interval.low, interval.high)]
         interval = replace(interval, estimate=interval.estimate * size, low=ends[0], high=ends[1])
-    return Comparison(interval, p, test, word, x.size, y.size, anytime=test == "betting")
-
-
-def holm(p_values: ArrayLike) -> Floats:
-    """Holm-adjusted p-values, shape (K,) -> shape (K,): comparing them with alpha controls the family."""
-    p = np.asarray(p_values, dtype=np.float64)
-    if p.ndim != 1 or not np.isfinite(p).all() or (p < 0.0).any() or (p > 1.0).any():
-        raise ValueError("p_values must have shape (K,) and lie in [0, 1]")
-    order = np.argsort(p, kind="stable")
-    stepped = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
-    adjusted = np.empty_like(p)
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return adjusted
-
-
-def compact_letters(different: ArrayLike) -> list[str]:
-    """Letters for K policies, given in display order; different: symmetric bool, shape (K, K).
-
-    Two policies share a letter exactly when they are not shown to differ. Letters are the largest groups
-    without a difference; groups whose pairs all share another letter are dropped.
-    """
-    apart = np.asarray(different, dtype=bool)
-    k = apart.shape[0]
-    if apart.shape != (k, k) or (apart != apart.T).any() or apart.diagonal().any():
-        raise ValueError("different must be a symmetric (K, K) matrix with a false diagonal")
-    alike = {i: {j for j in range(k) if j != i and not apart[i, j]} for i in range(k)}
-    groups: list[frozenset[int]] = []
-
-    def extend(group: set[int], open_: set[int], closed: set[int]) -> None:
-        if not open_ and not closed:
-            groups.append(frozenset(group))
-            return
-        pivot = max(open_ | closed, key=lambda v: len(alike[v] & open_))
-        for v in sorted(open_ - alike[pivot]):
-            extend(group | {v}, open_ & alike[v], closed & alike[v])
-            open_ = open_ - {v}
-            closed = closed | {v}
-
-    extend(set(), set(range(k)), set())
-    groups.sort(key=lambda g: sorted(g))
-    for group in sorted(groups, key=len):
-        others = [g for g in groups if g != group]
-        covered = all(any({i, j} <= g for g in others) for i, j in combinations(sorted(group), 2))
-        if covered and all(any(i in g for g in others) for i in group):
-            groups = others
-    names = [_letter(i) for i in range(len(groups))]
-    return ["".join(n for n, g in zip(names, groups, strict=True) if i in g) for i in range(k)]
-
-
-def _letter(index: int) -> str:
-    """a, b, ..., z, then (aa), (ab), ..."""
-    if index < 26:
-        return chr(ord("a") + index)
-    return f"({chr(ord('a') + index // 26 - 1)}{chr(ord('a') + index % 26)})"
-
-
-def rank_ranges(better: ArrayLike) -> NDArray[np.int64]:
-    """Lowest and highest rank (1 is best) each policy can have, shape (K, 2); better[i, j]: i shown above j.
-
-    If all shown differences are true, which a family-wise test makes likely at 1 - alpha, every true rank
-    lies in its range.
-    """
-    above = np.asarray(better, dtype=bool)
-    return np.stack([1 + above.sum(axis=0), above.shape[0] - above.sum(axis=1)], axis=1).astype(np.int64)
+    return Comparison(interval, p, test, word, x.size, y.size, horizon is not None)
 
 
 @dataclass(frozen=True)
@@ -196,7 +161,7 @@ class Ranking:
     means: Floats
     """Shape (K,)."""
     p_values: Floats
-    """Holm-adjusted, shape (K, K), ones on the diagonal."""
+    """Adjusted (Holm, with a forecast `closed`), shape (K, K), ones on the diagonal."""
     letters: tuple[str, ...]
     ranks: NDArray[np.int64]
     """Best and worst rank that the data leave open, shape (K, 2)."""
@@ -223,25 +188,37 @@ def compare_all(
     test: Test = "auto",
     alpha: float = ALPHA,
     effect: float = EFFECT,
+    order_by: Mapping[str, float] | None = None,
     within: Range = UNIT,
 ) -> Ranking:
-    """Rank policies by all pairwise comparisons under Holm's adjustment; policies: name -> scores of shape (n_i,)."""
+    """Rank policies by all pairwise comparisons; policies: name -> scores of shape (n_i,).
+
+    p-values are adjusted by Holm. With `order_by`, a forecast name -> mean (from simulation, a paper or a former study,
+    never from the trials given), pairs are tested in the order and direction that it expects (`family.closed`). A wrong
+    forecast costs power, not validity. Whether to use one must be chosen before looking.
+    """
     if len(policies) < 2:
         raise ValueError(f"at least two policies are needed, got {len(policies)}")
+    if order_by is not None and set(order_by) != set(policies):
+        odd = sorted(set(order_by) ^ set(policies))
+        raise ValueError(f"order_by must forecast each policy compared and no other, but differs in {odd}")
     data = {name: scores(values, name, within=within) for name, values in policies.items()}
     names = sorted(data, key=lambda name: -float(data[name].mean()))
     k = len(names)
     pairs = list(combinations(range(k), 2))
     kwargs: dict[str, Any] = {"paired": paired, "test": test, "alpha": alpha, "effect": effect}
-    kwargs["aim"] = alpha / len(pairs)
-    found = {(i, j): compare(data[names[i]], data[names[j]], **kwargs) for i, j in pairs}
-    adjusted = holm([found[ij].p_value for ij in pairs])
+    kwargs["aim"] = bets_aim(alpha, k, order_by is not None)
+    toward = {(i, j): None if order_by is None else expected(order_by[names[i]], order_by[names[j]]) for i, j in pairs}
+    found = {(i, j): compare(data[names[i]], data[names[j]], expected=toward[i, j], **kwargs) for i, j in pairs}
+    raw = {(names[i], names[j]): found[i, j].p_value for i, j in pairs}
+    adjusted = list(holm([*raw.values()]) if order_by is None else in_forecast_order(raw, order_by, within).values())
     p = np.ones((k, k))
     better = np.zeros((k, k), dtype=bool)
     words: dict[tuple[str, str], Verdict] = {}
     for (i, j), value in zip(pairs, adjusted, strict=True):
         p[i, j] = p[j, i] = value
-        word = verdict(float(value), found[i, j].interval, alpha, effect)
+        apart = float(data[names[i]].mean() - data[names[j]].mean())
+        word = verdict(float(value), found[i, j].interval, alpha, effect, apart)
         words[names[i], names[j]] = word
         better[i, j], better[j, i] = word == "better", word == "worse"
     low, size = within[0], within[1] - within[0]

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foretell.stats.binomial import z_value
-from foretell.stats.interval import ALPHA, FIXED_N, IID, PAIRS, Interval
+from foretell.stats.interval import ALIKE, ALPHA, FIXED_N, IID, PAIRS, UNFITTED, Interval
+from foretell.stats.order import by_content
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, simulated, stretch
 
 Tail = Literal["chebyshev", "normal"]
@@ -44,7 +45,7 @@ def _interval(
     factor = 1.0 / math.sqrt(check_alpha(alpha)) if tail == "chebyshev" else z_value(alpha)
     half = factor * math.sqrt(max(variance, 0.0))
     low, high = min(max(mean - half, 0.0), 1.0), max(min(mean + half, 1.0), 0.0)
-    assumes = (IID, PAIRS, FIXED_N, ESTIMATED)
+    assumes = (IID, PAIRS, ALIKE, UNFITTED, FIXED_N, ESTIMATED)
     estimate = float(np.clip(mean, low, high))
     notes = (f"{tail} tail",)
     unit = Interval(estimate, low, high, alpha, method, "asymptotic", assumes, n, total, notes=notes)
@@ -85,6 +86,8 @@ def control_variate_split(
     y, f, e = simulated(real, sim, extra, within, sim_within, at_least=6)
     if e.size < 2:
         raise ValueError(f"extra needs at least 2 values to be split, got {e.size}")
+    order = by_content(y, f)
+    y, f, e = y[order], f[order], e[by_content(e)]
     half = y.size // 2
     parts = [(slice(0, half), slice(half, None)), (slice(half, None), slice(0, half))]
     mean = variance = 0.0

@@ -6,7 +6,7 @@
     python -m foretell.stats.coverage --widths --hard     the same over the coverage regimes
     python -m foretell.stats.coverage --saved             real trials saved over the width regimes, 800 draws
     python -m foretell.stats.coverage --full --sampled    bounds after uniform, stratified and active sampling
-    python -m foretell.stats.coverage --predictivity      intervals of the predictivity metrics, 300 draws
+    python -m foretell.stats.coverage --predictivity      intervals of predictivity metrics, 0.1 and 0.05
 
 `--only NAME[,NAME]` picks regimes; each has its own generator, so parts add up to the whole.
 """
@@ -22,6 +22,7 @@ from functools import partial
 import numpy as np
 
 from foretell.stats.bounds import REAL_ONLY, WITH_SIMULATION
+from foretell.stats.families import FAMILIES, Family, covered
 from foretell.stats.interval import Interval
 from foretell.stats.predictivity import METRICS, with_interval
 from foretell.stats.regimes import COVERAGE_REGIMES, WIDTH_REGIMES, Regime
@@ -34,6 +35,8 @@ Method = Callable[[Floats, Floats, Floats, float, int], Interval]
 
 SIGNIFICANCE = 1e-4
 """A cell fails when so few covering draws would be rarer than this at the nominal level."""
+LEVELS = (0.1, 0.05)
+"""Levels at which the predictivity intervals are tried."""
 FINITE = (
     "clopper_pearson", "hoeffding", "betting", "star", "blocked",
     "suresim", "suresim_ub", "suresim_2stage", "suresim_2stage_ub",
@@ -154,7 +157,7 @@ def print_sampled(regimes: Sequence[Regime], draws: int, alpha: float, seed: int
     """Coverage and mean width of `sampled_bound` in Markdown; returns the number of failing cells."""
     print(f"Coverage (mean width) at nominal {1 - alpha:g}, {draws} draws, seed {seed}.")
     rules: tuple[Rule, ...] = ("uniform", "stratified", "active")
-    _show([], ["regime", "n", "N", *rules])
+    table_head(["regime", "n", "N", *rules])
     failures = 0
     for world in regimes:
         cells = [cover_sampled(world, rule, draws=draws, alpha=alpha, seed=seed) for rule in rules]
@@ -169,7 +172,7 @@ def print_saved(regimes: Sequence[Regime], draws: int, alpha: float, seed: int) 
     """Real trials that classical methods need to match `suresim` and `blocked`, in Markdown."""
     print(f"Real trials needed to match, alpha {alpha:g}, widths from {draws} draws, seed {seed}.")
     head = ["suresim: betting", "suresim: best", "blocked: betting", "blocked: best", "best is"]
-    _show([], ["regime", "n run", *head])
+    table_head(["regime", "n run", *head])
     for world in regimes:
         share = world.table.sum(axis=1)
         big = np.repeat(world.real_levels, np.round(20_000 * share).astype(int))  # the margin itself, to resample
@@ -185,18 +188,17 @@ def print_saved(regimes: Sequence[Regime], draws: int, alpha: float, seed: int) 
         print("| " + " | ".join([*row, best]) + " |", flush=True)
 
 
-def _show(rows: Sequence[Sequence[str]], head: Sequence[str]) -> None:
+def table_head(head: Sequence[str]) -> None:
+    """First two lines of a Markdown table."""
     print("| " + " | ".join(head) + " |")
     print("|" + "---|" * len(head))
-    for row in rows:
-        print("| " + " | ".join(row) + " |", flush=True)
 
 
 def print_coverage(regimes: Sequence[Regime], names: Sequence[str], draws: int, alpha: float, seed: int) -> int:
     """Coverage table in Markdown; returns the number of failing cells among finite-sample methods."""
     print(f"Coverage at nominal {1 - alpha:g}, {draws} draws, seed {seed}.", end=" ")
     print(f"FAIL: below nominal by a one-sided binomial test at {SIGNIFICANCE:g}.")
-    _show([], ["regime", "n", "N", *names])
+    table_head(["regime", "n", "N", *names])
     failures = 0
     for world in regimes:
         cells = {c.method: c for c in cover(world, names, draws=draws, alpha=alpha, seed=seed)}
@@ -213,7 +215,7 @@ def print_coverage(regimes: Sequence[Regime], names: Sequence[str], draws: int, 
 def print_widths(regimes: Sequence[Regime], draws: int, seed: int, alpha: float = 0.1) -> None:
     """Width table in Markdown: mean width (coverage), and `blocked` against both forms of `suresim`."""
     print(f"Mean width (coverage) at alpha {alpha:g}, {draws} draws, seed {seed}.")
-    _show([], ["regime", "n", "N", *WIDTHS, "vs suresim", "vs suresim_paper", "vs star"])
+    table_head(["regime", "n", "N", *WIDTHS, "vs suresim", "vs suresim_paper", "vs star"])
     ratios = []
     for world in regimes:
         cells = {c.method: c for c in cover(world, WIDTHS, draws=draws, alpha=alpha, seed=seed)}
@@ -227,34 +229,30 @@ def print_widths(regimes: Sequence[Regime], draws: int, seed: int, alpha: float 
     print("mean change of width: " + ", ".join(f"{100 * r:+.1f} %" for r in mean), flush=True)
 
 
-POLICIES: dict[str, tuple[list[float], list[float], int, int]] = {
-    "spread, 60 trials": ([0.1, 0.25, 0.4, 0.55, 0.7, 0.85], [0.2, 0.2, 0.5, 0.45, 0.8, 0.7], 60, 200),
-    "spread, 20 trials": ([0.1, 0.25, 0.4, 0.55, 0.7, 0.85], [0.2, 0.2, 0.5, 0.45, 0.8, 0.7], 20, 100),
-    "close, 25 trials": ([0.5, 0.55, 0.6, 0.62, 0.65, 0.7, 0.8], [0.5, 0.6, 0.5, 0.7, 0.7, 0.6, 0.85], 25, 100),
-    "good simulator, 25 trials": ([0.05, 0.1, 0.3, 0.6, 0.9, 0.95], [0.02, 0.1, 0.4, 0.7, 0.9, 0.99], 25, 100),
-}
-"""Families of policies: true real rates, true sim rates, real and simulated trials of each."""
-
-
-def print_predictivity(draws: int, alpha: float, seed: int) -> None:
-    """Coverage of the intervals over trials, for the metric of the true rates, in Markdown."""
-    print(f"Coverage at nominal {1 - alpha:g}, {draws} draws, seed {seed} (asymptotic, no test applied).")
-    _show([], ["policies", *METRICS])
-    for k, (name, (real, sim, n_real, n_sim)) in enumerate(POLICIES.items()):
-        rng = np.random.default_rng([seed, k])
-        many, more = [n_real] * len(real), [n_sim] * len(sim)
-        hits = dict.fromkeys(METRICS, 0)
-        for _ in range(draws):
-            a, b = rng.binomial(n_real, real) / n_real, rng.binomial(n_sim, sim) / n_sim
-            for label, metric in METRICS.items():
-                truth = float(metric(real, sim))
-                interval = with_interval(metric, a, b, n_real=many, n_sim=more, alpha=alpha, draws=500)
-                hits[label] += truth in interval or abs(truth - interval.estimate) < 1e-12
-        print("| " + " | ".join([name, *(f"{hits[m] / draws:.2f}" for m in METRICS)]) + " |", flush=True)
+def print_predictivity(
+    families: Sequence[Family], draws: int, seed: int, interval: Callable[..., Interval] = with_interval
+) -> int:
+    """Coverage of the metrics' intervals over trials, in Markdown; returns the number of failing cells."""
+    levels = " and ".join(f"{1 - alpha:g}" for alpha in LEVELS)
+    print(f"Coverage at nominal {levels} (mean width of the latter), {draws} draws, seed {seed}.", end=" ")
+    print(f"FAIL: below nominal by a one-sided binomial test at {SIGNIFICANCE:g}.")
+    table_head(["policies", *METRICS])
+    failures = 0
+    for family in families:
+        found = covered(family, draws, LEVELS, seed, interval=interval)
+        row = [family.name]
+        for metric in METRICS:
+            cells = [Cell(family.name, metric, c.given, c.held, c.alpha, c.width, 0.0) for c in found.get(metric, ())]
+            failures += sum(c.fails for c in cells)
+            told = " ".join(f"{c.coverage:.3f}" + " FAIL" * c.fails for c in cells)
+            row.append(f"{told} ({cells[-1].width:.2f})" if cells else "undefined")
+        print("| " + " | ".join(row) + " |", flush=True)
+    print(f"cells below nominal: {failures}", flush=True)
+    return failures
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Command line; exit code 1 when a finite-sample method fell below nominal."""
+    """Command line; exit code 1 when a finite-sample method, or a predictivity interval, fell below nominal."""
     parser = argparse.ArgumentParser(prog="python -m foretell.stats.coverage", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--full", action="store_true", help="2,000 draws instead of 200")
@@ -263,6 +261,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--saved", action="store_true", help="real trials saved, over the width regimes")
     parser.add_argument("--sampled", action="store_true", help="bounds after uneven sampling")
     parser.add_argument("--predictivity", action="store_true", help="coverage of the predictivity intervals")
+    parser.add_argument("--paired", action="store_true", help="paired changes, retention, latency budgets and trends")
     parser.add_argument("--asymptotic", action="store_true", help="methods that claim no finite-sample guarantee")
     parser.add_argument("--only", default="", help="comma-separated regime numbers, counted from 1")
     parser.add_argument("--draws", type=int)
@@ -272,14 +271,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     regimes: Sequence[Regime] = (
         WIDTH_REGIMES if (options.widths or options.saved) and not options.hard else COVERAGE_REGIMES
     )
+    families: Sequence[Family] = FAMILIES
     if options.only:
-        regimes = [regimes[int(k) - 1] for k in options.only.split(",")]
+        chosen = [int(k) - 1 for k in options.only.split(",")]
+        if options.predictivity:
+            families = [families[k] for k in chosen]
+        else:
+            regimes = [regimes[k] for k in chosen]
+    if options.paired:
+        from foretell.stats.coverage_paired import print_paired
+
+        return 1 if print_paired(options.draws or 2000, options.alpha, options.seed) else 0
     if options.saved:
         print_saved(regimes, options.draws or 800, options.alpha, options.seed)
         return 0
     if options.predictivity:
-        print_predictivity(options.draws or 300, options.alpha, options.seed)
-        return 0
+        return 1 if print_predictivity(families, options.draws or 600, options.seed) else 0
     if options.widths:
         print_widths(regimes, options.draws or 2000, options.seed, options.alpha)
         return 0

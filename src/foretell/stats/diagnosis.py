@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from foretell.stats.betting import star
 from foretell.stats.binomial import clopper_pearson_ends
-from foretell.stats.blocked import both_ends, controls
+from foretell.stats.blocked import blocked
 from foretell.stats.interval import ALPHA
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, is_binary, scores
 
@@ -86,8 +86,7 @@ def diagnose(
     residual = vy - cov * cov / vf if varies else vy
     width_real = real_only_width(y, alpha)
     if e.size and width_sim is None:
-        low, high = both_ends(y, *controls(f, e), alpha)
-        width_sim = high - low
+        width_sim = blocked(y, f, e, alpha).width
     helps = width_sim is not None and width_sim < WORTH * width_real
     flat = " and ".join(name for name, v in (("simulation", vf), ("reality", vy)) if v <= FLAT)
     facts = (

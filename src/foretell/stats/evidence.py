@@ -1,4 +1,4 @@
-"""Tests of one policy against another: exact ones for counts, a betting test that may stop at any time."""
+"""Tests of one policy against another: Fisher, McNemar, and a betting test that may stop at any time."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foretell.stats.betting import star
+from foretell.stats.barnard import Alternative
 from foretell.stats.binomial import check_counts
-from foretell.stats.blocked import Gambler, blocked, controls
-from foretell.stats.interval import ALPHA, Interval
+from foretell.stats.blocked import CONTROLLED, Gambler, in_turn, played
+from foretell.stats.family import LEAN, Expected
+from foretell.stats.interval import ALPHA, IID, RANGE, Horizon, Interval
+from foretell.stats.order import by_content
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, scores
-
-Alternative = Literal["two-sided", "greater", "less"]
-"""greater: policy a does better than b."""
 
 
 def fisher(successes_a: int, n_a: int, successes_b: int, n_b: int, alternative: Alternative = "two-sided") -> float:
@@ -25,19 +24,6 @@ def fisher(successes_a: int, n_a: int, successes_b: int, n_b: int, alternative: 
 
     (ka, na), (kb, nb) = check_counts(successes_a, n_a), check_counts(successes_b, n_b)
     return float(fisher_exact(np.array([[ka, kb], [na - ka, nb - kb]]), alternative=alternative).pvalue)
-
-
-def barnard(successes_a: int, n_a: int, successes_b: int, n_b: int, alternative: Alternative = "two-sided") -> float:
-    """p-value of Barnard's exact test on two independent counts; more powerful than Fisher's. Scalars in."""
-    from scipy.stats import barnard_exact
-
-    (ka, na), (kb, nb) = check_counts(successes_a, n_a), check_counts(successes_b, n_b)
-    if alternative == "two-sided" and ka * nb == kb * na:
-        return 1.0
-    if ka + kb in (0, na + nb):
-        return 1.0
-    # scipy orders the alternative by the first column's rate being below the second's.
-    return float(min(1.0, barnard_exact([[ka, kb], [na - ka, nb - kb]], alternative=alternative).pvalue))
 
 
 def mcnemar(only_a: int, only_b: int, alternative: Alternative = "two-sided") -> float:
@@ -61,9 +47,9 @@ class Evidence:
     """Outcome of the betting test of mean(a) = mean(b)."""
 
     e_value: float
-    """Largest wealth reached; expected value at most one if there is no difference."""
+    """Wealth after the last trial (two-sided: mean of both gamblers); at most one on average without a difference."""
     p_value: float
-    """Anytime-valid: may be read after every trial."""
+    """One over the largest wealth on the way. May be read after every trial if a horizon was given."""
     decided_at: int | None
     """Number of trials after which the aim was reached, or None."""
     interval: Interval
@@ -79,8 +65,10 @@ def _difference(a: ArrayLike, b: ArrayLike, name: str, within: Range) -> Floats:
     return out
 
 
-def _run(y: Floats, c: Floats, g: Floats, level: float, horizon: int) -> tuple[float, int | None]:
-    """Peak log wealth at m = 1/2, and the trial at which it met log(1/level)."""
+def _run(
+    y: Floats, c: Floats, g: Floats, level: float, horizon: int | Literal["open"]
+) -> tuple[float, float, int | None]:
+    """Peak and last log wealth at m = 1/2, and the trial at which it met log(1/level)."""
     gambler = Gambler(np.array([0.5]), 2.0 * level, horizon)
     peak, when = 0.0, None
     for t in range(y.size):
@@ -88,7 +76,7 @@ def _run(y: Floats, c: Floats, g: Floats, level: float, horizon: int) -> tuple[f
         peak = max(peak, float(gambler.log_wealth[0]))
         if when is None and gambler.refuted[0]:
             when = t + 1
-    return peak, when
+    return peak, float(gambler.log_wealth[0]), when
 
 
 def paired_betting(
@@ -102,16 +90,19 @@ def paired_betting(
     alpha: float = ALPHA,
     aim: float | None = None,
     alternative: Alternative = "two-sided",
+    expected: Expected | None = None,
     within: Range = UNIT,
     sim_within: Range = UNIT,
-    horizon: int | None = None,
+    horizon: Horizon = None,
 ) -> Evidence:
-    """Anytime-valid test on scenarios met by both policies, with simulation as control if given.
+    """Betting test on scenarios met by both policies, with simulation as control if given.
 
     real_a, real_b, sim_a, sim_b: shape (n,), the same scenarios in the same order; extra_a, extra_b: shape
     (N,), both policies simulated on the same further scenarios. The difference of scores lies in [-1, 1] and
     is handled as `blocked` handles a score, at the single candidate "no difference". Bets aim at a p-value of
-    `aim` (default alpha) and stop there: set it lower when many tests are to be adjusted.
+    `aim` (default alpha) and stop there: set it lower when many tests are to be adjusted. `expected` gives the share
+    `LEAN` of a two-sided test to one direction; like everything else it must not come from the trials tested. With a
+    horizon (as in `bounds.bound`) the result may be read after every trial; without, it is for a single look.
     """
     y = _difference(real_a, real_b, "real", within)
     given = [x is not None for x in (sim_a, sim_b, extra_a, extra_b)]
@@ -126,20 +117,23 @@ def paired_betting(
         )
         if f.size != y.size:
             raise ValueError(f"real and sim must pair one to one, got {y.size} and {f.size} values")
-        c, g = controls(f, e)
-        unit = blocked(y, f, e, alpha, horizon=horizon)
+        y, c, g = in_turn(y, f, e, horizon)
+        assumes: tuple[str, ...] = CONTROLLED
+        extra = e.size
     else:
+        y = y[by_content(y)] if horizon is None else y
         c = g = np.zeros_like(y)
-        unit = star(y, alpha, horizon=horizon)
+        assumes, extra = (IID, RANGE), 0
+    unit = played(y, c, g, alpha, horizon, "paired_betting", assumes, extra)
     goal = check_alpha(alpha if aim is None else aim)
-    level = goal / 2.0 if alternative == "two-sided" else goal
+    lean = {"greater": LEAN, "less": 1.0 - LEAN, None: 0.5}[expected]
+    shares = {"greater": lean, "less": 1.0 - lean} if alternative == "two-sided" else {alternative: 1.0}
     sides = {"greater": (y, c), "less": (1.0 - y, -c)}
-    picked = sides if alternative == "two-sided" else {alternative: sides[alternative]}
-    runs = [_run(v, w, g, level, horizon or y.size) for v, w in picked.values()]
-    peak = max(p for p, _ in runs)
-    times = [t for _, t in runs if t is not None]
-    e_value = math.exp(peak) / len(runs)
-    return Evidence(e_value, min(1.0, 1.0 / e_value), min(times, default=None), _doubled(unit, size))
+    runs = [(part, *_run(*sides[side], g, part * goal, horizon or y.size)) for side, part in shares.items()]
+    times = [when for *_, when in runs if when is not None]
+    e_value = sum(part * math.exp(last) for part, _, last, _ in runs)
+    p_value = min(1.0, *(math.exp(-peak) / part for part, peak, _, _ in runs))
+    return Evidence(e_value, p_value, min(times, default=None), _doubled(unit, size))
 
 
 def _doubled(unit: Interval, size: float) -> Interval:
@@ -149,4 +143,4 @@ def _doubled(unit: Interval, size: float) -> Interval:
         return None if x is None else size * (2.0 * x - 1.0)
 
     estimate = size * (2.0 * unit.estimate - 1.0)
-    return replace(unit, estimate=estimate, low=back(unit.low), high=back(unit.high), method="paired_betting")
+    return replace(unit, estimate=estimate, low=back(unit.low), high=back(unit.high))

@@ -9,15 +9,33 @@ from typing import Any, Literal
 Guarantee = Literal["finite-sample", "asymptotic"]
 """`finite-sample`: covers at the stated level for every n. `asymptotic`: only as n grows."""
 
+OPEN: Literal["open"] = "open"
+"""Horizon of whoever looks at will without having planned a number of trials."""
+Horizon = int | Literal["open"] | None
+"""Planned number of trials of whoever looks after each one; None: a single look at the end, in canonical order."""
+
 ALPHA = 0.05
 """Default miscoverage: intervals are 95 % unless asked otherwise."""
 
 IID = "scenarios drawn independently from one distribution"
 PAIRS = "real trials placed on randomly chosen scenarios"
+ALIKE = "paired and extra scenarios drawn from the same distribution"
+UNFITTED = "a simulator that was not fitted to these real trials"
 RANGE = "scores bounded in the stated range"
 NORMAL = "sample large enough for a normal approximation"
 BINARY = "scores are 0 or 1"
 FIXED_N = "number of trials fixed in advance"
+HASHED = "trials taken in the order of a hash of their scenario, which cannot follow outcomes"
+AS_RUN = "trials listed in the order in which they were run, and that order chosen without looking at outcomes"
+PLANNED = "planned number of trials fixed before the first look"
+CONTRADICTION = "early and late trials contradict each other at this level, so the interval is that of level {:.3g}"
+
+
+def looked_at(horizon: Horizon) -> tuple[str, ...]:
+    """What a bet trial by trial assumes about the order; `horizon` as in `bounds.bound`."""
+    if horizon is None:
+        return (HASHED, FIXED_N)
+    return (AS_RUN,) if horizon == OPEN else (AS_RUN, PLANNED)
 
 
 @dataclass(frozen=True)
@@ -45,7 +63,7 @@ class Interval:
     reason: str | None = None
     """Why an end is missing, or why the guarantee was lowered."""
     anytime: bool = False
-    """True when the interval may be looked at after every trial and the run stopped at will."""
+    """True when the interval may be looked at after every trial and the run stopped at will: its horizon was given."""
     notes: tuple[str, ...] = ()
     """Remarks for the reader, e.g. which method was chosen and why."""
     diagnostics: Mapping[str, Any] = field(default_factory=dict)

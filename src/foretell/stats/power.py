@@ -13,7 +13,8 @@ from functools import cache
 
 import numpy as np
 
-from foretell.stats.evidence import barnard, mcnemar, paired_betting
+from foretell.stats.barnard import barnard
+from foretell.stats.evidence import mcnemar, paired_betting
 from foretell.stats.scores import Floats
 
 N, BLOCK, ALPHA = 50, 20, 0.05

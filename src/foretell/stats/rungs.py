@@ -18,6 +18,11 @@ Customary alphas are rungs, so their bets are tuned to them.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
+Ends = tuple[float, float]
+"""(low, high)"""
 Games = list[tuple[float, float]]
 """(level, aim) of each game: bets tuned to a wealth of 2/aim, refutation at 2/level."""
 SLACK = 1.0 - 1e-9
@@ -39,3 +44,32 @@ def rungs(level: float, share: float = 1.0) -> Games:
     above = [share * rung for rung in RUNGS if share * rung > level]
     aim = share * RUNGS[min(len(above), len(RUNGS) - 1)]
     return [(level, aim), *((rung, rung) for rung in reversed(above))]
+
+
+LEAST = 1e-300
+"""Smallest level at which ends are tried."""
+
+
+def meeting(at: Callable[[float], Ends], alpha: float) -> tuple[Ends | None, float]:
+    """The ends at level alpha, or where they are inverted, at the largest level at which they are not; and that level.
+
+    An inverted interval is empty: the data contradict every candidate, which happens with probability at most alpha.
+    `at` is nested in the level, so the levels with low <= high reach from zero up to one number, found here to the
+    last float. Every alpha above it gets the interval of that number. An empty interval never covers, so putting
+    another in its place costs nothing; and as all levels above share it, the result is nested too. None: the ends
+    are inverted even at the smallest level.
+    """
+    found = at(alpha)
+    if found[0] <= found[1]:
+        return found, alpha
+    apart, meet = alpha, LEAST
+    found = at(meet)
+    if found[0] > found[1]:
+        return None, meet
+    while meet < (level := 0.5 * (meet + apart) if apart < 2.0 * meet else math.sqrt(meet) * math.sqrt(apart)) < apart:
+        tried = at(level)
+        if tried[0] > tried[1]:
+            apart = level
+        else:
+            meet, found = level, tried
+    return found, meet

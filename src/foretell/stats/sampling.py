@@ -1,6 +1,6 @@
 """Which scenarios to run for real next, and a bound that stays valid when they were not chosen evenly.
 
-Scenarios X_1, X_2, ... come in random order and each is simulated. Scenario i is run for real with a
+Scenarios X_1, X_2, ... are put into canonical order (`order`) and each is simulated. Scenario i is run for real with a
 probability pi_i that depends on X_i and on earlier scenarios only, by a coin flipped for it alone. Then
 
     z_i = sim_i + (real_i - sim_i) / pi_i if run for real, else sim_i
@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foretell.stats.betting import mirrored_ends
-from foretell.stats.interval import ALPHA, IID, RANGE, Interval
+from foretell.stats.interval import ALPHA, FIXED_N, HASHED, IID, RANGE, Interval
+from foretell.stats.order import by_content
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, scores, stretch, vector
 
 Rule = Literal["uniform", "stratified", "active"]
@@ -38,6 +39,8 @@ class Selection:
     """No scenario, also none outside this pool, could have had a smaller chance."""
     rule: Rule
     seed: int
+    order: NDArray[np.int64]
+    """Order in which scenarios of the pool were weighed, and are bet on, shape (N,)."""
 
 
 def next_scenarios(
@@ -51,7 +54,7 @@ def next_scenarios(
     within: Range = UNIT,
     seed: int = 0,
 ) -> Selection:
-    """Flip a coin for each simulated scenario; sim: scores of shape (N,), in random order.
+    """Flip a coin for each simulated scenario; sim: scores of shape (N,). They are weighed in canonical order.
 
     uniform: every scenario has the same chance budget / N. stratified: the range of sim scores is cut into
     `strata` equal parts, and those met so far share the real trials evenly, so that rare outcomes are seen.
@@ -65,10 +68,11 @@ def next_scenarios(
         raise ValueError(f"budget must lie in (0, {f.size}], got {budget}")
     if not 0.0 < even <= 1.0:
         raise ValueError(f"even must lie in (0, 1], got {even}")
+    order = by_content(f)
     if rule == "uniform":
         boost, even = np.ones(f.size), 1.0
     elif rule == "stratified":
-        part = np.minimum((f * strata).astype(int), strata - 1)
+        part = np.minimum((f[order] * strata).astype(int), strata - 1)
         seen = np.zeros((f.size, strata))
         seen[np.arange(f.size), part] = 1.0
         before = np.cumsum(seen, axis=0) - seen
@@ -81,13 +85,15 @@ def next_scenarios(
         u = vector(uncertainty, "uncertainty")
         if u.size != f.size or (u < 0.0).any():
             raise ValueError(f"uncertainty must be nonnegative and of shape ({f.size},)")
+        u = u[order]
         typical = (0.5 + np.cumsum(u) - u) / (1.0 + np.arange(f.size))
         boost = u / np.maximum(typical, 1e-12)
     else:
         raise ValueError(f"rule must be uniform, stratified or active, got {rule!r}")
-    probability = np.minimum(rate * (even + (1.0 - even) * boost), 1.0)
+    probability = np.empty(f.size)
+    probability[order] = np.minimum(rate * (even + (1.0 - even) * boost), 1.0)
     chosen = np.flatnonzero(np.random.default_rng(seed).random(f.size) < probability)
-    return Selection(chosen, probability, even * rate, rule, seed)
+    return Selection(chosen, probability, even * rate, rule, seed, order)
 
 
 def sampled_bound(
@@ -112,9 +118,10 @@ def sampled_bound(
     z[pick] += (y - f[pick]) / pi[pick]
     floor, ceiling = 1.0 - 1.0 / least, 1.0 / least
     prior = 0.25 / least
-    low, high = mirrored_ends(z, check_alpha(alpha), z.size, floor=floor, ceiling=ceiling, prior_variance=prior)
+    turn = z[selection.order]
+    (low, high), _ = mirrored_ends(turn, check_alpha(alpha), z.size, floor=floor, ceiling=ceiling, prior_variance=prior)
     guess = float(np.clip(z.mean(), low, high))
-    assumes = (IID, COINS, RANGE)
+    assumes = (IID, COINS, RANGE, HASHED, FIXED_N)
     extra = f.size - y.size
     unit = Interval(guess, low, high, alpha, "sampled_bound", "finite-sample", assumes, y.size, extra)
     return stretch(unit, within)

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from foretell.stats.betting import betting, star
 from foretell.stats.binomial import clopper_pearson_ends
-from foretell.stats.blocked import blocked, both_ends
+from foretell.stats.blocked import both_ends, controls
 from foretell.stats.interval import ALPHA
+from foretell.stats.order import by_content
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, is_binary, scores, simulated
 
 
@@ -42,7 +43,7 @@ def width_curve(
     within: Range = UNIT,
     sim_within: Range = UNIT,
 ) -> WidthCurve:
-    """Widths for the first N' of `extra`, for each N' in `sizes` (default: n doubled up to N).
+    """Widths of `blocked` for N' of `extra`, for each N' in `sizes` (default: n doubled up to N).
 
     real and sim: shape (n,); extra: shape (N,). Widths are in units of `within`. The floor puts the mean of
     all simulated scores in the place of their expectation; it is a forecast and not itself a bound.
@@ -55,10 +56,16 @@ def width_curve(
     if picks[0] < 1 or picks[-1] > total:
         raise ValueError(f"sizes must lie in 1..{total}, got {picks[0]}..{picks[-1]}")
     scale = within[1] - within[0]
-    widths = np.array([blocked(y, f, e[:s], alpha).width for s in picks]) * scale
+    mixed = e[by_content(e)]
+    order = by_content(y, f, mixed)
+
+    def width(c: Floats, g: Floats) -> float:
+        (low, high), _ = both_ends(y[order], c, g, check_alpha(alpha))
+        return (high - low) * scale
+
+    widths = np.array([width(*controls(f[order], mixed[:s])) for s in picks])
     known = f - np.concatenate([f, e]).mean()
-    low, high = both_ends(y, known, np.ones(n), check_alpha(alpha))
-    return WidthCurve(picks, widths, (high - low) * scale, star(y, alpha).width * scale)
+    return WidthCurve(picks, widths, width(known[order], np.ones(n)), star(y, alpha).width * scale)
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from foretell.stats.order import by_id
 from foretell.stats.scores import Floats, vector
 
 
@@ -33,7 +35,7 @@ class Paired:
     sim: Floats
     """Shape (n,), the same scenarios in the same order as `real`."""
     extra: Floats
-    """Shape (N,), simulated scenarios without a real partner."""
+    """Shape (N,), simulated scenarios without a real partner, in the order of a hash of their ids."""
 
 
 def by_scenario(
@@ -51,8 +53,7 @@ def by_scenario(
     for name, column in (("scenario", scenario), ("parent", parent), ("trial", trial)):
         if column is not None and len(column) != rows.size:
             raise ValueError(f"{name} has {len(column)} rows, score has {rows.size}")
-    sums: dict[Hashable, float] = {}
-    counts: dict[Hashable, int] = {}
+    given: dict[Hashable, list[float]] = {}
     seen: set[tuple[Hashable, Hashable]] = set()
     for i, own in enumerate(scenario):
         if trial is not None:
@@ -61,10 +62,9 @@ def by_scenario(
             seen.add((own, trial[i]))
         up = parent[i] if parent is not None else None
         unit = own if up is None else up
-        sums[unit] = sums.get(unit, 0.0) + float(rows[i])
-        counts[unit] = counts.get(unit, 0) + 1
-    means = np.array([sums[u] / counts[u] for u in sums])
-    return Units(tuple(sums), means, tuple(counts.values()))
+        given.setdefault(unit, []).append(float(rows[i]))
+    means = np.array([math.fsum(values) / len(values) for values in given.values()])  # exact in any order of rows
+    return Units(tuple(given), means, tuple(len(values) for values in given.values()))
 
 
 def pair_units(real: Units, sim: Units, extra: Units | None = None) -> Paired:
@@ -92,4 +92,5 @@ def pair_units(real: Units, sim: Units, extra: Units | None = None) -> Paired:
             f"paired ones have {sorted(paired_counts)}, extra ones {sorted(extra_counts)}"
         )
     pool = np.concatenate([sim.scores[rest], more.scores])
-    return Paired(real.ids, real.scores, sim.scores[partners], pool)
+    turn = by_id([*(sim.ids[i] for i in rest), *more.ids], "extra")
+    return Paired(real.ids, real.scores, sim.scores[partners], pool[turn])

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from foretell.stats.betting import betting
-from foretell.stats.blocked import STEPS, candidates, estimate, every_game
-from foretell.stats.interval import ALPHA, IID, PAIRS, RANGE, Interval
+from foretell.stats.blocked import CONTROLLED, STEPS, candidates, estimate, every_game, played
+from foretell.stats.interval import ALPHA, IID, OPEN, RANGE, Interval, looked_at
 from foretell.stats.rungs import rungs
 from foretell.stats.scores import UNIT, Range, check_alpha, scores, stretch
 
 
 class Sequence(Protocol):
-    """One real trial in, the interval so far out; successive intervals are nested."""
+    """One real trial in, the interval so far out. Intervals are nested, unless trials contradict each other."""
 
     def update(self, real: float, sim: float | None = None, extra: ArrayLike = ()) -> Interval: ...
 
@@ -23,7 +23,7 @@ class Sequence(Protocol):
 class BettingSequence:
     """`betting` after every trial; horizon is the planned number of trials."""
 
-    def __init__(self, horizon: int, alpha: float = ALPHA, *, within: Range = UNIT) -> None:
+    def __init__(self, horizon: int | Literal["open"], alpha: float = ALPHA, *, within: Range = UNIT) -> None:
         self.horizon, self.alpha, self.within = horizon, check_alpha(alpha), within
         self._scores: list[float] = []
 
@@ -43,20 +43,22 @@ class BlockedSequence:
 
     def __init__(
         self,
-        horizon: int,
+        horizon: int | Literal["open"],
         alpha: float = ALPHA,
         *,
         within: Range = UNIT,
         sim_within: Range = UNIT,
         steps: int = STEPS,
     ) -> None:
-        if horizon < 1:
+        if horizon != OPEN and horizon < 1:
             raise ValueError(f"horizon must be at least 1, got {horizon}")
+        self.horizon: int | Literal["open"] = horizon
         self.alpha, self.within, self.sim_within, self.steps = check_alpha(alpha), within, sim_within, steps
         self._grid, games = candidates(steps), rungs(alpha)
         self._above, self._below = every_game(self._grid, games, horizon), every_game(self._grid, games, horizon)
         self._y: list[float] = []
         self._c: list[float] = []
+        self._g: list[float] = []
         self._extra = 0
 
     def update(self, real: float, sim: float | None = None, extra: ArrayLike = ()) -> Interval:
@@ -75,15 +77,22 @@ class BlockedSequence:
         self._below.drop()
         self._y.append(y)
         self._c.append(c)
+        self._g.append(g)
         return self._interval()
 
     def _interval(self) -> Interval:
         up, down = self._above.leading(self._grid), self._below.leading(self._grid)
         low, high = up / self.steps, 1.0 - down / self.steps
-        guess = min(max(estimate(np.array(self._y), np.array(self._c)), low), high)
-        assumes = (IID, PAIRS, RANGE) if self._extra else (IID, RANGE)
-        n, extra = len(self._y), self._extra
-        unit = Interval(guess, low, high, self.alpha, self.method, "finite-sample", assumes, n, extra, anytime=True)
+        y, c, g = (np.array(v) for v in (self._y, self._c, self._g))
+        assumes = CONTROLLED if self._extra else (IID, RANGE)
+        if low > high:  # contradictory trials: the batch function finds the level at which they are not
+            unit = played(y, c, g, self.alpha, self.horizon, self.method, assumes, self._extra, self.steps)
+            return stretch(unit, self.within)
+        guess, n = min(max(estimate(y, c), low), high), len(self._y)
+        assumes = (*assumes, *looked_at(self.horizon))
+        unit = Interval(
+            guess, low, high, self.alpha, self.method, "finite-sample", assumes, n, self._extra, anytime=True
+        )
         return stretch(unit, self.within)
 
 
@@ -97,7 +106,7 @@ class StarSequence(BlockedSequence):
         return super().update(real)
 
 
-def sequence(method: str, horizon: int, alpha: float = ALPHA, *, within: Range = UNIT) -> Sequence:
+def sequence(method: str, horizon: int | Literal["open"], alpha: float = ALPHA, *, within: Range = UNIT) -> Sequence:
     """A fresh sequence for an anytime-valid method; `horizon` tunes the bets, no more. Scalars in."""
     kinds = {"betting": BettingSequence, "star": StarSequence, "blocked": BlockedSequence}
     if method not in kinds:

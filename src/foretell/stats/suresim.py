@@ -18,7 +18,6 @@ of one's own this holds as long as it stays the same share of alpha; with `delta
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -28,13 +27,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foretell.stats.betting import CAP, betting, mirrored_ends
-from foretell.stats.interval import ALPHA, FIXED_N, IID, PAIRS, RANGE, Interval
+from foretell.stats.interval import ALIKE, ALPHA, FIXED_N, HASHED, IID, PAIRS, RANGE, UNFITTED, Interval
+from foretell.stats.order import by_content
+from foretell.stats.rungs import Ends, meeting
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, simulated, stretch
 
 RECTIFIER_SHARE = 0.9
 """Share of alpha given to the rectifier in the two-stage form (the paper's rule of thumb)."""
-LEAST = 1e-300
-"""Smallest level at which a pair of intervals is tried; apart even there, they give way to the whole range."""
 
 
 def _uniform_ends(
@@ -49,13 +48,13 @@ def _uniform_ends(
     if weights == "paper":
         z = score + gap * (total / n)
         low, high = -total / n, 1.0 + total / n
-        return mirrored_ends(z, alpha, total, low, high, low, high, cap)
+        return mirrored_ends(z, alpha, total, low, high, low, high, cap)[0]
     used: NDArray[np.int64] = np.cumsum(paired) - paired
     stop = int(np.flatnonzero(paired)[-1]) + 1  # once no pair is left an increment says nothing about mu
     chance = (n - used[:stop]) / (total - np.arange(stop))
     z = score[:stop] + gap[:stop] / chance
     spread = extra.size / n
-    return mirrored_ends(z, alpha, total, -spread, 1.0 + spread, 1.0 - 1.0 / chance, 1.0 / chance, cap)
+    return mirrored_ends(z, alpha, total, -spread, 1.0 + spread, 1.0 - 1.0 / chance, 1.0 / chance, cap)[0]
 
 
 def suresim(
@@ -87,7 +86,7 @@ def suresim(
         alpha,
         "suresim",
         "asymptotic" if paper else "finite-sample",
-        (IID, PAIRS, RANGE, FIXED_N),
+        (IID, PAIRS, ALIKE, UNFITTED, RANGE, FIXED_N),
         y.size,
         e.size,
         reason="constant weights need Bernoulli choice of the pairs, n is fixed here" if paper else None,
@@ -98,8 +97,9 @@ def suresim(
 
 def _two_stage_ends(y: Floats, f: Floats, extra: Floats, alpha: float, delta: float) -> tuple[float, float]:
     share = round(delta / alpha, 9)  # the same ladder for every alpha, whatever the last digit
-    r_low, r_high = mirrored_ends(0.5 * (1.0 + y - f), delta, y.size, share=share)
-    f_low, f_high = mirrored_ends(extra, alpha - delta, extra.size, share=1.0 - share)
+    gap, more = (y - f)[by_content(y, f)], extra[by_content(extra)]
+    (r_low, r_high), _ = mirrored_ends(0.5 * (1.0 + gap), delta, y.size, share=share)
+    (f_low, f_high), _ = mirrored_ends(more, alpha - delta, extra.size, share=1.0 - share)
     low, high = 2.0 * r_low - 1.0 + f_low, 2.0 * r_high - 1.0 + f_high
     return min(max(low, 0.0), 1.0), max(min(high, 1.0), 0.0)
 
@@ -140,7 +140,7 @@ def suresim_2stage(
         alpha,
         "suresim_2stage",
         "asymptotic" if searched else "finite-sample",
-        (IID, PAIRS, RANGE),
+        (IID, PAIRS, ALIKE, UNFITTED, RANGE, HASHED, FIXED_N),
         y.size,
         e.size,
         reason="delta was searched on the same data" if searched else None,
@@ -157,36 +157,25 @@ def _end(value: float | None) -> float:
 
 
 def _hedge(part: Callable[[float], Interval], real: ArrayLike, alpha: float, within: Range, method: str) -> Interval:
-    """Intersection of part(3/4 alpha) with `betting` at 1/4 alpha; where that is empty, the one of a smaller level.
+    """Intersection of part(3/4 alpha) with `betting` at 1/4 alpha; where that is empty, the one of a smaller level."""
 
-    Both parts are nested, so the levels at which they meet reach from zero up to one number, found here to the
-    last float. Every alpha above it gets the interval of that number: an empty interval never covers, so putting
-    another in its place costs nothing, and the smaller of two levels being nested, the result is.
-    """
+    def parts(level: float) -> tuple[Interval, Interval]:
+        return part(0.75 * level), betting(real, 0.25 * level, within=within)
 
-    def at(level: float) -> Interval | None:
-        first, second = part(0.75 * level), betting(real, 0.25 * level, within=within)
-        low, high = max(_end(first.low), _end(second.low)), min(_end(first.high), _end(second.high))
-        if low > high:
-            return None
-        notes = first.notes if level == alpha else (*first.notes, f"the two parts do not meet above level {level:.3g}")
-        estimate = float(np.clip(first.estimate, low, high))
-        return replace(first, estimate=estimate, low=low, high=high, alpha=alpha, method=method, notes=notes)
+    def at(level: float) -> Ends:
+        first, second = parts(level)
+        return max(_end(first.low), _end(second.low)), min(_end(first.high), _end(second.high))
 
-    found = at(alpha)
-    if found is not None:
-        return found
-    apart, meet = alpha, LEAST
-    found = at(meet)
-    if found is None:
+    ends, level = meeting(at, alpha)
+    if ends is None:
         return replace(part(alpha), low=within[0], high=within[1], alpha=alpha, method=method)
-    while meet < (level := 0.5 * (meet + apart) if apart < 2.0 * meet else math.sqrt(meet) * math.sqrt(apart)) < apart:
-        tried = at(level)
-        if tried is None:
-            apart = level
-        else:
-            meet, found = level, tried
-    return found
+    first, second = parts(level)
+    notes = first.notes if level == alpha else (*first.notes, f"the two parts do not meet above level {level:.3g}")
+    (low, high), assumes = ends, tuple(dict.fromkeys((*first.assumes, *second.assumes)))
+    estimate = float(np.clip(first.estimate, low, high))
+    return replace(
+        first, estimate=estimate, low=low, high=high, alpha=alpha, method=method, assumes=assumes, notes=notes
+    )
 
 
 def suresim_ub(

@@ -12,7 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-__all__ = ["UNIQUE", "by_name", "cells", "codes", "encoded", "grouped", "ordered", "plain_text", "spread"]
+__all__ = [
+    "UNIQUE", "by_name", "cells", "codes", "encoded", "grouped", "ordered", "plain_text", "spread", "written_out",
+]  # fmt: skip
 
 UNIQUE = ("episode", "scenario", "base", "parent", "video")
 """Text columns in which most values are there once or a few times: a dictionary would only cost."""
@@ -28,6 +30,20 @@ def plain_text(table: pa.Table) -> pa.Table:
     """The table with dictionaries written out as text."""
     fields = [pa.field(f.name, f.type.value_type) if pa.types.is_dictionary(f.type) else f for f in table.schema]
     return table.cast(pa.schema(fields))
+
+
+def written_out(table: pa.Table) -> int:
+    """Bytes that the table takes as plain text: as a dictionary a few bytes can stand for gigabytes."""
+    total = 0
+    for column in table.columns:
+        total += column.nbytes
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else None
+        if kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()):
+            for chunk in column.chunks:
+                length = pc.binary_length(chunk.dictionary).fill_null(0).to_numpy()
+                index = chunk.indices.drop_null().to_numpy()
+                total += int(np.bincount(index, minlength=len(length)) @ length)
+    return total
 
 
 def codes(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:

@@ -23,8 +23,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from foretell.document import load_json
 from foretell.episode import SCHEMA, Episode, arrow_schema
 from foretell.errors import ForetellError, UsageError
+from foretell.files import create
+from foretell.study.sound import unsound
 
 __all__ = [
     "Journal",
@@ -99,8 +102,9 @@ def _body(line: bytes) -> bytes:
 
 def _check_columns(row: dict[str, Any]) -> None:
     """Every column, and no other: where one is missing or unknown, a bit of its name was flipped. Rows of an older
-    schema may lack some."""
-    missing = [name for name in _COLUMNS if name not in row] if row.get("schema", SCHEMA) == SCHEMA else []
+    schema may lack some, and older rows of this one lack `task_hash`."""
+    of_now = row.get("schema", SCHEMA) == SCHEMA
+    missing = [name for name in _COLUMNS if name not in row and name != "task_hash"] if of_now else []
     unknown = [name for name in row if name not in _COLUMNS]
     if missing or unknown:
         raise ValueError(f"column {missing[0]!r} is missing" if missing else f"column {unknown[0]!r} is not known")
@@ -128,16 +132,19 @@ def parse(data: bytes, where: Path) -> Lines:
     rows, faults = [], []
     for number, line in enumerate(lines, 1):
         try:
-            row = json.loads(_body(line))
+            row = load_json(_body(line))
             if not isinstance(row, dict):
                 raise ValueError("not a JSON object")
             version = row.get("schema")
             if isinstance(version, int):
                 check_version(version, where)
             _check_columns(row)
-            rows.append(plain(row))
-        except (ValueError, RecursionError) as error:
-            faults.append(f"line {number} is not an episode ({error})")
+            found = plain(row)
+            if trouble := unsound(found):
+                raise ValueError(trouble)
+            rows.append(found)
+        except ValueError as error:
+            faults.append(f"line {number} is not an episode ({str(error)[:200]})")
     return Lines(rows, faults, len(tail))
 
 
@@ -207,7 +214,7 @@ def replace(path: Path, data: bytes | pa.Buffer, verify: Callable[[Path], None] 
     """Writes a file that has either its old content or all of the new, even after a power cut."""
     temp = path.with_name(f".{path.name}.tmp")
     try:
-        with open(temp, "wb") as file:
+        with open(create(temp), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

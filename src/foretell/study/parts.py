@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,11 +14,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from foretell.episode import SCHEMA, arrow_schema
-from foretell.study.columns import encoded
+from foretell.files import read_file, size
+from foretell.study.columns import encoded, written_out
 from foretell.study.journal import check_version, replace
+from foretell.study.sound import CHECKED, unsound_table
 
-__all__ = ["DamagedError", "parts", "read_part", "read_table", "set_aside_as", "write_table"]
+__all__ = ["DamagedError", "parts", "read_parquet", "read_part", "read_table", "set_aside_as", "write_table"]
 
+MEMORY = 300_000_000
+"""Bytes that a file may take while it is read. A part of a run takes some MB."""
 _VERSION = b"foretell.schema"
 
 
@@ -37,43 +42,93 @@ def set_aside_as(path: Path) -> Path:
     return next(name for name in names if not name.exists())
 
 
-def read_table(path: Path, columns: Sequence[str] | None = None, encode: Sequence[str] = ()) -> pa.Table:
-    """A Parquet file, or some of its columns, some as dictionaries. The disk's own errors pass; whatever is wrong with
-    the bytes is damage."""
-    data = path.read_bytes()
+def read_parquet(
+    path: Path, columns: Sequence[str] | None = None, *, encode: Sequence[str] = (), follow: bool = False
+) -> pa.Table:
+    """A whole Parquet file, or some of its columns, those in `encode` as dictionaries. The disk's own errors pass;
+    whatever is wrong with the bytes is damage, and so is what takes more than `MEMORY` to read: a few bytes of Parquet
+    can stand for terabytes, and what its footer says of that need not be true."""
+    data = read_file(path, follow=follow)
     try:
-        file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True, read_dictionary=list(encode))
-        wanted = None if columns is None else [name for name in file.schema_arrow.names if name in columns]
-        table = file.read(wanted, use_threads=False)  # small, and safe in a forked process
-        version = int((table.schema.metadata or {}).get(_VERSION, SCHEMA))
+        with _bounded(MEMORY):
+            file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True, read_dictionary=list(encode))
+            about = file.metadata
+            if sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups)) > MEMORY:
+                raise MemoryError  # and if what it says is not true, the bound holds
+            wanted = None if columns is None else list(columns)
+            table = file.read(wanted, use_threads=False)  # small, and safe in a forked process
+            table.validate(full=True)  # the header of a page has no checksum: a dictionary may have lost its end
+            if written_out(table) > MEMORY:  # a name is there once, and somebody may write it out
+                raise MemoryError
+            return table
     except MemoryError:
-        raise
+        raise DamagedError(f"{len(data)} bytes; to read it takes more than {size(MEMORY)}") from None
     except Exception as error:  # Arrow says almost anything of random bytes
         raise DamagedError(f"{len(data)} bytes; {' '.join(str(error).split())[:200]}") from None
+
+
+@contextlib.contextmanager
+def _bounded(most: int) -> Iterator[None]:
+    """While this is open, the process gets no more than so many bytes of memory besides what it has. Arrow asks the
+    system for them meanwhile: its own pool keeps a gigabyte in stock, which no bound would see."""
+    pool = pa.default_memory_pool()
+    try:
+        import resource
+
+        before = resource.getrlimit(resource.RLIMIT_AS)
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + most
+        if before[0] != resource.RLIM_INFINITY:
+            limit = min(limit, before[0])
+        resource.setrlimit(resource.RLIMIT_AS, (limit, before[1]))
+        pa.set_memory_pool(pa.system_memory_pool())
+    except (ImportError, OSError, ValueError):  # not a system that can tell, or that can bound
+        yield
+        return
+    try:
+        yield
+    finally:
+        pa.set_memory_pool(pool)
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def read_table(path: Path, columns: Sequence[str] | None = None, encode: Sequence[str] = ()) -> pa.Table:
+    """A Parquet file that foretell wrote, as `read_parquet`."""
+    table = read_parquet(path, columns, encode=encode)
+    try:
+        version = int((table.schema.metadata or {}).get(_VERSION, SCHEMA))
+    except ValueError:
+        raise DamagedError("its version is no number") from None
     check_version(version, path)
     return table.replace_schema_metadata(None)
 
 
 def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """A part, or some of its columns; text is in dictionaries (`columns.encoded`)."""
+    """A part, or some of its columns; text is in dictionaries (`columns.encoded`). Whatever is asked for, all that
+    makes a row unsound is read: whether a part counts must not depend on who reads it."""
     schema = encoded(arrow_schema())
+    wanted = schema.names if columns is None else list(columns)
     if columns is not None:
-        schema = pa.schema([schema.field(name) for name in columns])
+        schema = pa.schema([schema.field(name) for name in dict.fromkeys([*wanted, *CHECKED])])
     text = [f.name for f in schema if pa.types.is_dictionary(f.type)]
-    table = read_table(path, None if columns is None else ["episode", "schema", *columns], text)
-    if "schema" in table.column_names:
+    table = read_table(path, None if columns is None else ["schema", *schema.names], text)
+    if len(set(table.column_names)) < len(table.column_names):
+        raise DamagedError("it has a column twice")
+    if "schema" in table.column_names and pa.types.is_integer(table["schema"].type):
         check_version(pc.max(table["schema"]).as_py() or SCHEMA, path)
     if "episode" not in table.column_names:
         raise DamagedError("it has no column 'episode'")
     for f in schema:
         if f.name not in table.column_names:  # a column that came after the part was written
-            table = table.append_column(f, pa.nulls(len(table), f.type))
+            new = pa.array([""] * len(table), pa.string()) if f.name == "task_hash" else pa.nulls(len(table), f.type)
+            table = table.append_column(f, new.cast(f.type))
     try:
         table = table.select(schema.names).cast(schema)
-        table.validate(full=True)  # the header of a page has no checksum: a dictionary may have lost its end
-        return table
     except (pa.ArrowException, ValueError, IndexError) as error:
-        raise DamagedError(str(error)) from None
+        raise DamagedError(" ".join(str(error).split())[:200]) from None
+    if trouble := unsound_table(table):
+        raise DamagedError(trouble)
+    return table.select(wanted)
 
 
 def write_table(path: Path, table: pa.Table) -> None:

@@ -21,13 +21,16 @@ from foretell.factors.arms import severity_of
 from foretell.rollout import Job, Outcome
 from foretell.rollout.viewer import require_screen
 from foretell.study.config import PolicyEntry, Study, load_study
+from foretell.study.difference import settle
 from foretell.study.latencies import Settler
-from foretell.study.plan import Group, Planned, check_size, left_out, plan, resolve_scenarios, testset_of
+from foretell.study.plan import Group, Planned, check_size, left_out, make_task, plan, resolve_scenarios, testset_of
 from foretell.study.pool import Batch, Pool
 from foretell.study.provenance import provenance
 from foretell.study.running import CELL, COLUMNS, PLAN, Tally
 from foretell.study.session import Opened, Session
 from foretell.study.store import Store, read_columns
+from foretell.study.world import params_of
+from foretell.tasks.frame import frame
 
 __all__ = ["Progress", "Run", "row_of", "run", "with_names"]
 
@@ -35,6 +38,8 @@ SLOTS = 32
 """Episodes side by side in each worker: enough to drown Python's share, few enough to end together."""
 TRACES = 10
 """Tracebacks that a call keeps of each policy and task: a policy that raises every time mostly says the same."""
+WORDS = 4000
+"""Characters that a row keeps of an error or a reason."""
 LOOK = 0.2
 """Wall seconds between two looks whether somebody asks the study to stop."""
 
@@ -85,8 +90,13 @@ def run(
     told: Callable[[str], None] = lambda text: None,
     watch: bool = False,
     large: bool = False,
+    add: bool = False,
+    retire: bool = False,
 ) -> Run:
     """Run a study into a run folder (default `runs/<name>`). Calling it again resumes it.
+
+    A folder that holds another study is refused, field by field. `add` runs this one beside it. `retire` lets this one
+    take its place: finished episodes stay, and what the other has not run yet is given up.
 
     `workers`: processes; default one per core; 0 runs in this process. `policies` adds policy objects or classes
     from Python, which run in this process. `pair_with` takes the scenarios of another run. `told` hears what is done
@@ -105,28 +115,32 @@ def run(
         if not any(isinstance(parse(c), Realtime) for c in study.clocks):
             raise UsageError("watch: shows episodes under the clock `realtime`, and the study has none")
     check_size(study, large)
+    path = Path(out) if out is not None else Path("runs") / study.name
+    written, studies, keep = settle(study, path, add=add, retire=retire)
     scenarios, design = resolve_scenarios(study)
     check_size(study, large, scenarios)
-    path = Path(out) if out is not None else Path("runs") / study.name
-    settle = Settler(study, path, told)
-    episodes = plan(study, scenarios, settle)
+    settler = Settler(study, path, told)
+    episodes = plan(study, scenarios, settler)
     here = dict(policies or {})
     crew = 0 if here else (os.cpu_count() or 1) if workers is None else workers
     engine = _Here(study, here, slots, watch) if crew == 0 else _Crew(study, crew, slots, watch)
     try:
         opened = {group: engine.inspect(group) for group in dict.fromkeys(e.group for e in episodes)}
         with Store(path) as store:
-            store.write_latencies(settle.fresh)
-            store.write_study(study.to_yaml())
+            store.write_latencies(settler.fresh)
+            store.write_study(written.to_yaml())
             store.write_scenarios(s for group in scenarios.values() for s in group)
             store.write_scenarios(e.scenario for e in episodes)  # under their arms
-            about = {"study": study.name, "design": design}
+            about: dict[str, Any] = {"study": study.name, "design": design, "studies": studies}
+            about["frames"] = {task.name: frame(task) for task in map(make_task, (t.use for t in written.tasks))}
+            if seen := sorted({one for group in opened.values() for one in group.params.get("fitted_to", ())}):
+                about["fitted_to"] = seen
             if (made := testset_of(study)) and made.header:
                 about["testset"] = made.header.id
                 store.write_testset(made.path.read_bytes())
             store.write_provenance({**about, **provenance()})
             try:
-                done = _fill(study, store, episodes, opened, engine, limit, progress)
+                done = _fill(study, store, episodes, opened, engine, limit, progress, keep)
                 return replace(done, notes=(*left_out(study), *done.notes))
             finally:
                 engine.close()
@@ -155,17 +169,15 @@ def _fill(
     engine: _Here | _Crew,
     limit: int | None,
     progress: Callable[[Progress], None],
+    keep: bool,
 ) -> Run:
+    _distinct(opened)
     todo: dict[str, Planned] = {}
     skipped = 0
     named: dict[str, Planned] = {}
     for episode in episodes:
         name = _key(episode, opened[episode.group])
-        if (other := named.setdefault(name, episode)) is not episode:
-            raise UsageError(
-                f"tasks: {other.group.task.use!r} and {episode.group.task.use!r} are both {episode.scenario.task!r}, "
-                f"version {opened[episode.group].task_version}; give one of them another `name`"
-            )
+        named[name] = episode
         if name in store.done and store.done[name] != "machine":
             skipped += 1
         else:
@@ -173,7 +185,7 @@ def _fill(
     left = max(0, len(todo) - limit) if limit else 0
     chosen = dict(list(todo.items())[: len(todo) - left])
     planned = _planned(named, opened)
-    store.write_plan(planned)
+    retired = store.write_plan(planned, keep=keep)
     earlier = read_columns(store.path, COLUMNS) if store.done else None
     state = Progress(len(episodes), skipped, 0, tally=Tally(planned, time.time(), earlier), study=study.name)
     progress(state)
@@ -203,8 +215,22 @@ def _fill(
         if state.ran < len(chosen):
             look()
     notes = [f"{what}: {_count(len(where))}, first {where[0]}" for what, where in troubles.items()]
+    if retired:
+        notes.append(f"{_count(retired)} of an earlier plan will not be run any more: foretell show marks them retired")
     failing = tuple(state.tally.failing())
     return Run(store.path, len(episodes), state.ran, skipped, left, (*store.problems, *notes), failing)
+
+
+def _distinct(opened: dict[Group, Opened]) -> None:
+    """Two tasks of one name could not be told apart in tables."""
+    uses: dict[tuple[str, str], str] = {}
+    for group, found in opened.items():
+        other = uses.setdefault((found.task, found.controller), group.task.use)
+        if other != group.task.use:
+            raise UsageError(
+                f"tasks: {other!r} and {group.task.use!r} are both {found.task!r}, version {found.task_version}; "
+                "give one of them another `name`"
+            )
 
 
 def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> pa.Table:
@@ -216,9 +242,11 @@ def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> pa.Table
         cell = (id(episode.group), episode.policy, episode.arm)
         if cell not in cells:
             cells[cell] = len(columns)
-            columns.append(_columns(episode, opened[episode.group]))
+            columns.append({**_columns(episode, opened[episode.group]), "retired": ""})
+            columns[-1]["task_version"] = str(opened[episode.group].task_version)
         index.append(cells[cell])
-    shared = pa.Table.from_pylist(columns, schema=pa.schema([PLAN.field(c) for c in CELL])).take(pa.array(index))
+    shared = pa.Table.from_pylist(columns, schema=pa.schema([PLAN.field(c) for c in (*CELL, "retired")]))
+    shared = shared.take(pa.array(index, pa.int64()))
     units = pa.array([e.scenario.parent or e.scenario.id for e in named.values()], pa.string())
     return shared.append_column("unit", units).append_column("episode", pa.array(list(named), pa.string()))
 
@@ -253,6 +281,7 @@ def _key(episode: Planned, opened: Opened) -> str:
         arm=episode.arm,
         trial=episode.trial,
         clock=episode.group.clock.to_dict(),
+        task_hash=opened.task_hash,
     )
 
 
@@ -263,7 +292,7 @@ def row_of(study: Study, name: str, episode: Planned, opened: Opened, outcome: O
     return Episode(
         episode=name,
         study=study.name,
-        world_params=json.dumps(opened.params, sort_keys=True),
+        world_params=json.dumps(params_of(opened.params, scenario), sort_keys=True),
         robot=opened.robot,
         controller=opened.controller,
         task_version=opened.task_version,
@@ -276,8 +305,15 @@ def row_of(study: Study, name: str, episode: Planned, opened: Opened, outcome: O
         success_rule=opened.success_rule,
         video=str(video) if video else None,
         **_columns(episode, opened),
-        **{name: value for name, value in asdict(outcome).items() if name != "trace"},
+        **{name: value for name, value in asdict(outcome).items() if name not in ("trace", "error", "failure_reason")},
+        error=_cut(outcome.error),
+        failure_reason=_cut(outcome.failure_reason),
     )
+
+
+def _cut(text: str | None) -> str | None:
+    """What a policy says of its error may be as long as it likes, and a row is read with all others."""
+    return text if text is None or len(text) <= WORDS else f"{text[:WORDS]}... ({len(text):,} characters)"
 
 
 def _columns(episode: Planned, opened: Opened) -> dict[str, str]:
@@ -286,6 +322,7 @@ def _columns(episode: Planned, opened: Opened) -> dict[str, str]:
         "world": opened.world,
         "world_hash": opened.world_hash,
         "task": opened.task,
+        "task_hash": opened.task_hash,
         "policy": episode.policy,
         "policy_hash": opened.policies[episode.policy]["hash"],
         "policy_options": json.dumps(opened.policies[episode.policy]["options"], sort_keys=True),

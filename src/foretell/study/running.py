@@ -3,8 +3,9 @@
 A *cell* is one world, task, policy, clock and arm: one line of the answer. `Tally.figures` is the one place where its
 line is made, for `foretell show`, the terminal, the live view and the report alike.
 
-A cell that has all its planned episodes gets the Wilson interval, which wants n fixed in advance. Until then its
-figures are *running*: they hold at any moment at which somebody looks or stops (`betting`, Ville's inequality). For
+A cell that has all its planned episodes gets the interval that `foretell bound` gives: Clopper-Pearson's, which wants
+n fixed in advance, or `star` on the means of scenarios where some were tried several times. Until then its figures
+are *running*: they hold at any moment at which somebody looks or stops (`betting`, Ville's inequality). For
 that the order must not depend on the outcomes, and the order in which episodes end does: those that succeed end
 first, so the episodes that have ended at some moment look better than they are. So running figures count the leading
 scenarios of the plan, up to the first with an episode still to come, and an episode that ended early waits its turn.
@@ -32,27 +33,34 @@ from foretell.study.columns import cells, codes, grouped
 if TYPE_CHECKING:
     from foretell.stats import Interval
 
-__all__ = ["CELL", "COLUMNS", "PLAN", "Tally"]
+__all__ = ["CELL", "COLUMNS", "PLAN", "Tally", "is_retired"]
 
-CELL = ("world", "world_hash", "task", "policy", "policy_hash", "policy_options", "clock", "arm")
-"""Columns that tell cells apart: a changed weight file or θ never mixes with old rows."""
-COLUMNS = (*CELL, "episode", "success", "blame", "wall_started", "wall_s")
+CELL = (
+    "world", "world_hash", "task", "policy", "policy_hash", "policy_options", "clock", "arm",
+    "task_version", "task_hash",
+)  # fmt: skip
+"""Columns that tell cells apart: a changed weight file, task or θ never mixes with old rows."""
+COLUMNS = (*CELL, "episode", "scenario", "parent", "success", "blame", "wall_started", "wall_s")
 """What a tally reads of a row."""
 PLAN = pa.schema(
-    [(name, pa.dictionary(pa.int32(), pa.string())) for name in CELL]
+    [(name, pa.dictionary(pa.int32(), pa.string())) for name in (*CELL, "retired")]
     + [("unit", pa.string()), ("episode", pa.string())]
 )
-"""What is to come, in its order. A unit is a scenario, or those of one parent."""
+"""What is to come, in its order. A unit is a scenario, or those of one parent. What is `retired` ("yes") never runs."""
 WINDOW, LEAST = 60.0, 10
 """The pace is that of so many seconds, and of at least so many episodes."""
 
 
 @dataclass
 class _Cell:
+    units: list[str] = field(default_factory=list)
+    """Names of scenarios, or of their parents, in the order of the plan."""
     left: list[int] = field(default_factory=list)
-    """Episodes still to come of each unit: a scenario, or those of one parent. In the order of the plan."""
+    """Episodes still to come of each unit."""
     judged: list[int] = field(default_factory=list)
     solved: list[int] = field(default_factory=list)
+    unplanned: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
+    """Unit -> judged and solved, of rows that no plan has, as imported trials."""
     leading: int = 0
     """Units at the beginning that are complete."""
     planned: int = 0
@@ -62,6 +70,8 @@ class _Cell:
     """Planned or not."""
     n: int = 0
     successes: int = 0
+    retired: bool = False
+    """Whether some of the planned ones will never run."""
     errors: Counter[str] = field(default_factory=Counter)
     began: float = float("inf")
     ends: deque[float] = field(default_factory=lambda: deque(maxlen=200))
@@ -70,7 +80,8 @@ class _Cell:
 
     def interval(self, alpha: float) -> tuple[int, int, Interval | None]:
         """(n, successes, interval): of all rows when the cell is complete, else of the leading ones."""
-        from foretell.stats import betting, wilson
+        from foretell.stats import betting, bound
+        from foretell.stats.order import by_id
 
         running = self.finished < self.planned
         end = self.leading
@@ -82,7 +93,10 @@ class _Cell:
                 pairs = zip(self.solved[:end], self.judged[:end], strict=True)
                 found = betting([s / j for s, j in pairs if j], alpha, horizon=len(self.left))
             elif n:
-                found = wilson(k, n, alpha)
+                units = [*zip(self.units, self.judged, self.solved, strict=True)]
+                units += [(name, *counts) for name, counts in self.unplanned.items()]
+                units = [units[i] for i in by_id([name for name, *_ in units])]  # as `foretell bound` takes them
+                found = bound([s / j for _, j, s in units if j], alpha=alpha)
             self.known = (made_of, found)
         return n, k, self.known[1]
 
@@ -102,6 +116,7 @@ class Tally:
         self._plan: Any = None
         self._rows: Any = None
         """What `_load` was given, until `add` needs it by key."""
+        self._retired = 0
         self._ends: deque[float] = deque(maxlen=1000)
         table = plan if isinstance(plan, pa.Table) else pa.Table.from_pylist(list(plan), schema=PLAN)
         if len(table) or rows is not None:
@@ -124,11 +139,16 @@ class Tally:
         """The plan, and the rows that there are, all at once: as `add` for each, in a hundredth of the time."""
         group, names = grouped([plan[c] for c in CELL])
         owners = [self._cells[_plain(name)] for name in names]
-        number, within, unit = _units(group, codes(plan["unit"])[0])
+        number, within, unit, first = _units(group, codes(plan["unit"])[0])
+        titles = np.array(plan["unit"].take(pa.array(first)).to_pylist(), dtype=object)
         self._plan = (plan["episode"], owners, group, within)
+        given_up = np.bincount(group[is_retired(plan)], minlength=len(owners))
+        self._retired = int(given_up.sum())
         left, judged, solved = np.bincount(number, minlength=len(unit)), *np.zeros((2, len(unit)), dtype=np.int64)
         for cell, planned in zip(owners, np.bincount(group, minlength=len(owners)).tolist(), strict=True):
             cell.planned = planned
+        for index in np.flatnonzero(given_up):
+            owners[index].retired = True
         if rows.num_rows:
             at = pc.index_in(rows["episode"], value_set=plan["episode"].combine_chunks()).fill_null(-1).to_numpy()
             mine, others = grouped([rows[c] for c in CELL])
@@ -140,9 +160,10 @@ class Tally:
             judged += np.bincount(number[at[known]], counts[known], minlength=len(unit)).astype(np.int64)
             solved += np.bincount(number[at[known]], right[known], minlength=len(unit)).astype(np.int64)
             self._count(every, place, known, counts, right, rows)
+            self._unplanned(every, place, np.flatnonzero(~known & (counts > 0)), right, rows)
         for index, cell in enumerate(owners):
             mine = unit == index
-            cell.left, cell.judged, cell.solved = (a[mine].tolist() for a in (left, judged, solved))
+            cell.units, cell.left, cell.judged, cell.solved = (a[mine].tolist() for a in (titles, left, judged, solved))
             cell.leading = next((i for i, count in enumerate(cell.left) if count), len(cell.left))
 
     def _count(
@@ -174,9 +195,19 @@ class Tally:
             cell.ends.append(float(began[i] + took[i]))
             self._ends.append(float(began[i] + took[i]))
 
+    def _unplanned(
+        self, every: list[_Cell], place: np.ndarray, which: np.ndarray, right: np.ndarray, rows: Any
+    ) -> None:
+        """These rows, which were judged and which no plan has, by the unit that they count for."""
+        names = zip(*(cells(rows[c].take(pa.array(which))) for c in ("parent", "scenario", "episode")), strict=True)
+        for i, (parent, own, episode) in zip(which.tolist(), names, strict=True):
+            counts = every[place[i]].unplanned[parent or own or episode]
+            counts[:] = counts[0] + 1, counts[1] + int(right[i])
+
     @property
     def planned(self) -> int:
-        return sum(cell.planned for cell in self._cells.values())
+        """Without what is retired."""
+        return sum(cell.planned for cell in self._cells.values()) - self._retired
 
     @property
     def finished(self) -> int:
@@ -207,6 +238,9 @@ class Tally:
             cell.solved[unit] += solved
             while cell.leading < len(cell.left) and cell.left[cell.leading] == 0:
                 cell.leading += 1
+        elif judged:
+            counts = cell.unplanned[row.get("parent") or row.get("scenario") or key]
+            counts[:] = counts[0] + judged, counts[1] + solved
         end = (row["wall_started"] or 0.0) + (row["wall_s"] or 0.0)
         if end >= self.since:
             cell.began = min(cell.began, max(self.since, row["wall_started"] or 0.0))
@@ -229,26 +263,33 @@ class Tally:
         return _pace(self._ends, self.since, time.time() if now is None else now)
 
     def figures(self, alpha: float = 0.05, now: float | None = None) -> list[dict[str, Any]]:
-        """One entry per cell: the names, n, successes, rate, interval, errors; `planned`, `finished`, `running` (n is
-        then that of the leading scenarios), the `method` of the interval, and the `pace` in episodes per second.
+        """One entry per cell: the names, n, successes, rate, interval, errors; `planned`, `finished`, `running` and
+        `retired` (n is then that of the leading scenarios), the `method` of the interval, and the `pace` in episodes
+        per second.
 
         Errors blamed on the policy count as failures; those of world or machine are left out of n and counted apart.
-        A policy whose weights changed, or a world whose θ did, under one name is listed once for each, with its hash.
+        A policy whose weights changed, a task whose file did, or a world whose θ did, under one name is listed once for
+        each, with its hash.
         """
         now = time.time() if now is None else now
         hashes: dict[tuple[str, ...], set[str]] = defaultdict(set)
-        for world, world_hash, task, policy, policy_hash, options, *_ in self._cells:
+        for world, world_hash, task, policy, policy_hash, options, _, _, *source in self._cells:
             hashes["world", world].add(world_hash)
+            if source[0]:  # a plan without versions, of an older foretell
+                hashes["task", task].add(digest(source))
             hashes[task, policy].add(digest([policy_hash, options]))
         found = []
         for names in sorted(self._cells, key=_order):
-            world, world_hash, task, policy, policy_hash, options, clock, arm = names
+            world, world_hash, task, policy, policy_hash, options, clock, arm, *source = names
             cell = self._cells[names]
             n, successes, interval = cell.interval(alpha)
+            left = cell.finished < cell.planned
             if len(hashes["world", world]) > 1:
                 world += f"#{world_hash[:6]}"
             if len(hashes[task, policy]) > 1:
                 policy += f"#{digest([policy_hash, options])[:6]}"
+            if len(hashes["task", task]) > 1:
+                task += f"#{digest(source)[:6]}"
             found.append(
                 {
                     "world": world,
@@ -264,26 +305,33 @@ class Tally:
                     "alpha": alpha,
                     "errors": {blame: count for blame, count in dict(cell.errors).items() if count},
                     "method": interval.method if interval else None,
-                    "running": cell.finished < cell.planned,
+                    "running": left and not cell.retired,
+                    "retired": left and cell.retired,
                     "finished": cell.rows,
                     "planned": cell.planned + cell.rows - cell.finished,
-                    "pace": _pace(cell.ends, cell.began, now) if cell.finished < cell.planned else None,
+                    "pace": _pace(cell.ends, cell.began, now) if left and not cell.retired else None,
                 }
             )
         return found
 
 
 def _names(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return _plain([row[c] for c in CELL])
+    return _plain(map(row.get, CELL))
 
 
-def _plain(names: Iterable[str | None]) -> tuple[str, ...]:
-    return tuple(name or "" for name in names)  # a part may be older than a column
+def _plain(names: Iterable[Any]) -> tuple[str, ...]:
+    return tuple("" if name is None else str(name) for name in names)  # a part or plan may be older than a column
 
 
-def _units(group: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def is_retired(plan: pa.Table) -> np.ndarray:
+    """Row of a plan -> whether it was given up."""
+    index, values = codes(plan["retired"])
+    return np.array([*map(bool, values), False])[index]
+
+
+def _units(group: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Units are counted cell by cell, in the order of the plan: (row -> number of its unit, row -> its place within
-    the cell, number -> cell)."""
+    the cell, number -> cell, number -> its first row)."""
     pairs, first, found = np.unique(group * (unit.max(initial=0) + 1) + unit, return_index=True, return_inverse=True)
     owner = group[first]
     order = np.lexsort((first, owner))
@@ -292,7 +340,7 @@ def _units(group: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray,
     owner = owner[order]
     start = np.searchsorted(owner, owner)
     row = number[found]
-    return row, row - start[row], owner
+    return row, row - start[row], owner, first[order]
 
 
 def _spread(values: list[Any], index: np.ndarray) -> list[Any]:
@@ -314,8 +362,8 @@ _label = lru_cache(maxsize=1000)(label)
 
 def _order(names: tuple[str, ...]) -> tuple[Any, ...]:
     """By name, the plain clocks before those with options."""
-    *first, clock, arm = names
-    return (*first, _label(clock).partition(" ")[0], clock, arm)
+    *first, clock, arm, version, source = names
+    return (*first, version, source, _label(clock).partition(" ")[0], clock, arm)
 
 
 def _pace(ended: deque[float], since: float, now: float) -> float | None:

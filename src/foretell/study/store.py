@@ -23,11 +23,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import ValidationError
 
 from foretell.episode import Episode, arrow_schema
 from foretell.errors import ForetellError, UsageError
+from foretell.files import read_file, size
 from foretell.scenario import Scenario
-from foretell.study.columns import cells, encoded, grouped, ordered, plain_text
+from foretell.study.columns import cells, encoded, grouped, ordered, plain_text, spread, written_out
 from foretell.study.journal import (
     Journal,
     check_version,
@@ -42,11 +44,17 @@ from foretell.study.journal import (
 )
 from foretell.study.lock import STOP, lock
 from foretell.study.parts import DamagedError, parts, read_part, read_table, set_aside_as, write_table
-from foretell.study.running import CELL, PLAN
+from foretell.study.running import CELL, PLAN, is_retired
 from foretell.study.trace import read_trace, trace_text
 
 __all__ = ["SEAL", "Store", "each_scenario", "plan_table", "read", "read_columns", "read_plan", "read_scenarios"]
 
+FAULTS = 5
+"""Lines that are no episodes, of a journal, that are told one by one."""
+JOURNAL = 256 << 20
+"""Bytes of a journal file, at most: it has a thousand rows."""
+MEMORY, RATIO = 500_000_000, 40
+"""A run may take so many bytes, besides so many times its files: more is no run, but made to fill the memory."""
 SEAL = 1000
 """Rows at which the journal becomes a part."""
 
@@ -73,6 +81,11 @@ class Store:
         self._failed = False
         self._journal = Journal(self.path / "journal")
         with disk_errors(self.path, opening=True):
+            for name in ("journal", "episodes", "videos", "events", "errors", "latency"):
+                if (self.path / name).is_symlink():  # a folder of someone else's could lead anywhere
+                    raise UsageError(
+                        f"run {self.path.name} ({self.path}): {name} is a link: put the folder itself there"
+                    )
             for name in ("journal", "episodes", "videos"):
                 (self.path / name).mkdir(parents=True, exist_ok=True)
             sync_folder(self.path)
@@ -172,19 +185,31 @@ class Store:
                 write_table(path, pa.concat_tables([table, added]))
             self._known.update(new)
 
-    def write_plan(self, plan: pa.Table | Sequence[Mapping[str, str]]) -> None:
-        """Every episode to be, in order, with the columns `CELL`, `unit` and `episode`. Cells of other studies in this
-        folder keep their plans."""
+    def write_plan(self, plan: pa.Table | Sequence[Mapping[str, str]], *, keep: bool = True) -> int:
+        """Every episode to be, in order, with the columns `CELL`, `unit` and `episode`. What is there already stays
+        where `keep` says so; else, and where a cell is there again with other weights, sources or θ, what has not run
+        yet is retired: it stays in the plan, marked. Gives the number of episodes that this call retires."""
         self._check_open()
         plan = plan if isinstance(plan, pa.Table) else pa.Table.from_pylist(list(plan), schema=PLAN)
-        old = plan_table(self.path)
+        plan = _with_retired(plan, np.zeros(len(plan), dtype=bool))
+        old, retired = plan_table(self.path), 0
         if len(old):
             mine = set(grouped([plan[c] for c in CELL])[1])
+            again = {_asked(cell) for cell in mine}
             group, names = grouped([old[c] for c in CELL])
-            other = np.array([name not in mine for name in names])
-            plan = pa.concat_tables([old.filter(pa.array(other[group])), plan]).unify_dictionaries()
+            same = np.array([cell in mine for cell in names])[group]
+            changed = np.array([cell not in mine and _asked(cell) in again for cell in names])[group]
+            there = pc.is_in(old["episode"], plan["episode"].combine_chunks()).to_numpy()
+            stays = ~there if keep else ~(there | same)
+            waits = np.array([self.done.get(name, "machine") == "machine" for name in cells(old["episode"])])
+            before = is_retired(old)
+            now = stays & waits & ~before & (changed if keep else True)
+            retired = int(now.sum())
+            old = _with_retired(old, before | now).filter(pa.array(stays))
+            plan = pa.concat_tables([old, plan]).unify_dictionaries()
         with disk_errors(self.path):
             write_table(self.path / "plan.parquet", plan.combine_chunks())
+        return retired
 
     def stop_asked(self) -> bool:
         """Whether somebody has called `ask_to_stop` since this store was opened."""
@@ -233,7 +258,7 @@ class Store:
                 if name not in self._sealed or rank > self._sealed[name]:
                     self._sealed[name] = rank
         for path in journals(self.path):
-            found = parse(path.read_bytes(), path)
+            found = parse(read_file(path, JOURNAL), path)
             self._note(found.rows)
             self._pending += len(found.rows)
             faults = list(found.faults)
@@ -253,7 +278,7 @@ class Store:
         rows: dict[str, dict[str, Any]] = {}
         faulty = set()
         for path in files:
-            found = parse(path.read_bytes(), path)
+            found = parse(read_file(path, JOURNAL), path)
             if found.faults:
                 faulty.add(path)
             for row in found.rows:
@@ -312,16 +337,28 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
     # Journal first: a journal file that vanishes before we open it was sealed, and its part was named before
     # the file was deleted, so the listing of parts below has it. The other way round, rows could be missed.
     for path in journals(run):
-        with contextlib.suppress(FileNotFoundError):
-            found = parse(path.read_bytes(), path)
-            rows += found.rows  # a torn end is no damage here: it may be just being written
-            for fault in found.faults:
-                warnings.warn(f"{path}: {fault}: it is ignored; run the study again", stacklevel=2)
-    tables = []
+        try:
+            found = parse(read_file(path, JOURNAL), path)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            warnings.warn(f"{path} cannot be read ({error.strerror}): it is ignored", stacklevel=2)
+            continue
+        rows += found.rows  # a torn end is no damage here: it may be just being written
+        for fault in found.faults[:FAULTS]:
+            warnings.warn(f"{path}: {fault}: it is ignored; run the study again", stacklevel=2)
+        if len(found.faults) > FAULTS:
+            warnings.warn(f"{path}: {len(found.faults) - FAULTS} lines more are no episodes either", stacklevel=2)
+    tables: list[pa.Table] = []
+    room = MEMORY
     for path in parts(run):
         try:
-            tables.append(read_part(path, wanted))
-        except (DamagedError, FileNotFoundError) as damage:  # not found: a writer has just set it aside
+            table = read_part(path, wanted)
+            room += RATIO * path.stat().st_size - written_out(table)
+            if room < 0:
+                raise UsageError(f"{run}: its rows take more than {size(MEMORY)} besides {RATIO} times their files")
+            tables.append(table)
+        except (DamagedError, OSError) as damage:  # not found: a writer has just set it aside
             warnings.warn(
                 f"{path} is damaged ({damage}); how many rows are missing is unknown. The other parts are "
                 "read; run the study again to fill the gap",
@@ -331,7 +368,8 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
     tail = to_table(rows).cast(encoded(arrow_schema())).select(schema.names if wanted is None else wanted)
     found = _merge(pa.concat_tables([*tables, tail]).unify_dictionaries())
     del tables, tail
-    pa.default_memory_pool().release_unused()  # what was read is twice as large as what is kept
+    for pool in (pa.default_memory_pool(), pa.system_memory_pool()):
+        pool.release_unused()  # what was read is twice as large as what is kept
     return found if columns is None else found.select(list(columns))
 
 
@@ -348,9 +386,19 @@ def each_scenario(run: Path | str, ids: Collection[str] | None = None) -> Iterat
         if ids is not None:
             table = table.filter(pc.is_in(table["id"], pa.array(list(ids), pa.string())))
         for text in table["json"].to_pylist():
-            yield Scenario.model_validate_json(text)
-    except (DamagedError, ValueError) as damage:
-        raise ForetellError(f"{path} is damaged ({damage}): run the study again to write it anew") from None
+            scenario = Scenario.model_validate_json(text)
+            _ = scenario.id  # what cannot be named cannot be used
+            yield scenario
+        return
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        damage = f"{where}: {first['msg']}"
+    except (DamagedError, ValueError) as error:
+        damage = str(error)
+    except OSError as error:
+        damage = str(error.strerror)
+    raise UsageError(f"{path} is damaged ({damage[:200]}): run the study again to write it anew")
 
 
 def read_plan(run: Path | str) -> list[dict[str, str]]:
@@ -363,9 +411,27 @@ def read_plan(run: Path | str) -> list[dict[str, str]]:
 def plan_table(run: Path | str) -> pa.Table:
     """What was planned, as `read_plan`, as a table."""
     try:
-        return read_table(Path(run) / "plan.parquet", encode=CELL).select(PLAN.names).cast(PLAN)
-    except (OSError, DamagedError, KeyError, UsageError, pa.ArrowException):
+        table = read_table(Path(run) / "plan.parquet", encode=(*CELL, "retired"))
+        for f in PLAN:
+            if f.name not in table.column_names:  # a plan may be older than a column
+                table = table.append_column(f, pa.array([""] * len(table), pa.string()).cast(f.type))
+        table = table.select(PLAN.names).cast(PLAN)
+        return PLAN.empty_table() if any(column.null_count for column in table.columns) else table
+    except (OSError, DamagedError, KeyError, ValueError, UsageError, pa.ArrowException):
         return PLAN.empty_table()
+
+
+def _with_retired(plan: pa.Table, retired: np.ndarray) -> pa.Table:
+    """The plan, its rows marked so."""
+    column = spread(["", "yes"], retired.astype(np.int64))
+    if "retired" in plan.column_names:
+        plan = plan.drop_columns("retired")
+    return plan.append_column("retired", column).select(PLAN.names)
+
+
+def _asked(cell: tuple[str, ...]) -> tuple[str, ...]:
+    """What a study says of a cell, without what is in the files that it names."""
+    return tuple(cell[CELL.index(c)] for c in ("world", "task", "policy", "policy_options", "clock", "arm"))
 
 
 def _check_run(run: Path | str) -> Path:

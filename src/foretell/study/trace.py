@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
+from foretell.files import SMALL, read_file
+
 __all__ = ["read_trace", "rounded", "trace_text"]
 
 
@@ -22,7 +24,7 @@ def rounded(trace: Iterable[float]) -> list[float]:
 def read_trace(path: Path) -> list[float] | None:
     """The trace in a file. None where there is none, or none that is whole: it has to be measured anew."""
     try:
-        text = path.read_text(encoding="ascii")
+        text = read_file(path, SMALL).decode("ascii")
         found = [float(line) for line in text.split()]
     except (OSError, ValueError):
         return None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from foretell.errors import UsageError, suggest
 from foretell.registry import names, resolve
+from foretell.scenario import Scenario, digest
+from foretell.sim.params import load_world_file
 from foretell.tasks.task import Task
 
-__all__ = ["make_world"]
+__all__ = ["make_world", "params_of"]
 
 
 def make_world(
@@ -26,15 +26,20 @@ def make_world(
     else:
         kind = source
     if kind not in names("worlds") and ":" not in kind:
-        raise UsageError(f"world: {kind!r} is not known; {suggest(kind, names('worlds'))}, or a .yaml file")
+        raise UsageError(f"world: {kind!r:.200} is not known; {suggest(kind, names('worlds'))}, or a .yaml file")
     return resolve("worlds", kind)(task, source, slots=slots, threads=threads, controller=controller)
 
 
+def params_of(params: dict[str, Any], scenario: Scenario) -> dict[str, Any]:
+    """A world's parameters as they stand in a row. Of the scenarios that the world was fitted to, the row says whether
+    its own is one and how many there are. The list may be long: it is in the run's provenance."""
+    if "fitted_to" not in params:
+        return params
+    listed = params["fitted_to"]
+    seen = not {scenario.id, scenario.parent}.isdisjoint(listed)
+    return {**params, "fitted_to": {"seen": seen, "count": len(listed), "digest": digest(listed)}}
+
+
 def _kind(path: Path) -> str:
-    try:
-        contents = yaml.safe_load(path.read_text())
-    except FileNotFoundError:
-        raise UsageError(f"world: there is no file {path}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"world: {path} is not valid YAML: {error}") from None
+    contents = load_world_file(path)
     return str(contents.get("kind", "mujoco")) if isinstance(contents, dict) else "mujoco"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from foretell.errors import UsageError
 from foretell.measure import latency
-from foretell.stats import wilson
+from foretell.stats import clopper_pearson
 from foretell.study.store import read, read_scenarios
 from foretell.zoo.card import Card, Latency, Success, cards, read_card
 
@@ -49,7 +49,7 @@ def write_success(runs: Iterable[Path], models: Path) -> None:
         if len(outcomes) < LEAST:
             print(f"{card.task} {card.name}: {len(outcomes)} episodes of these weights, {LEAST} are needed")
             continue
-        found = wilson(sum(outcomes), len(outcomes))
+        found = clopper_pearson(sum(outcomes), len(outcomes))
         measured = Success(
             n=len(outcomes),
             successes=sum(outcomes),

@@ -1,0 +1,60 @@
+"""A simulator must not be judged by the real trials that it was fitted to: those pairs are left out, or refused.
+
+A world file says which scenarios it was fitted to (`fitted_to`), and a row of a run whether its own is one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from foretell.answers.choice import labels
+from foretell.answers.words import plain
+from foretell.errors import UsageError
+
+if TYPE_CHECKING:
+    from foretell.answers.units import Measured
+
+__all__ = ["held_out", "leave_out"]
+
+LEAST = 2
+"""Pairs that must be left."""
+
+
+def held_out(
+    real: Measured, sim: Measured, extra: Measured | None = None
+) -> tuple[Measured, Measured, Measured | None, list[str]]:
+    """Real and simulated scenarios without those that the simulator was fitted to, and what is to be said about it."""
+    seen = sim.fitted | (extra.fitted if extra is not None else frozenset())
+    if not seen:
+        return real, sim, extra, []
+    kept, notes = leave_out({"": real}, [sim, *([extra] if extra is not None else [])], seen)
+    return kept[""], sim.without(seen), extra.without(seen) if extra is not None else None, notes
+
+
+def leave_out(
+    real: Mapping[str, Measured], sims: Iterable[Measured], seen: frozenset[str]
+) -> tuple[dict[str, Measured], list[str]]:
+    """Real scenarios by name, without those in `seen`. Raises UsageError where fewer than two are left."""
+    sims = list(sims)
+    world = next((f"world {plain(w)!r}" for sim in sims for w in labels(sim.table, "world")), "simulator")
+    notes = []
+    for name, one in real.items():
+        tried = [unit for unit in one.ids if unit in seen]
+        of = f" of policy {plain(name)!r}" if name else ""
+        if len(one.ids) - len(tried) < LEAST:
+            raise UsageError(
+                f"the {world} was fitted to the real trials of {len(tried)} of {len(one.ids)} paired scenarios{of}, so "
+                "these cannot show how well it predicts reality. Try at least 2 scenarios that the fit did not see, or "
+                "leave sim out"
+            )
+        if tried:
+            notes.append(
+                f"{len(tried)} of {len(one.ids)} pairs{of} are left out, because the {world} was fitted to their real "
+                f"trials; {len(one.ids) - len(tried)} held-out pairs remain"
+            )
+    tried_units = {unit for one in real.values() for unit in one.ids}
+    others = {unit for sim in sims for unit in sim.ids if unit in seen and unit not in tried_units}
+    if others:
+        notes.append(f"{len(others)} simulated scenarios that the {world} was fitted to do not count as extra either")
+    return {name: one.without(seen) for name, one in real.items()}, notes

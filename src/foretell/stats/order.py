@@ -1,0 +1,45 @@
+"""Canonical order of units: one that cannot follow outcomes, so that one set of rows has one answer.
+
+A bet is placed trial by trial, so a betting bound depends on the order of its rows. It is valid when the order has
+nothing to do with the outcomes. Files rarely have such an order: people sort them by score or group them by object.
+So rows are put into a keyed order first. Scenarios are ordered by a hash of their id, wherever they have one; arrays
+without ids are shuffled by a draw that a hash of the whole data set seeds. A hash has no liking for successes: the
+order is as good as one drawn at random, and it is the same for everybody who has the same rows.
+
+Where trials are looked at one by one (a `horizon` is given), the order in which they were run is kept: the process
+must be the same at every look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foretell.stats.scores import Floats
+
+__all__ = ["by_content", "by_id"]
+
+
+def by_id(ids: Sequence[Hashable], key: str = "units") -> NDArray[np.int64]:
+    """Permutation of shape (n,) that puts ids of length n into the order of their hashes; equal ids keep theirs."""
+    secret = key.encode()
+    marks = [blake2b(str(one).encode(), digest_size=8, key=secret).digest() for one in ids]
+    return np.array(sorted(range(len(marks)), key=marks.__getitem__), dtype=np.int64)
+
+
+def by_content(*columns: Floats) -> NDArray[np.int64]:
+    """Permutation of shape (n,) for rows without ids, drawn by a hash of all columns; the first has shape (n,).
+
+    Data sets differ, so their permutations do, and no order of a file is bad in all of them. Scores lie in [0, 1]; a
+    column x and its mirror 1 - x give the same permutation, so that successes and failures are treated alike.
+    """
+    state = blake2b(digest_size=8)
+    for column in columns:
+        sides = (np.round(side, 9) + 0.0 for side in (column, 1.0 - column))
+        for side in sorted(side.tobytes() for side in sides):
+            state.update(side)
+    draws = np.random.PCG64(int.from_bytes(state.digest(), "little")).random_raw(columns[0].size)
+    return np.argsort(draws, kind="stable").astype(np.int64)

@@ -1,0 +1,69 @@
+"""Successes of trials as two numbers, and the same interval wherever they are shown."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+import foretell
+from foretell.answers.bound import bound
+from foretell.cli import main
+from foretell.stats import clopper_pearson, wilson
+from foretell.summary import table
+
+
+def test_counts_answer_without_a_file(capsys):
+    exact = clopper_pearson(14, 20)
+    for written in ("14/20", " 14 / 20 ", "14 of 20"):
+        one = bound(written).intervals[0]
+        assert (one.low, one.high, one.method, one.n) == (exact.low, exact.high, "clopper_pearson", 20)
+    assert foretell.bound("14/20").text().startswith("Mean success: between 45.7% and 88.1% with 95% confidence")
+    for arguments in (["14/20"], ["--real", "14/20"]):
+        main(["bound", *arguments, "--json"])
+        assert json.loads(capsys.readouterr().out)["low"] == exact.low
+    assert bound("14/20", method="wilson").intervals[0].low == wilson(14, 20).low
+    every = bound("14/20", method="all")
+    assert {i.method for i in every.intervals} == {"clopper_pearson", "wilson", "hoeffding"}
+    assert set(every.not_applicable) >= {"star", "betting"} and every.default == "clopper_pearson"
+    assert bound("0/3", design="chosen").to_dict()["guarantee"] == "asymptotic"
+
+
+def test_counts_that_make_no_sense_are_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for wrong in ("21/20", "0/0", "1/99999999999"):
+        with pytest.raises(foretell.UsageError, match="should be successes of trials, such as 14/20"):
+            bound(wrong)
+    with pytest.raises(foretell.UsageError, match="no scenarios to pair"):
+        bound("14/20", {"scenario": ["a"], "score": [1]})
+    with pytest.raises(foretell.UsageError, match="'star' does not apply to 14/20: it needs the outcome of each trial"):
+        bound("14/20", method="star")
+    with pytest.raises(foretell.UsageError, match="alpha must lie"):
+        bound("14/20", alpha=2.0)
+    Path("3").mkdir()
+    Path("3/4").write_text("scenario,score\na,1\nb,0\n")
+    assert bound("3/4").intervals[0].n == 2  # a file that is there is meant
+
+
+def test_show_import_and_bound_print_one_interval(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("lab.csv").write_text("policy,task,success\n" + "a,fold,yes\n" * 14 + "a,fold,no\n" * 6)
+    run = foretell.import_("lab.csv").path
+    (shown,) = foretell.show(run)
+    one = bound("14/20").intervals[0]
+    asked = bound(run).intervals[0]
+    assert (shown["low"], shown["high"], shown["method"]) == (one.low, one.high, "clopper_pearson")
+    assert (asked.low, asked.high) == (one.low, one.high)
+    table([shown])
+    printed = capsys.readouterr().out
+    assert "46% to 88%" in printed and printed.endswith("Intervals: Clopper-Pearson.\n")
+
+
+def test_repeated_trials_count_once_a_scenario_in_show_as_in_bound(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f"a,fold,s{i},{t},{'yes' if (i + t) % 3 else 'no'}" for i in range(12) for t in range(2)]
+    Path("lab.csv").write_text("policy,task,scenario,trial,success\n" + "\n".join(lines) + "\n")
+    run = foretell.import_("lab.csv").path
+    (shown,), asked = foretell.show(run), bound(run).intervals[0]
+    assert (shown["n"], shown["method"]) == (24, "star")
+    assert (shown["low"], shown["high"]) == (asked.low, asked.high)
+    assert shown["high"] - shown["low"] > clopper_pearson(16, 24).width

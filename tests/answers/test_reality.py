@@ -1,0 +1,59 @@
+"""Real trials come from a robot; a simulated world plays reality only where that is said."""
+
+from dataclasses import replace
+
+import made
+import pytest
+
+import foretell
+from foretell.answers.bound import bound
+
+STAND_IN = r"say --stand-in \(in Python stand_in=True\)"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    worlds = {"sim": ("mujoco", 60), "standin": ("standin", 20), "lab": ("real", 20), "soft": ("soft", 20)}
+    made_of = {}
+    for name, (world, count) in worlds.items():
+        scenarios, rows = made.rows({"p": 0.6}, count, world=world, world_hash=world.ljust(16, "x"))
+        judge = "person" if name == "lab" else "task"
+        made_of[name] = made.run(folder / name, scenarios, [replace(row, judge=judge) for row in rows])
+    return made_of
+
+
+@pytest.mark.parametrize("world", ["sim", "standin", "soft"])
+def test_a_simulated_world_is_no_reality_unless_said(runs, world):
+    with pytest.raises(foretell.UsageError, match=f"a simulated world, and real trials are expected.*{STAND_IN}"):
+        bound(runs[world])
+    assert any("no evidence about robots" in note for note in bound(runs[world], stand_in=True).notes)
+    assert bound(runs["lab"], runs["sim"]).intervals[0].n == 20
+
+
+def test_swapped_arguments_are_recognised(runs):
+    for real in ("lab", "standin"):
+        for said in (False, True):
+            with pytest.raises(foretell.UsageError, match=r"look swapped: .*sim holds episodes of 'mujoco'"):
+                bound(runs["sim"], runs[real], stand_in=said)
+    few, many = ({"scenario": list(range(n)), "score": [0, 1] * (n // 2)} for n in (10, 40))
+    with pytest.raises(foretell.UsageError, match="Every scenario of sim is in real: if real is the simulation"):
+        bound(many, few)
+
+
+def test_one_world_cannot_predict_itself(runs):
+    for one in ("sim", "standin", "lab"):
+        with pytest.raises(foretell.UsageError, match=f"real and sim are the same world.*{STAND_IN}"):
+            bound(runs[one], runs[one])
+    said = bound(runs["standin"], runs["standin"], stand_in=True)
+    assert "real and sim are the same world with the same parameters" in said.notes
+    sheet = {"scenario": [*"abcdef"], "success": [0, 1] * 3, "world": ["lab"] * 6}
+    with pytest.raises(foretell.UsageError, match="same world, 'lab'"):
+        bound(sheet, sheet)
+
+
+def test_files_are_taken_at_their_word(runs):
+    sheet = {"scenario": [*"abcdef"], "success": [0, 1] * 3}
+    assert bound({**sheet, "world": ["kitchen"] * 6}).intervals[0].n == 6
+    with pytest.raises(foretell.UsageError, match="'mujoco', a simulated world"):
+        bound({**sheet, "world": ["mujoco"] * 6})

@@ -1,0 +1,39 @@
+"""The benchmark of tests in the order of a forecast: on drawn policies, and on TRI's rollouts where they are."""
+
+import importlib.util
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+HOME = Path(__file__).resolve().parents[2] / "benchmarks" / "ranking.py"
+WHERE = "FORETELL_TRI_LBM"
+
+
+@pytest.fixture(scope="module")
+def ranking():
+    spec = importlib.util.spec_from_file_location("ranking", HOME)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_good_forecast_saves_and_a_useless_one_costs_little(ranking):
+    found = {
+        kind: np.mean([ranking.told_apart(real, said, True) for real, said in ranking.drawn(kind, 5, 25, 40)], axis=0)
+        for kind in ("good", "useless")
+    }
+    assert found["good"][2] > 1.15 * found["good"][0]
+    assert found["useless"][2] > 0.95 * found["useless"][0]
+    assert all(free >= plain for plain, free, _ in found.values())
+
+
+def test_tri_rollouts(ranking):
+    folder = os.environ.get(WHERE)
+    if not folder or not (Path(folder) / "Fig2.csv").exists():
+        pytest.skip(f"no rollouts here: set {WHERE} to the folder with Fig2.csv of Dryad 10.5061/dryad.xd2547dxc")
+    families = ranking.toyota(Path(folder))
+    assert len(families) == 8 and {x.size for real, _ in families for x in real.values()} == {50}
+    told = np.sum([ranking.told_apart(real, said, False) for real, said in families], axis=0)
+    assert told.tolist() == [13, 13, 13]
