@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Group", "Planned", "TooLarge", "check_size", "left_out", "plan", "resolve_scenarios"]
 
 LARGE = 1_000_000
-"""Episodes above which a study is asked about: a million take about 2 GB of memory to plan."""
+"""Episodes above which a study is asked about: a million take 1 to 2 GB to plan, by what 200,000 take."""
 COUNT = 50
 """Scenarios per task where a study does not say."""
 
