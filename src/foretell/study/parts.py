@@ -51,10 +51,16 @@ def read_parquet(
     data = read_file(path, follow=follow)
     try:
         with _bounded(MEMORY):
-            file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True, read_dictionary=list(encode))
-            about = file.metadata
+            about = pq.read_metadata(pa.BufferReader(data))
             if sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups)) > MEMORY:
                 raise MemoryError  # and if what it says is not true, the bound holds
+            there = {about.schema.column(i).path for i in range(about.num_columns)}
+            file = pq.ParquetFile(
+                pa.BufferReader(data),
+                metadata=about,
+                page_checksum_verification=True,
+                read_dictionary=[name for name in encode if name in there],  # Arrow minds one that is not
+            )
             wanted = None if columns is None else list(columns)
             table = file.read(wanted, use_threads=False)  # small, and safe in a forked process
             table.validate(full=True)  # the header of a page has no checksum: a dictionary may have lost its end
