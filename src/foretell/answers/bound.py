@@ -45,7 +45,7 @@ class Bound:
     """How scenarios came about: iid, grid or chosen."""
     notes: tuple[str, ...]
     alone: Interval | None = None
-    """What real trials alone would give, where `blocked` was used and is wider."""
+    """What real trials alone would give, where a method with simulation was used and is wider."""
 
     def to_dict(self) -> dict[str, Any] | list[dict[str, Any]]:
         """JSON-able form: one object, or with method `all` a list of them."""
@@ -175,7 +175,7 @@ def bound(
     try:
         found, left = _intervals(method, y, f, e, options)
         alone = None
-        if method != "all" and found[0].method == "blocked":
+        if method != "all" and found[0].method in ("strata", "blocked"):
             alone = stats.bound(y, method=default_method(y, None, None), **options)
     except ValueError as error:
         raise UsageError(str(error)) from None

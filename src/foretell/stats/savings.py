@@ -16,12 +16,19 @@ from foretell.stats.binomial import clopper_pearson_ends
 from foretell.stats.blocked import blocked, both_ends
 from foretell.stats.interval import ALPHA
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, is_binary, scores, simulated
+from foretell.stats.strata import both_ends as strata_ends
+from foretell.stats.strata import strata
+
+ENDLESS = 1000
+"""So many times the simulated scenarios at hand count as endless."""
 
 
 @dataclass(frozen=True)
 class WidthCurve:
-    """Width of `blocked` as simulated scenarios are added."""
+    """Width of a method as simulated scenarios are added."""
 
+    method: str
+    """`strata` where all scores are binary, else `blocked`."""
     sizes: NDArray[np.int64]
     """Numbers of extra simulated scenarios, shape (S,), ascending."""
     widths: Floats
@@ -29,7 +36,7 @@ class WidthCurve:
     floor: float
     """Width if the simulator's mean were known exactly: more simulation cannot go below about this."""
     real_only: float
-    """Width of `star` on the real trials alone."""
+    """Width on the real trials alone: of `clopper_pearson` where all scores are binary, else of `star`."""
 
 
 def width_curve(
@@ -55,10 +62,19 @@ def width_curve(
     if picks[0] < 1 or picks[-1] > total:
         raise ValueError(f"sizes must lie in 1..{total}, got {picks[0]}..{picks[-1]}")
     scale = within[1] - within[0]
-    widths = np.array([blocked(y, f, e[:s], alpha).width for s in picks]) * scale
-    known = f - np.concatenate([f, e]).mean()
-    low, high = both_ends(y, known, np.ones(n), check_alpha(alpha))
-    return WidthCurve(picks, widths, (high - low) * scale, star(y, alpha).width * scale)
+    check_alpha(alpha)
+    binary = is_binary(y) and is_binary(f) and is_binary(e)
+    kind = strata if binary else blocked
+    widths = np.array([kind(y, f, e[:s], alpha).width for s in picks]) * scale
+    if binary:
+        solved = int(f.sum() + e.sum())
+        low, high = strata_ends(y, f, ENDLESS * solved, ENDLESS * (n + total), alpha)
+        bottom, top = clopper_pearson_ends(int(y.sum()), n, alpha)
+        alone = top - bottom
+    else:
+        low, high = both_ends(y, f - np.concatenate([f, e]).mean(), np.ones(n), alpha)
+        alone = star(y, alpha).width
+    return WidthCurve("strata" if binary else "blocked", picks, widths, (high - low) * scale, alone * scale)
 
 
 @dataclass(frozen=True)
