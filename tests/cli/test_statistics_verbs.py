@@ -71,7 +71,7 @@ def test_bound_on_run_folders(runs, told, capsys):
     a, b = outcomes(real, "shaky"), outcomes(sim, "shaky")
     wanted = stats.bound(list(a.values()), [b[s] for s in a], [v for s, v in b.items() if s not in a])
     found = told("bound", "--real", real, "--sim", sim, "--policy", "shaky")
-    assert (found["n"], found["n_extra"], found["method"]) == (PAIRS, EXTRA, "blocked")
+    assert (found["n"], found["n_extra"], found["method"]) == (PAIRS, EXTRA, "strata")
     assert (found["low"], found["high"], found["estimate"]) == (wanted.low, wanted.high, wanted.estimate)
     assert found["guarantee"] == "finite-sample" and found["design"] == "iid"
     assert (found["real"]["world"], found["sim"]["world"]) == ("standin", "mujoco")

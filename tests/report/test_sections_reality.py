@@ -209,7 +209,7 @@ def test_width_is_that_of_bound_on_so_many_simulated_scenarios(
     at = {name: i for i, name in enumerate(order)}
     for row in rows:
         kept = sorted((at[s], i) for i, s in enumerate(table["scenario"].to_pylist()) if at[s] < 30 + row["simulated"])
-        found = foretell.bound(paths[0], table.take([i for _, i in kept]), policy="p4", method="blocked").intervals[0]
+        found = foretell.bound(paths[0], table.take([i for _, i in kept]), policy="p4", method="strata").intervals[0]
         assert row["width"] == pytest.approx(100 * found.width)
     sheet = block(bounded, "trials-saved")
     line = next(line for line in sheet.rows if line[0] == "p4")

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 from foretell import stats
 from foretell.answers.choice import Choice, choose, labels
 from foretell.answers.inputs import Source, Table, open_table
+from foretell.answers.repeats import repeats
 from foretell.answers.units import Measured, measure, pair
 from foretell.answers.words import amount, level, plain, sentence, table
 from foretell.errors import UsageError, suggest
@@ -46,6 +47,8 @@ class Bound:
     notes: tuple[str, ...]
     alone: Interval | None = None
     """What real trials alone would give, where a method with simulation was used and is wider."""
+    repeats: dict[str, Any] | None = None
+    """What simulating each scenario more often would buy; None where it is not known."""
 
     def to_dict(self) -> dict[str, Any] | list[dict[str, Any]]:
         """JSON-able form: one object, or with method `all` a list of them."""
@@ -53,6 +56,7 @@ class Bound:
         for interval in self.intervals:
             row = {**interval.to_dict(), "diagnostics": dict(interval.diagnostics), "design": self.design}
             row["notes"] = [*interval.notes, *self.notes]
+            row |= {"repeats": self.repeats} if self.repeats else {}
             made.append({**row, "real": self.real, "sim": self.sim, "extra": self.extra})
         return made if self.every else made[0]
 
@@ -164,11 +168,15 @@ def bound(
     for part in (tried, simulated, more):
         notes += part.notes() if part is not None else []
     y, f, e = tried.units.scores, None, None
+    worth: dict[str, Any] | None = None
     if simulated is not None:
         notes += _same(tried, simulated)
         paired, lost = pair(tried, simulated, more)
         y, f, e = paired.real, paired.sim, paired.extra if paired.extra.size else None
         notes += lost
+        if e is not None:
+            worth, told = repeats(simulated, y, f, e.size, alpha)
+            notes += [told] if told else []
     if y.size < 2:
         raise UsageError(f"{tables[0].name} has {y.size} scenario that counts; a bound needs at least 2")
     options: dict[str, Any] = {"alpha": alpha, "design": kept, "randomised": randomised}
@@ -184,7 +192,7 @@ def bound(
     wider = alone is not None and found[0].width > alone.width
     return Bound(
         found, method == "all", default, left, tried.about(), about, about_extra, kept, (*notes, *said),
-        alone if wider else None,
+        alone if wider else None, worth,
     )  # fmt: skip
 
 

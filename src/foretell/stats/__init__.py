@@ -79,6 +79,7 @@ from foretell.stats.predictivity import (
     success_gap,
     with_interval,
 )
+from foretell.stats.repeats import RepeatsWorth, repeated_correlation, repeats_worth
 
 __all__ = [
     "ALPHA",
@@ -93,6 +94,7 @@ __all__ = [
     "Interval",
     "Paired",
     "Ranking",
+    "RepeatsWorth",
     "Selection",
     "SimulationWorth",
     "StarSequence",
@@ -135,6 +137,8 @@ __all__ = [
     "rank_ranges",
     "rank_reversals",
     "real_trials_saved",
+    "repeated_correlation",
+    "repeats_worth",
     "sampled_bound",
     "sequence",
     "simulation_worth",

@@ -71,7 +71,7 @@ WITH_SIMULATION: dict[str, Callable[..., Interval]] = {
 METHODS = (*REAL_ONLY, *WITH_SIMULATION)
 
 
-MANY = 100
+MANY = 80
 """Extra simulated scenarios below which `strata` is no gain: the share solved is then known too badly."""
 STRATA_TRIALS = (10, 3000)
 """Real trials from which, and up to which, `auto` takes `strata`: discrete below, slow above."""
@@ -86,7 +86,7 @@ def default_method(
 ) -> str:
     """Method `auto` stands for, from sizes and kinds of score alone; real, sim: shape (n,), extra: shape (N,).
 
-    Binary real and simulated scores: `strata` where N >= max(100, 2 n) and 10 <= n <= 3000, beyond that n `blocked`.
+    Binary real and simulated scores: `strata` where N >= max(80, 2 n) and 10 <= n <= 3000, beyond that n `blocked`.
     Any graded score: `blocked` where N >= n. Otherwise real trials alone: `clopper_pearson`, or `star` if graded.
     """
     y = scores(real, "real", within=within)

@@ -21,6 +21,8 @@ class Units:
     """Mean score of each unit, shape (n,)."""
     counts: tuple[int, ...]
     """Number of rows averaged into each unit, length n."""
+    within: float | None = None
+    """Variance of rows inside units, pooled; None where no unit averages more than one row."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ def by_scenario(
         if column is not None and len(column) != rows.size:
             raise ValueError(f"{name} has {len(column)} rows, score has {rows.size}")
     sums: dict[Hashable, float] = {}
+    squares: dict[Hashable, float] = {}
     counts: dict[Hashable, int] = {}
     seen: set[tuple[Hashable, Hashable]] = set()
     for i, own in enumerate(scenario):
@@ -62,9 +65,12 @@ def by_scenario(
         up = parent[i] if parent is not None else None
         unit = own if up is None else up
         sums[unit] = sums.get(unit, 0.0) + float(rows[i])
+        squares[unit] = squares.get(unit, 0.0) + float(rows[i]) ** 2
         counts[unit] = counts.get(unit, 0) + 1
     means = np.array([sums[u] / counts[u] for u in sums])
-    return Units(tuple(sums), means, tuple(counts.values()))
+    spare = rows.size - len(sums)
+    left = sum(squares[u] - counts[u] * m * m for u, m in zip(sums, means.tolist(), strict=True))
+    return Units(tuple(sums), means, tuple(counts.values()), max(left, 0.0) / spare if spare else None)
 
 
 def pair_units(real: Units, sim: Units, extra: Units | None = None) -> Paired:
