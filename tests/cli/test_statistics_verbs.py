@@ -69,8 +69,9 @@ def refused(capsys):
 def test_bound_on_run_folders(runs, told, capsys):
     real, sim = runs
     a, b = outcomes(real, "shaky"), outcomes(sim, "shaky")
-    wanted = stats.bound(list(a.values()), [b[s] for s in a], [v for s, v in b.items() if s not in a])
-    found = told("bound", "--real", real, "--sim", sim, "--policy", "shaky")
+    scores = list(a.values()), [b[s] for s in a], [v for s, v in b.items() if s not in a]
+    wanted = stats.bound(*scores, method="strata")
+    found = told("bound", "--real", real, "--sim", sim, "--policy", "shaky", "--method", "strata")
     assert (found["n"], found["n_extra"], found["method"]) == (PAIRS, EXTRA, "strata")
     assert (found["low"], found["high"], found["estimate"]) == (wanted.low, wanted.high, wanted.estimate)
     assert found["guarantee"] == "finite-sample" and found["design"] == "iid"
@@ -117,7 +118,7 @@ def failed(run, policy, count, blame):
 def test_episodes_that_do_not_count_are_left_out_and_said(runs):
     real, sim = runs
     table, _ = failed(real, "shaky", 3, "machine")
-    found = bound(table, sim, policy="shaky")
+    found = bound(table, sim, policy="shaky", method="blocked")
     assert found.intervals[0].n == PAIRS - 3 and found.intervals[0].n_extra == EXTRA + 3
     assert "3 episodes of real do not count (3 machine)" in found.notes and found.real["left_out"] == {"machine": 3}
     table, _ = failed(sim, "shaky", 36, "world")

@@ -167,7 +167,7 @@ OTHER_REGIMES: tuple[Regime, ...] = (
     regime("graded weak", FIVE, (0.4, 0.1, 0.1, 0.1, 0.3), FIVE, (0.3, 0.1, 0.1, 0.1, 0.4), 0.3, 30, 600),
     regime("graded good", FINE, _bell(0.7, 6.0), FINE, _bell(0.6, 5.0), 0.8, 50, 1000),
 )
-"""Nine more for widths, many of them unfriendly: none served to choose a constant before it was fixed."""
+"""Nine more for widths, many unfriendly; draws at other seeds served to choose constants (docs/statistics.md)."""
 
 BINARY_REGIMES: tuple[Regime, ...] = (
     *(r for r in OTHER_REGIMES if r.binary),
