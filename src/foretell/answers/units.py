@@ -143,7 +143,9 @@ def measure(table: Table, *, whole: bool = False, unit_range: bool = True) -> Me
             given = "nothing" if value is None else plain(repr(value))[:60]
             faults.append(f"{table.place(i)}, {table.metric!r}: expected {wanted}; given: {given}")
             continue
-        if (known := _truth(marks[i])) is None:
+        if marks[i] is None or marks[i] is False:  # as nearly all are
+            pass
+        elif (known := _truth(marks[i])) is None:
             faults.append(f"{table.place(i)}, 'fitted_to': expected yes or no; given: {plain(repr(marks[i]))[:60]}")
         elif known:
             fitted.add(unit)

@@ -40,8 +40,12 @@ def written_out(table: pa.Table) -> int:
         kind = column.type.value_type if pa.types.is_dictionary(column.type) else None
         if kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()):
             for chunk in column.chunks:
-                length = pc.binary_length(chunk.dictionary).fill_null(0).to_numpy()
-                index = chunk.indices.drop_null().to_numpy()
+                words, index = chunk.dictionary, chunk.indices
+                if len(words) == 1:  # as most are: one policy, one task
+                    total += words.nbytes * len(index)
+                    continue
+                length = pc.binary_length(words.fill_null("") if words.null_count else words).to_numpy()
+                index = (index.drop_null() if index.null_count else index).to_numpy()
                 total += int(np.bincount(index, minlength=len(length)) @ length)
     return total
 

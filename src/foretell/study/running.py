@@ -95,7 +95,8 @@ class _Cell:
             elif n:
                 units = [*zip(self.units, self.judged, self.solved, strict=True)]
                 units += [(name, *counts) for name, counts in self.unplanned.items()]
-                units = [units[i] for i in by_id([name for name, *_ in units])]  # as `foretell bound` takes them
+                if any(j > 1 for _, j, _ in units):  # bets see one after the other; what is counted has no order
+                    units = [units[i] for i in by_id([name for name, *_ in units])]  # as `foretell bound` takes them
                 found = bound([s / j for _, j, s in units if j], alpha=alpha)
             self.known = (made_of, found)
         return n, k, self.known[1]
