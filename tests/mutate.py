@@ -43,7 +43,7 @@ from foretell.policies.make import bind, make_policy
 from foretell.report.contents import contents
 from foretell.scenario import digest
 from foretell.study.config import TaskEntry, load_study
-from foretell.study.latencies import settler
+from foretell.study.latencies import Settler
 from foretell.study.plan import make_task, plan, resolve_scenarios
 from foretell.study.scenario_file import Header, Protocol, identify, read_scenario_file
 from foretell.study.store import Store
@@ -244,7 +244,7 @@ def _profile(folder: Path, draw: random.Random) -> Callable[[], Any]:
     def take() -> None:
         clock = Virtual(latency={"profile": str(path), "device": device})  # type: ignore[arg-type]
         if "scale" not in path.read_text(errors="replace"):  # that one measures, which takes seconds
-            settler(loaded, folder)(clock, "a", TaskEntry(use="lift"))
+            Settler(loaded, folder)(clock, "a", TaskEntry(use="lift"))
 
     return take
 

@@ -7,7 +7,10 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["ForetellError", "PolicyError", "UsageError", "WorldError", "raised", "suggest"]
+__all__ = ["ForetellError", "PolicyError", "UsageError", "WorldError", "raised", "suggest", "traced"]
+
+HEAD, TAIL = 4_000, 12_000
+"""Characters that are kept of a long traceback, at its beginning and at its end."""
 
 
 class ForetellError(Exception):
@@ -31,6 +34,14 @@ def raised(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     where = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     return f"{type(error).__name__}: {error}{where}"
+
+
+def traced(error: BaseException) -> str:
+    """The traceback of an exception of somebody else's code, not longer than a few pages."""
+    text = "".join(traceback.format_exception(error))
+    if len(text) <= HEAD + TAIL:
+        return text
+    return f"{text[:HEAD]}\n... {len(text) - HEAD - TAIL} characters are left out ...\n{text[-TAIL:]}"
 
 
 def suggest(given: str, known: Iterable[str]) -> str:

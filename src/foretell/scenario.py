@@ -22,10 +22,12 @@ from foretell.seeding import generator
 __all__ = ["Placement", "Scenario", "digest"]
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
 def digest(value: Any) -> str:
     """16 hex digits that name a JSON-able value, the same on every machine and in every process."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(_ENCODER.encode(value).encode()).hexdigest()[:16]
 
 
 class Placement(BaseModel):

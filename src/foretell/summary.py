@@ -8,14 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from foretell.clock import label
 from foretell.errors import UsageError
+from foretell.study.columns import plain_text
 from foretell.study.running import COLUMNS, Tally
-from foretell.study.store import read, read_plan
+from foretell.study.store import plan_table, read_columns
 from foretell.terminal import plain
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from rich.table import Table
 
-__all__ = ["episode_table", "episodes", "show", "table"]
+__all__ = ["episode_table", "episodes", "figures", "show", "table"]
 
 METHODS = {
     "clopper_pearson": "Clopper-Pearson",
@@ -36,11 +38,14 @@ def show(run: str | Path, alpha: float = 0.05) -> list[dict[str, Any]]:
     """
     if not 0 < alpha < 1:
         raise UsageError(f"alpha is {alpha}, it must be between 0 and 1")
-    tally = Tally(read_plan(run))
-    for row in read(run).select(COLUMNS).to_pylist():
-        tally.add(row)
-    figures = [row for row in tally.figures(alpha) if row["finished"]]
-    return [{name: value for name, value in row.items() if name != "pace"} for row in figures]
+    return figures(plan_table(run), read_columns(run, COLUMNS), alpha)
+
+
+def figures(plan: pa.Table, rows: pa.Table, alpha: float = 0.05) -> list[dict[str, Any]]:
+    """As `show`, of a plan and rows that have been read already."""
+    tally = Tally(plan, rows=rows)
+    found = [row for row in tally.figures(alpha) if row["finished"]]
+    return [{name: value for name, value in row.items() if name != "pace"} for row in found]
 
 
 def episodes(run: str | Path, failed: bool = False) -> list[dict[str, Any]]:
@@ -58,7 +63,7 @@ def episodes(run: str | Path, failed: bool = False) -> list[dict[str, Any]]:
         "failure_reason",
         "error",
     ]
-    rows = read(run).select([*columns, "steps", "sim_s"]).to_pylist()
+    rows = plain_text(read_columns(run, [*columns, "steps", "sim_s"])).to_pylist()
     for row in rows:
         row["clock"] = label(row["clock"])
     return [row for row in rows if not (failed and row["success"])]

@@ -1,5 +1,6 @@
 """What latency costs: tables whose answers are known by hand, and a small study."""
 
+import contextlib
 import json
 
 import numpy as np
@@ -301,3 +302,16 @@ def test_a_real_study(tmp_path):
         (0.05, 1.0, 1.0), (1.0, 1.0, 0.0), (25.0, 1.0, 0.0),
     ]  # fmt: skip
     assert (found["budgets"][0]["kept_at_s"], found["budgets"][0]["lost_at_s"]) == (0.05, 1.0)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("solved", [0.0, 0.5])
+def test_every_unfinished_state_of_two_latencies_has_an_answer(solved):
+    """Resamples of few scenarios may miss all that a clock has."""
+    rng = np.random.default_rng(0)
+    clocks_ = (SYNC, virtual(0.05), virtual(0.2))
+    plan = [r for clock in clocks_ for policy in "ab" for r in rows(policy, clock, rng.random(5) < solved)]
+    for order in (range(len(plan)), rng.permutation(len(plan))):
+        for count in range(12, len(plan) + 1):
+            with contextlib.suppress(foretell.ForetellError):  # such as no pair yet
+                clocks(to_table([plan[i] for i in order[:count]]))

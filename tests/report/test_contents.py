@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -214,3 +216,43 @@ def test_videos_failures_first_and_what_is_absent(tmp_path: Path) -> None:
     assert said["episodes"]["absent"] == ["run/videos/3%20of%204.mp4"]
     elsewhere = contents([run], link=lambda run, path: f"/film/{run.name}/{path}")
     assert elsewhere["episodes"]["absent"] == ["/film/run/videos/3 of 4.mp4"]
+
+
+def test_a_section_that_fails_becomes_a_note_and_costs_no_other(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def section(runs: Any) -> None:
+        raise ZeroDivisionError("nobody thought of this")
+
+    monkeypatch.setattr(import_module("foretell.report.stages"), "section", section)
+    said = contents([run])
+    (note,) = (note for note in said["notes"] if "stages" in note)
+    assert note.startswith(
+        "The section “stages” is missing: ZeroDivisionError: nobody thought of this (test_contents.py"
+    )
+    assert {"verdict", "success", "failures", "episodes"} <= {section["id"] for section in said["sections"]}
+
+
+def test_a_large_run_is_shown_by_a_sample_and_says_so(
+    run: Path, said: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    scenarios, episodes = made.rows(RATES, 40)
+    filmed = [replace(e, video="videos/x.mp4") if i in (7, 50) else e for i, e in enumerate(episodes)]
+    path = made.run(tmp_path / "large", scenarios, filmed)
+    whole = contents([path])
+    monkeypatch.setattr(import_module("foretell.report.episodes"), "SAMPLE", 30)
+    found = contents([path])
+    table = found["episodes"]
+    assert (table["count"], table["total"], len(table["episode"])) == (30, 120, 30)
+    assert all(len(values) == 30 for values in (*table["codes"].values(), *table["numbers"].values(), table["stages"]))
+    videos = [table["names"]["video"][code] for code in table["codes"]["video"]]
+    assert sum(map(bool, videos)) == 2, "those with a video are there"
+    policies = [table["names"]["policy"][code] for code in table["codes"]["policy"]]
+    assert all(8 <= policies.count(policy) <= 12 for policy in RATES), "the others are spread evenly"
+    assert set(table["cards"]) == {table["names"]["scenario"][code] for code in table["codes"]["scenario"]}
+    for one, other in zip(whole["sections"], found["sections"], strict=True):
+        if one["id"] == "episodes":
+            assert other["says"].startswith("A sample of 30 of the 120 episodes behind the figures above")
+        else:
+            assert one == other, "figures are of all episodes"
+    written = foretell.report(path, out=tmp_path / "page.html")
+    assert (written.episodes, written.shown) == (120, 30)
+    assert ": 120 episodes (30 of them listed), " in written.text()

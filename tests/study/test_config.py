@@ -12,7 +12,7 @@ from studies import Lab, refused
 import foretell
 from foretell.errors import UsageError
 from foretell.study.config import Record, Study, load_study
-from foretell.study.plan import plan, resolve_scenarios
+from foretell.study.plan import check_size, plan, resolve_scenarios
 from foretell.study.store import read_scenarios
 
 GOOD = {"name": "s", "tasks": ["lift"], "policies": {"expert": "expert"}, "scenarios": {"count": 2}}
@@ -197,6 +197,33 @@ def test_scenarios_by_count_are_those_of_the_seeds() -> None:
     assert len(set(ids[0])) == 4
     assert ids[0][2:] == ids[2]
     assert len(resolve_scenarios(load_study(GOOD | {"scenarios": {}}))[0]["lift"]) == 50
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"scenarios": {"count": 3_000_000_000}},
+        {"trials": 10**6},
+        {"scenarios": {"file": "some"}, "trials": 10**6, "policies": ["expert", "random"]},
+    ],
+)
+def test_a_study_that_nobody_can_mean_is_asked_about(tmp_path: Path, changes: dict[str, Any]) -> None:
+    """At once, and without planning it."""
+    (tmp_path / "some").write_text(resolve_scenarios(load_study(GOOD))[0]["lift"][0].model_dump_json())
+    (tmp_path / "big.yaml").write_text(yaml.safe_dump({**GOOD, "tasks": ["lift"], **changes}))
+    for more in ([], ["--dry-run"]):
+        said = refused("run", "big.yaml", *more, cwd=tmp_path)
+        assert ",000,000 episodes, more than 1,000,000" in said
+        assert "`scenarios: count` and `trials`, or say --large" in said
+    assert not (tmp_path / "runs").exists()
+
+
+def test_large_says_that_it_is_meant() -> None:
+    study = load_study({**GOOD, "scenarios": {"count": 1_000_001}})
+    with pytest.raises(UsageError, match=r"has [\d,]+ episodes"):
+        check_size(study)
+    check_size(study, large=True)
+    check_size(load_study(GOOD))
 
 
 def test_the_plan_is_every_combination_once() -> None:

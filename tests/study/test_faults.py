@@ -108,11 +108,14 @@ def test_a_policy_that_hangs_or_kills_its_process_harms_no_other_episode(lab: La
         "sys.exit": "the process died (exit code 1) inside the policy",
     }.items():
         assert row[fault]["error"] == error, fault
-        assert (row[fault]["end"], row[fault]["blame"], row[fault]["success"]) == ("error", "policy", False)
-    (note,) = done.notes
-    assert "policy 'faulty' on brief, blame policy: 6 episodes, first episode " in note
+        judged = ("machine", None) if fault == "sigkill" else ("policy", False)  # who killed it, nobody knows
+        assert (row[fault]["end"], row[fault]["blame"], row[fault]["success"]) == ("error", *judged)
+    machine, policy = sorted(done.notes)
+    assert "policy 'faulty' on brief, blame machine: 1 episode, first episode " in machine
+    assert "policy 'faulty' on brief, blame policy: 5 episodes, first episode " in policy
     again = foretell.run(lab.study(count=COUNT), out=done.path, workers=1)
-    assert (again.ran, again.skipped) == (0, COUNT), "a policy's own faults are not tried again"
+    assert (again.ran, again.skipped) == (1, COUNT - 1), "a policy's own faults are not tried again"
+    assert "machine" not in read(done.path)["blame"].to_pylist()
 
 
 def test_one_worker_hangs_while_another_is_busy(lab: Lab) -> None:
@@ -170,6 +173,32 @@ def test_an_error_is_a_note_not_a_failure(lab: Lab) -> None:
     assert "note: policy 'faulty' on brief, blame policy: 1 episode, first episode " in done.stdout
     assert "act raised ZeroDivisionError: one in a thousand" in done.stdout
     assert "1 policy" in done.stdout, "the table shows it"
+
+
+def test_a_policy_that_raises_every_time_leaves_its_traceback_and_a_code(lab: Lab) -> None:
+    (lab.folder / "raises.py").write_text(
+        "from foretell.policies.random import Random\n"
+        "def deep(n):\n    if n:\n        deep(n - 1)\n    raise KeyError('x' * 50_000)\n"
+        "class Raises(Random):\n    def act(self, slots, observations):\n        deep(3)\n"
+    )
+    policies = {"bad": "raises.py:Raises", "random": "random"}
+    lab.study("raises", "Blink", 15, policies=policies)
+    for crew in (1, 0):
+        out = lab.folder / f"raises-{crew}"
+        done = cli("run", "raises.yaml", "--out", out, "--workers", crew, cwd=lab.folder, code=1)
+        assert done.stderr.endswith(
+            "foretell: every episode of 'bad' ended in an error, so nothing is known of how well it does\n"
+        )
+        (note,) = (line for line in done.stdout.splitlines() if line.startswith("note: policy 'bad' on blink"))
+        kept = sorted((out / "errors").iterdir())
+        assert len(kept) == 10 and all(path.stat().st_size < 20_000 for path in kept)
+        named = Path(note.rpartition("; the traceback is in ")[2])
+        assert lab.folder / named in kept
+        said = (lab.folder / named).read_text()
+        assert said.startswith("Traceback (most recent call last):")
+        assert said.count("    deep(n - 1)") == 3 and "characters are left out" in said
+    again = cli("run", "raises.yaml", "--out", out, "--json", cwd=lab.folder, code=1)
+    assert json.loads(again.stdout)["failing"] == ["bad"], "still true, although nothing ran"
 
 
 def test_episodes_lost_to_the_machine_are_tried_again(lab: Lab) -> None:

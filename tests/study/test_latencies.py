@@ -15,6 +15,8 @@ import foretell
 from foretell.errors import UsageError
 from foretell.study.config import PolicyEntry, load_study
 from foretell.study.latencies import _of_policy, _whose
+from foretell.study.store import Store
+from foretell.study.trace import read_trace, rounded
 
 STUDY = {"name": "s", "tasks": ["lift"], "policies": {"e": "expert"}, "scenarios": {"count": 2}}
 
@@ -29,6 +31,10 @@ def values(row: dict[str, Any]) -> list[float]:
 
 
 def test_measured_once_and_kept(tmp_path: Path) -> None:
+    """An empty trace, as a kill could leave it once, is measured anew."""
+    study = load_study(STUDY)
+    (tmp_path / "run" / "latency").mkdir(parents=True)
+    (tmp_path / "run" / "latency" / f"e-lift-{_whose(study, 'e', study.tasks[0])}.txt").touch()
     first = run(tmp_path / "run", "measured")
     (kept,) = (tmp_path / "run" / "latency").glob("e-lift-*.txt")
     trace = [float(line) for line in kept.read_text().split()]
@@ -39,6 +45,23 @@ def test_measured_once_and_kept(tmp_path: Path) -> None:
     assert len(again) == 3 and all(values(row) == trace for row in again), "a resumed study measures nothing"
     shown = foretell.show(tmp_path / "run")
     assert {row["clock"] for row in shown} == {"virtual measured"}
+
+
+def test_a_trace_is_written_whole_and_stands(tmp_path: Path) -> None:
+    trace = rounded([0.1, 0.2000000004])
+    with Store(tmp_path / "run") as store:
+        store.write_latencies({"p.txt": trace})
+        path = store.path / "latency" / "p.txt"
+        assert read_trace(path) == trace
+        assert [p.name for p in path.parent.iterdir()] == ["p.txt"]
+        with pytest.raises(foretell.ForetellError, match="another process has measured this latency meanwhile"):
+            store.write_latencies({"p.txt": [0.3]})
+        assert read_trace(path) == trace
+        for torn in ("", "0.1\n0.", "0.1\nx\n", "nan\n", "\x00" * 9):
+            path.write_text(torn)
+            assert read_trace(path) is None
+        store.write_latencies({"p.txt": [0.3]})
+        assert read_trace(path) == [0.3]
 
 
 def test_a_trace_is_of_one_policy_and_no_other(tmp_path: Path) -> None:

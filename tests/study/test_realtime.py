@@ -13,18 +13,20 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from studies import Lab
+from studies import Lab, wait_for
 
 import foretell
 from foretell.clock import Virtual
 from foretell.errors import UsageError
 from foretell.latency import parse_latency
+from foretell.process import gone
 from foretell.rollout import Job, Outcome, run_virtual
 from foretell.study.config import PolicyEntry
 from foretell.study.session import Session
 
 POLICIES = '''
 import os, signal, time
+from pathlib import Path
 import numpy as np
 from foretell import Policy, PolicySpec, Stream
 
@@ -56,6 +58,11 @@ class Dies(Steady):
     def second(self): os._exit(3)
 class Killed(Steady):
     def second(self): os.kill(os.getpid(), signal.SIGKILL)
+class Once(Steady):
+    def second(self):
+        if not (mark := Path(__file__).with_name("killed")).exists():
+            mark.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
 class Hangs(Steady):
     """In the episode: before it, three calls warm the policy up."""
     def reset(self, *_): self.calls, self.resets = 0, getattr(self, "resets", 0) + 1
@@ -228,7 +235,6 @@ def test_a_virtual_clock_with_the_same_latencies_gives_the_same_timeline(
     [
         ("Raises", "act raised ValueError: no idea"),
         ("Dies", r"its process died \(exit code 3\)"),
-        ("Killed", r"its process died \(signal 9\)"),
         ("NotANumber", "not finite"),
         ("Broken", "reset raised RuntimeError: cannot begin"),
         ("Floods", "flooded"),
@@ -241,6 +247,39 @@ def test_a_policy_that_fails_ends_its_episode_and_the_next_one_begins(policies: 
         assert outcome.end == "error" and outcome.blame == "policy"
         assert re.search(message, str(outcome.error)), outcome.error
         assert outcome.success is False
+
+
+@pytest.mark.usefixtures("leisure")
+def test_a_policy_that_is_killed_runs_once_more_and_is_then_the_machines(policies: Any, tmp_path: Path) -> None:
+    (always,) = play(policies("Killed"))
+    assert (always.end, always.blame, always.success) == ("error", "machine", None)
+    assert "its process died (signal 9)" in str(always.error)
+    (once,) = play(policies("Once"))
+    assert (tmp_path / "killed").exists()
+    assert (once.end, once.blame) == ("time_limit", None)
+
+
+@pytest.mark.usefixtures("leisure")
+def test_a_policy_that_dies_between_episodes_is_buried_and_starts_again(policies: Any) -> None:
+    """Killed while nobody listens, such as after its last episode, it must not stay defunct."""
+    entries = {name: PolicyEntry(use=policies(name)) for name in ("Slow", "Steady")}
+    more: dict[str, Any] = {"controller": None, "world": "mujoco", "slots": 1, "threads": 1}
+    session = Session(task="lift", policies=entries, clock={"realtime": {}}, **more)
+    session.world.task.time_limit = 0.3
+    jobs = iter([Job(name, session.world.task.scenario(0)) for name in ("Slow", "Steady", "Slow")])
+    launch, started = session._launch, []
+    session._launch = lambda *asked: started.append(launch(*asked)) or started[-1]  # type: ignore[method-assign,func-returns-value]
+    found = []
+    for _, outcome in session.run(lambda: next(jobs, None)):
+        found.append(outcome)
+        if len(found) == 1:
+            os.kill(started[0].process.pid, signal.SIGKILL)
+            wait_for(lambda: gone(started[0].process))
+        if len(found) == 2:
+            assert not Path(f"/proc/{started[0].process.pid}").exists(), "it is defunct"
+    session.close()
+    assert [outcome.blame for outcome in found] == [None] * 3
+    assert len(started) == 3
 
 
 @pytest.mark.usefixtures("leisure")

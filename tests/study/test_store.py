@@ -414,6 +414,46 @@ def test_no_flipped_bit_passes_for_data(run: Path) -> None:
             assert read(run).equals(whole) or caught, at
 
 
+def test_no_flipped_bit_of_the_journal_passes_for_data(run: Path) -> None:
+    """Every row is either as it was, or missing and named; a last line without its end is one being written."""
+    s = Store(run)
+    s.append(episodes(0, 3))
+    crash(s)
+    (path,) = journals(run)
+    data, whole = path.read_bytes(), read(run).to_pylist()
+    for at in range(0, len(data) - 1, 5):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = read(run).to_pylist()
+        assert caught, at
+        assert all(row in whole for row in found) and len(found) < 3, at
+    path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    assert read(run).to_pylist() == whole[:2]
+
+
+def test_a_journal_without_checksums_is_read_and_its_columns_are_looked_at(run: Path) -> None:
+    """As older versions wrote it."""
+    s = Store(run)
+    s.append(episodes(0, 3))
+    crash(s)
+    (path,) = journals(run)
+    lines = [journal._body(line) for line in path.read_bytes().splitlines()]
+    assert not any(b"crc" in line for line in lines)
+    older = [line.replace(b'"task_hash":"",', b"") for line in lines]
+    for written in (lines, older):
+        path.write_bytes(b"".join(line + b"\n" for line in written))
+        assert keys(run) == names(3)
+    assert older != lines and set(read(run)["task_hash"].to_pylist()) == {""}
+    for spoilt, fault in {
+        lines[1].replace(b'"success":', b'"succes3":'): "column 'success' is missing",
+        lines[1][:-1] + b',"colour":1}': "column 'colour' is not known",
+    }.items():
+        path.write_bytes(b"".join(line + b"\n" for line in (lines[0], spoilt, lines[2])))
+        with pytest.warns(UserWarning, match=f"line 2 is not an episode .{fault}"):
+            assert len(read(run)) == 2
+
+
 def test_rows_of_a_newer_schema_ask_for_an_upgrade(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with Store(run) as s, pytest.raises(UsageError, match="upgrade foretell"):
         s.append([episode(0, schema=SCHEMA + 1)])

@@ -27,7 +27,7 @@ class Choice:
 
 def labels(table: Table, column: str) -> list[str]:
     """Distinct names in a column, in order of appearance; none where there is no such column."""
-    return list(dict.fromkeys(str(cell) for cell in table.columns.get(column, ()) if cell is not None))
+    return list(dict.fromkeys(str(cell) for cell in dict.fromkeys(table.columns.get(column, ())) if cell is not None))
 
 
 def choose(

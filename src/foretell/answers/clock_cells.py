@@ -22,17 +22,18 @@ from foretell.answers.words import plain
 from foretell.errors import ForetellError, UsageError, suggest
 from foretell.stats.order import by_id
 from foretell.stats.scenarios import by_scenario
+from foretell.study.columns import by_name, cells
 from foretell.study.parts import DamagedError, read_parquet
 from foretell.study.provenance import read_provenance
-from foretell.study.store import read
+from foretell.study.store import read_columns
 
 __all__ = ["METRICS", "Cell", "cells_of"]
 
 METRICS = ("inferences", "latency_per_inference_s", "latency_per_action_s", "observation_age_s", "starvation_s")
 MEDIANS = ("latency_per_inference_s", "latency_per_action_s")
 ADVICE = "add `sync` to the study's `clocks` and run it again with --add: what is there stays, the rest runs"
-Rows = dict[tuple[str, str], tuple[str, bool, dict[str, float]]]
-"""(scenario, trial) -> unit, success, metrics."""
+Rows = dict[tuple[str, str], tuple[str, bool, int]]
+"""(scenario, trial) -> unit, success, row of the table."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +93,12 @@ def cells_of(
     """Every task, policy and asynchronous clock that has a synchronous partner, in that order, clocks by latency."""
     found, notes = _gathered(sources)
     table = open_table(found, ", ".join(_name(s, i) for i, s in enumerate(sources)))
-    clocks, metrics = found["clock"].to_pylist(), found["metrics"].to_pylist()
+    measured = by_name(found["metrics"])
+    nothing = np.full(len(found), np.nan)
+    metrics = {name: measured.get(name, nothing) for name in METRICS}
     if not table.episodes:
         raise UsageError(f"{table.name} has no episodes: give run folders, or Parquet files made from one")
-    table = replace(table, columns={**table.columns, "clock": clocks, "metrics": metrics})
+    table = replace(table, columns={**table.columns, "clock": cells(found["clock"]), "row": list(range(len(found)))})
     for column, wanted in (("task", tasks), ("policy", policies)):
         table = _only(table, column, wanted)
     (table,), said = choose([table], Choice(arm=arm), ("arm",))
@@ -112,17 +115,17 @@ def cells_of(
         if (scenario, str(trial)) in rows:
             told = f"trial {trial} of scenario {scenario} is there twice under one clock"
             raise UsageError(f"{table.place(i)}: {told}: two controllers or versions of a task cannot be told apart")
-        rows[scenario, str(trial)] = (parent or scenario, success, dict(table.columns["metrics"][i] or ()))
+        rows[scenario, str(trial)] = (parent or scenario, success, table.columns["row"][i])
     if left:
         why = ", ".join(f"{count} {reason}" for reason, count in left.items())
         notes.append(f"{sum(left.values())} episodes do not count ({why}), nor do their partners")
-    cells = []
+    made: list[Cell] = []
     for (task, policy), by_clock in sorted(groups.items()):
-        cells += _paired(task, policy, by_clock, notes)
-    if not cells:
+        made += _paired(task, policy, by_clock, metrics, notes)
+    if not made:
         told = "\n".join(f"  {plain(note)}" for note in notes)
         raise UsageError(f"no trial ran both under `sync` and under another clock\n{told}".rstrip())
-    return cells, [*said, *dict.fromkeys(notes)]
+    return made, [*said, *dict.fromkeys(notes)]
 
 
 def _label(text: str) -> str:
@@ -172,7 +175,7 @@ def _read(source: Source, name: str) -> pa.Table:
         if not isinstance(source, (str, Path)):
             return source if isinstance(source, pa.Table) else pa.table(source)
         path = Path(source)
-        return read(path) if path.is_dir() or not path.exists() else read_parquet(path, follow=True)
+        return read_columns(path) if path.is_dir() or not path.exists() else read_parquet(path, follow=True)
     except ForetellError:
         raise
     except (pa.ArrowException, DamagedError, OSError, TypeError, ValueError) as error:
@@ -209,7 +212,9 @@ def _has_both(table: Table) -> None:
         raise UsageError(f"{table.name} has one clock only, `sync`: there is nothing to set beside it; {more}")
 
 
-def _paired(task: str, policy: str, by_clock: dict[str, Rows], notes: list[str]) -> list[Cell]:
+def _paired(
+    task: str, policy: str, by_clock: dict[str, Rows], metrics: dict[str, np.ndarray], notes: list[str]
+) -> list[Cell]:
     what = f"{plain(policy)} on {plain(task)}"
     waits = next((rows for text, rows in by_clock.items() if json.loads(text)["kind"] == "sync"), None)
     if waits is None or len(by_clock) == 1:
@@ -232,11 +237,13 @@ def _paired(task: str, policy: str, by_clock: dict[str, Rows], notes: list[str])
         sync, asyn = (by_scenario(names, [float(side[key][1]) for key in keys]) for side in (waits, rows))
         found: dict[str, float | None] = {}
         spread = False
+        at = [rows[key][2] for key in keys]
         for name in METRICS:
-            values = [v for key in keys if (v := rows[key][2].get(name)) is not None and np.isfinite(v)]
+            values = metrics[name][at]
+            values = values[np.isfinite(values)]
             middle = np.median if name in MEDIANS else np.mean
-            found[name] = float(middle(values)) if values else None
-            spread |= name == "latency_per_inference_s" and bool(values) and np.ptp(values) > 1e-9
+            found[name] = float(middle(values)) if len(values) else None
+            spread |= name == "latency_per_inference_s" and bool(len(values)) and np.ptp(values) > 1e-9
         units = tuple(str(u) for u in sync.ids)
         clock = json.loads(text)
         cells.append(

@@ -19,9 +19,10 @@ import pyarrow as pa
 from foretell.answers.words import plain
 from foretell.errors import UsageError, suggest
 from foretell.scenario import digest
+from foretell.study.columns import cells
 from foretell.study.parts import DamagedError, read_parquet
 from foretell.study.provenance import read_provenance
-from foretell.study.store import read
+from foretell.study.store import read_columns
 from foretell.trials.sheet import plain_name, read_sheet
 
 __all__ = ["PROTOCOL", "SHOWN", "Source", "Table", "open_table", "refuse"]
@@ -70,7 +71,7 @@ class Table:
 
     def keep(self, rows: Sequence[int]) -> Table:
         """These rows only."""
-        columns = {name: [cells[i] for i in rows] for name, cells in self.columns.items()}
+        columns = {name: [column[i] for i in rows] for name, column in self.columns.items()}
         return replace(self, columns=columns, marks=[self.marks[i] for i in rows])
 
     def __len__(self) -> int:
@@ -117,11 +118,11 @@ def _named(table: Table) -> None:
     """A name is given in every row or in none: a blank one would drop its row unseen."""
     faults = []
     for column in ("task", "policy", "clock", "arm", "world"):
-        cells = table.columns.get(column, [])
-        if any(cell is not None for cell in cells):
+        listed = table.columns.get(column, [])
+        if any(cell is not None for cell in listed):
             faults += [
                 f"{table.place(i)}, {column!r}: expected a name; given: nothing"
-                for i, cell in enumerate(cells)
+                for i, cell in enumerate(listed)
                 if cell is None
             ]
     refuse(faults)
@@ -169,8 +170,8 @@ def _arrow(found: pa.Table, name: str, metric: str | None) -> Table:
     if set(_EPISODES) <= set(found.column_names):
         return _episodes(found, name, metric)
     columns = {}
-    for column, cells in zip(names, found.columns, strict=True):
-        listed = cells.to_pylist()
+    for column, given in zip(names, found.columns, strict=True):
+        listed = given.to_pylist()
         columns[column] = [None if isinstance(v, str) and not v.strip() else v for v in listed]
     return Table(name, columns, range(1, found.num_rows + 1), "row", _cell)
 
@@ -186,7 +187,7 @@ def _cell(value: Any) -> float | None:
 def _run(run: Path, metric: str | None) -> Table:
     with warnings.catch_warnings(record=True) as damage:
         warnings.simplefilter("always", UserWarning)
-        found = read(run)
+        found = read_columns(run)
     if not found.num_rows:
         raise UsageError(f"{run} has no episodes yet")
     table = _episodes(found, str(run), metric)
@@ -214,7 +215,7 @@ def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
     kept = [
         c for c in (*_EPISODES, *PROTOCOL, "judge", "base", "factors") if c != "metrics" and c in found.column_names
     ]
-    columns = {c: found[c].to_pylist() for c in kept}
+    columns = {c: cells(found[c]) for c in kept}
     values = columns[wanted] if direct else [dict(m or ()).get(wanted) for m in found["metrics"].to_pylist()]
     if not direct and all(v is None for v in values):
         known = {k for m in found["metrics"].to_pylist() for k in dict(m or ())} | {"success", "score"}
@@ -223,14 +224,16 @@ def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
         _value(v, success, blame, wanted)
         for v, success, blame in zip(values, columns["success"], columns["blame"], strict=True)
     ]
-    columns["version"] = [digest(pair) for pair in zip(columns["policy_hash"], columns["policy_options"], strict=True)]
+    pairs = list(zip(columns["policy_hash"], columns["policy_options"], strict=True))
+    digests = {pair: digest(pair) for pair in set(pairs)}
+    columns["version"] = [digests[pair] for pair in pairs]
     columns["policy"] = _versions(columns["policy"], columns["version"], columns["task"])
     columns["world"] = _versions(columns["world"], columns["world_hash"])
     if {"task_version", "task_hash", "judge"} <= columns.keys():
         columns["task"] = _tasks(columns)
     columns["clock"] = _clocks(columns["clock"])
     if "world_params" in found.column_names:
-        columns["fitted_to"] = _fitted(found["world_params"].to_pylist())
+        columns["fitted_to"] = _fitted(cells(found["world_params"]))
     return Table(name, columns, columns["episode"], "episode", _cell, wanted, episodes=True)
 
 
@@ -273,10 +276,8 @@ def _tasks(columns: dict[str, list[Any]]) -> list[str]:
     for task, version, person in rows:
         if not person:
             made[task].add(version)
-    return [
-        task if person or len(made[task]) == 1 else f"{task}#{digest([str(v) for v in version])[:6]}"
-        for task, version, person in rows
-    ]
+    marks = {version: digest([str(v) for v in version])[:6] for found in made.values() for version in found}
+    return [task if person or len(made[task]) == 1 else f"{task}#{marks[version]}" for task, version, person in rows]
 
 
 def _clocks(texts: list[str]) -> list[str]:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import tyro
+
+if TYPE_CHECKING:
+    from foretell.study.run import Run
 
 __all__ = ["main"]
 
@@ -21,6 +25,7 @@ def main(
     pair_with: Path | None = None,
     dry_run: bool = False,
     watch: bool = False,
+    large: bool = False,
     add: bool = False,
     retire: bool = False,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
@@ -36,16 +41,26 @@ def main(
         pair_with: A run folder whose scenarios are run instead of the study's own.
         dry_run: Only say how many episodes, how long, and how much disk.
         watch: Show episodes under the realtime clock in MuJoCo's viewer, where there is a screen.
+        large: Allow more than 1,000,000 episodes. Without it, a terminal is asked, and anything else is refused.
         add: Run this study beside the other one that the run folder holds.
         retire: Let this study take the place of the other one. Its finished episodes stay; the rest is given up.
         json_: Print the summary as JSON.
     """
+    from foretell.errors import ForetellError
+    from foretell.study.config import load_study
     from foretell.study.estimate import estimate
+    from foretell.study.plan import TooLarge, check_size
     from foretell.study.progress import Bar
     from foretell.study.run import run
 
+    if not large and sys.stdin.isatty() and sys.stderr.isatty():
+        try:
+            check_size(load_study(study))
+        except TooLarge as error:
+            print(f"{error}. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+            large = sys.stdin.readline().strip().lower() in ("y", "yes")
     if dry_run:
-        found = estimate(study, out=out, workers=workers, slots=slots, pair_with=pair_with)
+        found = estimate(study, out=out, workers=workers, slots=slots, pair_with=pair_with, large=large)
         print(json.dumps(asdict(found)) if json_ else found.text())
         return
     with Bar() as bar:
@@ -59,12 +74,20 @@ def main(
             progress=bar.update,
             told=bar.say,
             watch=watch,
+            large=large,
             add=add,
             retire=retire,
         )
     if json_:
         print(json.dumps({**asdict(done), "path": str(done.path)}))
-        return
+    else:
+        _say(done)
+    if done.failing:
+        names = ", ".join(map(repr, done.failing))
+        raise ForetellError(f"every episode of {names} ended in an error, so nothing is known of how well it does")
+
+
+def _say(done: Run) -> None:
     from foretell.summary import show, table
 
     table(show(done.path))

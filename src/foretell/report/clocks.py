@@ -17,6 +17,7 @@ from foretell.report.charts import dots, lines, slug, spans
 from foretell.report.groups import distinct, noted, unfinished
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Block, Chart, Section, Sheet, Words
+from foretell.study.columns import grouped
 from foretell.timeline import TRACKS, Timeline, timeline
 
 __all__ = ["section"]
@@ -59,19 +60,20 @@ def section(runs: Runs) -> Section | None:
 def _tables(runs: Runs) -> dict[str, tuple[pa.Table, str]]:
     """World -> its episodes, of one arm, where there are some under `sync` and some under another clock."""
     parts: dict[tuple[str, str], list[pa.Table]] = defaultdict(list)
-    for run in runs.each:
-        tasks = pa.array(runs.tasks_of(run), pa.string())
-        table = run.table.set_column(run.table.column_names.index("task"), "task", tasks)
-        for world, version in dict.fromkeys(zip(*(table[c].to_pylist() for c in ("world", "world_hash")), strict=True)):
+    kinds = {json.loads(text)["kind"] for run in runs.each for text in run.values("clock")}
+    for run in runs.each if len(kinds) > 1 else ():
+        table = run.table.set_column(run.table.column_names.index("task"), "task", runs.tasks_of(run))
+        for row in run.counts("world", "world_hash"):
+            world, version = row["world"], row["world_hash"]
             mine = (pc.field("world") == world) & (pc.field("world_hash") == version)
             parts[world, version].append(table.filter(mine))
     found = {}
     for (world, version), tables in parts.items():
         table = pa.concat_tables(tables)
-        arms = set(table["arm"].to_pylist())
+        arms = {arm for (arm,) in grouped([table["arm"]])[1]}
         arm = "none" if "none" in arms else min(arms)
         table = table.filter(pc.field("arm") == arm)
-        kinds = {json.loads(text)["kind"] for text in set(table["clock"].to_pylist())}
+        kinds = {json.loads(text)["kind"] for (text,) in grouped([table["clock"]])[1]}
         if "sync" in kinds and len(kinds) > 1:
             found[world if world not in found else f"{world}#{version[:6]}"] = (table, arm)
     return found

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections import Counter
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from foretell.answers.inputs import PROTOCOL
-from foretell.errors import ForetellError
+from foretell.errors import ForetellError, raised
 from foretell.report.episodes import columns, embedded
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Section
@@ -80,9 +79,10 @@ def sections(
         told(name)
         try:
             section = import_module(f"foretell.report.{name}").section(runs)
-        except ForetellError as error:
+        except Exception as error:  # whatever it is, the other sections are worth reading
             if notes is not None:
-                notes.append(f"The section “{name}” is missing: {error}")
+                why = str(error) if isinstance(error, ForetellError) else raised(error)
+                notes.append(f"The section “{name}” is missing: {why}")
             continue
         if section is not None:
             found.append(section)
@@ -91,19 +91,19 @@ def sections(
 
 def _about(run: OneRun) -> dict[str, Any]:
     table = run.table
-    judged = [s for s in table["success"].to_pylist() if s is not None]
+    judged = table["success"].drop_null()
     return {
         "name": run.name,
         "path": str(run.path),
-        "study": run.study.get("name") or next(iter(table["study"].to_pylist()), run.name),
+        "study": run.study.get("name") or next(iter(run.values("study")), run.name),
         "world": ", ".join(sorted(run.worlds)),
         "real": run.real,
         "tasks": Runs([run]).tasks,
         "policies": Runs([run]).policies,
         "episodes": len(table),
         "judged": len(judged),
-        "successes": sum(judged),
-        "errors": dict(Counter(b for b in table["blame"].to_pylist() if b)),
+        "successes": judged.to_numpy().sum(),
+        "errors": {row["blame"]: row["count"] for row in run.counts("blame") if row["blame"]},
     }
 
 

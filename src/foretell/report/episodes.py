@@ -1,4 +1,4 @@
-"""Every episode of the runs, by column and short enough for a page that carries twenty thousand of them."""
+"""The episodes of the runs, by column: every one, or of a large run a sample that a page can carry."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from foretell.errors import ForetellError
@@ -14,14 +15,21 @@ from foretell.files import read_file
 from foretell.report.films import film_of
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Section
+from foretell.study.columns import cells
 from foretell.study.parts import DamagedError, read_parquet
-from foretell.study.store import read_scenarios
+from foretell.study.store import each_scenario
 from foretell.terminal import plain
 
 __all__ = ["columns", "embedded", "section"]
 
 NAMES = ("run", "task", "policy", "clock", "arm", "scenario", "outcome", "why", "error", "end", "judge", "video")
 """Columns kept as numbers into a list of names."""
+READ = (
+    "episode", "task", "policy", "arm", "scenario", "trial", "success", "blame", "error", "failure_reason", "end",
+    "judge", "video", "sim_s", "steps", "score", "severity", "stages",
+)  # fmt: skip
+SAMPLE = 20_000
+"""Episodes that a page carries."""
 EVENTS_SHOWN = 40
 """Episodes whose events the page carries."""
 EVENTS_EACH = 3000
@@ -37,14 +45,35 @@ def section(runs: Runs) -> Section | None:
         return None
     which = "The one episode" if count == 1 else f"Each of the {count:,} episodes"
     opens = "a row opens its video, its scenario and the command that runs it again"
+    if count > SAMPLE:
+        which = f"A sample of {SAMPLE:,} of the {count:,} episodes"
+        opens += ". Those with a video come first, the others are spread evenly over the runs"
     return Section("episodes", "Episodes", f"{which} behind the figures above: {opens}.")
+
+
+def _sample(runs: Runs) -> list[np.ndarray]:
+    """Rows of each run that the page carries: all, or those with a video and others spread evenly."""
+    total = sum(len(run.table) for run in runs.each)
+    if total <= SAMPLE:
+        return [np.arange(len(run.table)) for run in runs.each]
+    filmed = np.concatenate([run.table["video"].is_valid().to_numpy() for run in runs.each])
+    first = _spread(np.flatnonzero(filmed), SAMPLE)
+    chosen = np.sort(np.concatenate([first, _spread(np.flatnonzero(~filmed), SAMPLE - len(first))]))
+    ends = np.cumsum([len(run.table) for run in runs.each])
+    return [chosen[(chosen >= end - len(run.table)) & (chosen < end)] - (end - len(run.table))
+            for run, end in zip(runs.each, ends.tolist(), strict=True)]  # fmt: skip
+
+
+def _spread(rows: np.ndarray, most: int) -> np.ndarray:
+    return rows if len(rows) <= most else rows[np.linspace(0, len(rows) - 1, most).round().astype(np.int64)]
 
 
 def columns(runs: Runs, link: Callable[[OneRun, str], str], notes: list[str]) -> Table:
     """`names`: column -> its distinct values; `codes`: column -> an index into them per row; numbers as they are.
 
-    `cards`: scenario -> the lines that say how to set it up, as indices into `lines`. `events`: episode -> kind, start
-    and end of each of its events. `absent`: addresses of videos that are not on the disk.
+    `total`: how many episodes there are; the page carries `count` of them. `cards`: scenario -> the lines that say how
+    to set it up, as indices into `lines`. `events`: episode -> kind, start and end of each of its events. `absent`:
+    addresses of videos that are not on the disk.
     """
     names: dict[str, dict[Any, int]] = {name: {} for name in NAMES}
     codes: dict[str, list[int]] = {name: [] for name in NAMES}
@@ -54,8 +83,10 @@ def columns(runs: Runs, link: Callable[[OneRun, str], str], notes: list[str]) ->
     stage_names: dict[str, int] = {}
     absent = set()
     refused: dict[tuple[str, str], list[str]] = {}
-    for run in runs.each:
-        for row, clock in zip(run.rows, run.clocks, strict=True):
+    sample = _sample(runs)
+    for run, chosen in zip(runs.each, sample, strict=True):
+        rows = pa.array(chosen, pa.int64())
+        for row, clock in zip(run.table.select(READ).take(rows).to_pylist(), cells(run.clocks.take(rows)), strict=True):
             keys.append(row["episode"])
             there, why = film_of(run, row["video"]) if row["video"] else (None, "")
             film = link(run, row["video"]) if row["video"] and not why else ""
@@ -84,6 +115,7 @@ def columns(runs: Runs, link: Callable[[OneRun, str], str], notes: list[str]) ->
         notes.append(f"{many} not shown of {name}: {why}. Named: {plain(videos[0])[:200]}.")
     return {
         "count": len(keys),
+        "total": sum(len(run.table) for run in runs.each),
         "episode": keys,
         "names": {name: list(values) for name, values in names.items()},
         "codes": codes,
@@ -91,8 +123,8 @@ def columns(runs: Runs, link: Callable[[OneRun, str], str], notes: list[str]) ->
         "stages": stages,
         "stage_names": list(stage_names),
         "absent": sorted(absent),
-        **_cards(runs, notes),
-        "events": _events(runs),
+        **_cards(runs, sample, notes),
+        "events": _events(runs, sample),
     }
 
 
@@ -107,29 +139,26 @@ def _short(text: str | None, most: int = 4000) -> str:
     return text if len(text) <= most else f"{text[:most]} … ({len(text)} characters)"
 
 
-def _cards(runs: Runs, notes: list[str]) -> Table:
+def _cards(runs: Runs, sample: list[np.ndarray], notes: list[str]) -> Table:
     lines: dict[str, int] = {}
     cards = {}
-    for run in runs.each:
+    for run, chosen in zip(runs.each, sample, strict=True):
+        needed = set(run.table["scenario"].take(pa.array(chosen, pa.int64())).to_pylist())
         try:
-            scenarios = read_scenarios(run.path)
+            for scenario in each_scenario(run.path, needed):
+                cards[scenario.id] = [lines.setdefault(line, len(lines)) for line in scenario.card().splitlines()]
         except ForetellError as error:
             notes.append(f"Scenarios of {run.name} are not shown: {error}")
-            continue
-        needed = set(run.table["scenario"].to_pylist())
-        for scenario in scenarios:
-            if scenario.id in needed:
-                cards[scenario.id] = [lines.setdefault(line, len(lines)) for line in scenario.card().splitlines()]
     return {"lines": list(lines), "cards": cards}
 
 
-def _events(runs: Runs) -> Table:
+def _events(runs: Runs, sample: list[np.ndarray]) -> Table:
     """Of the first episodes that have them."""
     found: Table = {}
-    for run in runs.each:
+    for run, chosen in zip(runs.each, sample, strict=True):
         folder = run.path / "events"
         recorded = {path.stem for path in folder.glob("*.parquet")}
-        for key in run.table["episode"].to_pylist():
+        for key in run.table["episode"].take(pa.array(chosen, pa.int64())).to_pylist() if recorded else ():
             if len(found) >= EVENTS_SHOWN:
                 return found
             if key in recorded and (events := _read_events(folder / f"{key}.parquet")):
@@ -152,7 +181,8 @@ def embedded(runs: Runs, table: Table, most: int) -> dict[str, str]:
     """Address -> video in base64, failures first, as many as fit into `most` bytes."""
     places = {}
     for run in runs.each:
-        for row in run.rows:
+        filmed = run.table.select(["episode", "video"]).filter(run.table["video"].is_valid())
+        for row in filmed.to_pylist():
             if row["video"]:
                 places[run.name, row["episode"]] = film_of(run, row["video"])[0]
     names, codes = table["names"], table["codes"]

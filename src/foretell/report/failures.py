@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from foretell.answers.words import listed
@@ -24,10 +24,14 @@ BLAME = {
 }
 
 Row = Mapping[str, Any]
+"""Episodes that are alike in `COLUMNS`, and how many they are (`count`)."""
+
+
+COLUMNS = ("world", "task", "policy", "clock", "arm", "success", "blame", "failure_reason", "error")
 
 
 def section(runs: Runs) -> Section | None:
-    rows = [row for run in runs.each for row in run.rows]
+    rows = [row for run in runs.each for row in run.counts(*COLUMNS)]
     failed = [row for row in rows if row["success"] is False]
     wrong = [row for row in rows if row["blame"]]
     if not failed and not wrong:
@@ -47,13 +51,13 @@ def _says(rows: Sequence[Row]) -> str:
     for world in worlds:
         mine = [row for row in rows if row["world"] == world]
         failed = [row for row in mine if row["success"] is False]
-        out = sum(row["blame"] not in (None, "policy") for row in mine)
+        out = _total(row for row in mine if row["blame"] not in (None, "policy"))
         excluded += out
         where = f" in {world}" if len(worlds) > 1 else ""
-        said = f"{len(failed):,} of {len(mine) - out:,} judged episodes{where} fail"
+        said = f"{_total(failed):,} of {_total(mine) - out:,} judged episodes{where} fail"
         if failed:
-            reason, count = Counter(_reason(row) for row in failed).most_common(1)[0]
-            said += f", {'all' if count == len(failed) else f'{count:,} of them'} for “{reason}”"
+            reason, count = _counted(failed, _reason).most_common(1)[0]
+            said += f", {'all' if count == _total(failed) else f'{count:,} of them'} for “{reason}”"
         parts.append(said)
     names = {"clock": "clocks", "arm": "perturbations"}
     together = [words for name, words in names.items() if len({row[name] for row in rows}) > 1]
@@ -62,6 +66,18 @@ def _says(rows: Sequence[Row]) -> str:
     if excluded:
         parts.append(f"{excluded:,} more ended in an error of world or machine and count neither way")
     return f"{'; '.join(parts)}."
+
+
+def _total(rows: Iterable[Row]) -> int:
+    return sum(row["count"] for row in rows)
+
+
+def _counted(rows: Iterable[Row], named: Callable[[Row], Any]) -> Counter[Any]:
+    """Episodes by what `named` calls them."""
+    found: Counter[Any] = Counter()
+    for row in rows:
+        found[named(row)] += row["count"]
+    return found
 
 
 def _reason(row: Row) -> str:
@@ -75,15 +91,13 @@ def _chart(failed: Sequence[Row], policies: Sequence[str]) -> Chart:
         where = ", ".join(row[name] for name in several)
         return f"{where}: {_reason(row)}" if where else _reason(row)
 
-    counts: Counter[str] = Counter()
     cells: Counter[tuple[str, str]] = Counter()
     shown = policies if len(policies) <= SERIES else None
-    for row in failed:
-        counts[named(row)] += 1
+    counts = _counted(failed, named)
     kept = {reason for reason, _ in counts.most_common(REASONS)}
     for row in failed:
         reason = named(row)
-        cells[reason if reason in kept else OTHER, row["policy"] if shown else ""] += 1
+        cells[reason if reason in kept else OTHER, row["policy"] if shown else ""] += row["count"]
     lines = [*(reason for reason, _ in counts.most_common(REASONS)), *([OTHER] if len(counts) > REASONS else [])]
     rows = [
         {"reason": reason, "policy": policy, "episodes": cells[reason, policy]}
@@ -102,7 +116,7 @@ def _chart(failed: Sequence[Row], policies: Sequence[str]) -> Chart:
 
 
 def _errors(wrong: Sequence[Row]) -> Sheet:
-    counts = Counter((row["blame"], row["policy"], str(row["error"] or "").partition("\n")[0]) for row in wrong)
+    counts = _counted(wrong, lambda row: (row["blame"], row["policy"], str(row["error"] or "").partition("\n")[0]))
     lines = [[*names, count, BLAME.get(names[0], "")] for names, count in counts.most_common()]
     columns = ["blame", "policy", "error", "episodes", "counts as"]
     about = "An error is blamed on the policy (raised, not a number, wrong shape), the world (diverged) or the machine."

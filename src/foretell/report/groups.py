@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count, dropwhile
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from foretell import clock as nouns
 from foretell.answers.compare import Compared, compare
@@ -20,8 +22,9 @@ from foretell.report.section import Block, Words
 from foretell.scenario import digest
 from foretell.stats import Interval, betting, bound
 from foretell.stats.order import by_id
+from foretell.study.columns import cells, codes, grouped, spread
 from foretell.study.parts import DamagedError, read_parquet
-from foretell.study.running import CELL
+from foretell.study.running import CELL, is_retired
 
 __all__ = ["Group", "chosen", "distinct", "first_groups", "groups", "noted", "unfinished"]
 
@@ -56,7 +59,7 @@ class Group:
 
     @cached_property
     def policies(self) -> list[str]:
-        return list(dict.fromkeys(self.table["policy"].to_pylist()))
+        return [name for (name,) in grouped([self.table["policy"]])[1]]
 
     @cached_property
     def counted(self) -> pa.Table:
@@ -83,7 +86,7 @@ class Group:
         """Success of each policy with an episode that counts, with the interval that `foretell.show` gives it."""
         judged: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
         columns = ("policy", "parent", "scenario", "success")
-        for policy, parent, own, success in zip(*(self.counted[c].to_pylist() for c in columns), strict=True):
+        for policy, parent, own, success in zip(*(cells(self.counted[c]) for c in columns), strict=True):
             if success is not None:
                 judged[policy][parent or own].append(success)
         if self.missing:
@@ -129,10 +132,7 @@ def chosen(runs: Runs, found: Sequence[Group]) -> str:
 
 def unfinished(runs: Runs) -> list[Block]:
     """A warning, where episodes are still to come, for sections with intervals."""
-    left = 0
-    for run in runs.each:
-        there = set(run.table["episode"].to_pylist())
-        left += sum(entry["episode"] not in there and not entry["retired"] for entry in run.plan)
+    left = sum(len(run.to_come) for run in runs.each)
     are = "1 episode is" if left == 1 else f"{left:,} episodes are"
     said = f"{are} still to come: intervals here are those of a finished study, so do not stop by them."
     return [Words(said, "caution")] if left else []
@@ -165,43 +165,45 @@ def distinct(blocks: Iterable[Block]) -> list[Block]:
 def _groups(runs: Runs) -> list[Group]:
     hashes: dict[str, set[str]] = defaultdict(set)
     for run in runs.each:
-        for world, version in {*zip(*(run.table[c].to_pylist() for c in ("world", "world_hash")), strict=True)}:
-            hashes[world].add(version)
+        for row in run.counts("world", "world_hash"):
+            hashes[row["world"]].add(row["world_hash"])
     made: dict[tuple[str, ...], list[tuple[OneRun, pa.Table]]] = defaultdict(list)
     ahead: dict[tuple[str, ...], list[tuple[int, set[str]]]] = defaultdict(list)
     seen: set[str] = set()
     for run in runs.each:
-        table, rows = _named(run, runs.tasks_of(run), hashes), defaultdict(list)
-        episodes, *keys = (table[c].to_pylist() for c in ("episode", "world", "task", "clock", "arm"))
-        retired = _retired(run)
-        for i in _planned(run):
-            if episodes[i] not in seen and episodes[i] not in retired:
-                rows[tuple(column[i] for column in keys)].append(i)
-        for key, left in _ahead(run, set(episodes), runs.task_names(run), hashes).items():
+        table = _named(run, runs.tasks_of(run), hashes).take(pa.array(_planned(run), pa.int64()))
+        if len(given_up := _retired(run)):
+            table = table.filter(pc.invert(pc.is_in(table["episode"], given_up)))
+        for key, left in _ahead(run, runs.task_names(run), hashes).items():
             ahead[key].append(left)
-        seen.update(episodes)
-        for key, mine in rows.items():
-            made[key].append((run, table.take(mine)))
+        if seen:
+            table = table.filter(pc.invert(pc.is_in(table["episode"], pa.array(list(seen), pa.string()))))
+        group, keys = grouped([table[c] for c in ("world", "task", "clock", "arm")])
+        for number, key in enumerate(keys):
+            made[key].append((run, table if len(keys) == 1 else table.filter(pa.array(group == number))))
+        if run is not runs.each[-1]:
+            seen |= set(run.table["episode"].to_pylist())
     found = [_group(key, parts, ahead[key]) for key, parts in made.items()]
     order = list(dict.fromkeys(group.task for group in found))
     return sorted(found, key=lambda g: (order.index(g.task), not g.real))
 
 
 def _ahead(
-    run: OneRun, there: set[str], tasks: dict[str, str], worlds: dict[str, set[str]]
+    run: OneRun, tasks: dict[str, str], worlds: dict[str, set[str]]
 ) -> dict[tuple[str, ...], tuple[int, set[str]]]:
     """World, task, clock and arm of which episodes are still to come -> how many, and the scenarios from the first on
     that lacks one."""
-    plan = [entry for entry in run.plan if not entry["retired"]]
-    if all(entry["episode"] in there for entry in plan):
+    if not len(run.to_come):
         return {}
+    missing = set(run.to_come["episode"].to_pylist())
     units: dict[tuple[str, ...], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     families: dict[str, str] = {}
-    for entry in plan:
-        world, task, clock = entry["world"], entry["task"], entry["clock"]
-        name = world if len(worlds[world]) < 2 else f"{world}#{entry['world_hash'][:6]}"
-        key = (name, tasks.get(task, task), families.setdefault(clock, _family(clock)), entry["arm"])
-        units[key][entry["unit"]] += entry["episode"] not in there
+    columns = ("world", "world_hash", "task", "clock", "arm", "unit", "episode")
+    for world, version, task, clock, arm, unit, episode in zip(*(cells(run.active[c]) for c in columns), strict=True):
+        name = world if len(worlds[world]) < 2 else f"{world}#{version[:6]}"
+        if clock not in families:
+            families[clock] = _family(clock)
+        units[name, tasks.get(task, task), families[clock], arm][unit] += episode in missing
     return {
         key: (sum(left.values()), set(dropwhile(lambda unit: not left[unit], left)))  # noqa: B023 - used at once
         for key, left in units.items()
@@ -209,10 +211,11 @@ def _ahead(
     }
 
 
-def _retired(run: OneRun) -> set[str]:
+def _retired(run: OneRun) -> pa.Array:
     """Episodes of cells whose plan was given up half-way: success rates show them, questions are not asked of them."""
-    given_up = {tuple(e[c] for c in CELL) for e in run.plan if e["retired"]}
-    return {e["episode"] for e in run.plan if tuple(e[c] for c in CELL) in given_up} if given_up else set()
+    group, names = grouped([run.plan[c] for c in CELL])
+    given_up = np.bincount(group[is_retired(run.plan)], minlength=len(names)) > 0
+    return run.plan["episode"].combine_chunks().filter(pa.array(given_up[group]))
 
 
 def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: list[tuple[int, set[str]]]) -> Group:
@@ -220,8 +223,9 @@ def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: li
     apart = _apart([table for _, table in parts])
     tables = []
     for run, table in parts:
-        names = [f"{p} ({run.name})" if p in apart else p for p in table["policy"].to_pylist()]
-        tables.append(_with(table, policy=names))
+        index, policies = codes(table["policy"])
+        names = [f"{p} ({run.name})" if p in apart else p for p in policies]
+        tables.append(_with(table, policy=spread(names, index)))
     known = [d if (d := str(run.provenance.get("design"))) in DESIGNS else "chosen" for run, _ in parts]
     real = all(run.real for run, _ in parts)
     table, design = pa.concat_tables(tables), max(known, key=DESIGNS.index)
@@ -233,12 +237,14 @@ def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: li
 def _apart(tables: Sequence[pa.Table]) -> set[str]:
     """Policies that runs have under one name and that cannot be one: weights or options differ, or a trial is there
     twice. All others were tried in several runs, which are put together."""
+    if len(tables) == 1:
+        return set()
     versions: dict[str, tuple[str, str]] = {}
     owners: dict[tuple[str, str, int], int] = {}
     found = set()
     columns = ("policy", "policy_hash", "policy_options", "scenario", "trial")
     for i, table in enumerate(tables):
-        for policy, weights, options, scenario, trial in zip(*(table[c].to_pylist() for c in columns), strict=True):
+        for policy, weights, options, scenario, trial in zip(*(cells(table[c]) for c in columns), strict=True):
             one = versions.setdefault(policy, (weights, options)) == (weights, options)
             first = scenario is None or owners.setdefault((policy, scenario, trial), i) == i
             if not (one and first):
@@ -248,32 +254,34 @@ def _apart(tables: Sequence[pa.Table]) -> set[str]:
 
 def _units(table: pa.Table) -> list[str]:
     """The scenario that each row counts for."""
-    return [parent or own for parent, own in zip(*(table[c].to_pylist() for c in ("parent", "scenario")), strict=True)]
+    return [parent or own for parent, own in zip(*(cells(table[c]) for c in ("parent", "scenario")), strict=True)]
 
 
-def _with(table: pa.Table, **columns: list[str]) -> pa.Table:
-    for name, cells_ in columns.items():
-        table = table.set_column(table.column_names.index(name), name, pa.array(cells_, pa.string()))
+def _with(table: pa.Table, **columns: pa.ChunkedArray) -> pa.Table:
+    for name, column in columns.items():
+        table = table.set_column(table.column_names.index(name), name, column)
     return table
 
 
-def _named(run: OneRun, tasks: list[str], worlds: dict[str, set[str]]) -> pa.Table:
+def _named(run: OneRun, tasks: pa.ChunkedArray, worlds: dict[str, set[str]]) -> pa.Table:
     """The columns that answers need; names that stand for several versions get their hash, as `foretell.show` does."""
-    table = run.table.select(list(COLUMNS))
-    names = ("policy", "policy_hash", "policy_options", "world", "world_hash", "clock")
-    policy, weights, options, world, version, clock = (table[c].to_pylist() for c in names)
-    known = {pair: digest(list(pair)) for pair in {*zip(weights, options, strict=True)}}
-    marks = [known[pair] for pair in zip(weights, options, strict=True)]
+    table = _with(run.table.select(list(COLUMNS)), task=tasks)
+    names = ("task", "policy", "policy_hash", "policy_options", "world", "world_hash", "clock")
+    group, found = grouped([table[c] for c in names])
+    marks = [digest([weights, options]) for _, _, weights, options, *_ in found]
     several: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for t, p, mark in zip(tasks, policy, marks, strict=True):
-        several[t, p].add(mark)
-    families = {text: _family(text) for text in set(clock)}
+    for (task, policy, *_), mark in zip(found, marks, strict=True):
+        several[task, policy].add(mark)
+    policies, kinds, clocks = [], [], []
+    for (task, policy, _, _, world, version, clock), mark in zip(found, marks, strict=True):
+        policies.append(policy if len(several[task, policy]) == 1 else f"{policy}#{mark[:6]}")
+        kinds.append(world if len(worlds[world]) == 1 else f"{world}#{version[:6]}")
+        clocks.append(_family(clock))
     return _with(
         table.append_column("metrics", pa.nulls(len(table), run.table.schema.field("metrics").type)),
-        task=tasks,
-        policy=[p if len(several[t, p]) == 1 else f"{p}#{m[:6]}" for t, p, m in zip(tasks, policy, marks, strict=True)],
-        world=[w if len(worlds[w]) == 1 else f"{w}#{v[:6]}" for w, v in zip(world, version, strict=True)],
-        clock=[families[text] for text in clock],
+        policy=spread(policies, group),
+        world=spread(kinds, group),
+        clock=spread(clocks, group),
     )
 
 

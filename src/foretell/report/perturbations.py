@@ -19,6 +19,7 @@ from foretell.stats import ALPHA, Interval, holm
 from foretell.stats.compare import compare as test_of
 from foretell.stats.paired import EXACT
 from foretell.stats.robustness import paired_change, success_rate
+from foretell.study.columns import cells
 
 __all__ = ["section"]
 
@@ -99,7 +100,7 @@ def _cells(every: list[Group]) -> list[Cell]:
 def _scores(group: Group) -> dict[str, dict[str, float]]:
     """Policy -> base of a scenario -> mean success of its trials that count."""
     trials: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
-    for policy, base, success in zip(*(group.table[c].to_pylist() for c in ("policy", "base", "success")), strict=True):
+    for policy, base, success in zip(*(cells(group.table[c]) for c in ("policy", "base", "success")), strict=True):
         if success is not None:
             trials[policy][base].append(success)
     return {p: {base: float(np.mean(found)) for base, found in by.items()} for p, by in trials.items()}
@@ -257,4 +258,4 @@ def _board(runs: Runs, found: list[Cell]) -> list[Block]:
 
 def _perturbed(run: OneRun, world: str) -> bool:
     """Whether a run is of this world and of several arms."""
-    return world.partition("#")[0] in run.worlds and len(set(run.table["arm"].to_pylist())) > 1
+    return world.partition("#")[0] in run.worlds and len(run.values("arm")) > 1

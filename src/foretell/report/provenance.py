@@ -6,10 +6,13 @@ import time
 from collections import Counter
 from typing import Any
 
+import numpy as np
+import pyarrow.compute as pc
 import yaml
 
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Block, Section, Sheet, Words
+from foretell.study.columns import codes
 
 __all__ = ["section"]
 
@@ -25,7 +28,10 @@ def section(runs: Runs) -> Section | None:
 
 
 def _says(runs: Runs) -> str:
-    kinds = Counter(_kind(row) for run in runs.each for row in run.rows)
+    kinds: Counter[str] = Counter()
+    for run in runs.each:
+        for row in run.counts("judge", "clock"):
+            kinds[_kind(row)] += row["count"]
     total = sum(kinds.values())
     again = kinds["again"]
     if not total:
@@ -58,9 +64,8 @@ def _facts(run: OneRun) -> dict[str, str]:
     known, study, table = run.provenance, run.study, run.table
     machine, versions = known.get("machine") or {}, known.get("versions") or {}
     source = study.get("scenarios") or {}
-    began = [at for at in table["wall_started"].to_pylist() if at]
-    walls = zip(*(table[c].to_pylist() for c in ("wall_started", "wall_s")), strict=True)
-    ended = [at + (took or 0.0) for at, took in walls if at]
+    started, took = (table[c].fill_null(0.0).to_numpy() for c in ("wall_started", "wall_s"))
+    began, ended = started[started != 0.0], (started + took)[started != 0.0]
     facts = {
         "study": str(study.get("name") or known.get("study") or ""),
         "folder": str(run.path),
@@ -68,7 +73,7 @@ def _facts(run: OneRun) -> dict[str, str]:
         "scenarios": _scenarios(run, source),
         "seed": "" if source.get("file") or source.get("like") else str(source.get("seed", "")),
         "trials of each": str(study.get("trials", "")),
-        "clocks": ", ".join(sorted(set(run.clocks))),
+        "clocks": ", ".join(sorted(set(codes(run.clocks)[1]))),
         "policies": ", ".join(_policies(run)),
         "first to last episode": _span(began, ended),
         "machine": ", ".join(str(machine[k]) for k in ("cpu", "system") if k in machine),
@@ -82,31 +87,31 @@ def _facts(run: OneRun) -> dict[str, str]:
 
 
 def _worlds(run: OneRun) -> list[str]:
-    pairs = zip(*(run.table[c].to_pylist() for c in ("world", "world_hash")), strict=True)
-    return [f"{world} ({hash_[:8]})" if hash_ else world for world, hash_ in sorted(set(pairs))]
+    pairs = {(row["world"], row["world_hash"]) for row in run.counts("world", "world_hash")}
+    return [f"{world} ({hash_[:8]})" if hash_ else world for world, hash_ in sorted(pairs)]
 
 
 def _policies(run: OneRun) -> list[str]:
     """A scripted one is another on every task."""
     found: dict[str, set[str]] = {name: set() for name in Runs([run]).policies}
-    for policy, hash_ in zip(*(run.table[c].to_pylist() for c in ("policy", "policy_hash")), strict=True):
-        found[policy].add(hash_ or "")
+    for row in run.counts("policy", "policy_hash"):
+        found[row["policy"]].add(row["policy_hash"] or "")
     said = {name: f"{len(h)} versions" if len(h) > 1 else next(iter(h))[:8] for name, h in found.items()}
     return [f"{name} ({text})" if text else name for name, text in said.items()]
 
 
 def _scenarios(run: OneRun, source: dict[str, Any]) -> str:
-    count = len(set(run.table["scenario"].to_pylist()))
+    count = pc.count_distinct(run.table["scenario"], mode="all").as_py()
     designs = {"iid": "drawn at random", "grid": "on a grid", "chosen": "chosen"}
     how = designs.get(str(run.provenance.get("design")), "")
     like = source.get("like") or source.get("file")
     return ", ".join([f"{count:,} run", *([how] if how else []), *([f"those of {like}"] if like else [])])
 
 
-def _span(began: list[float], ended: list[float]) -> str:
-    if not began:
+def _span(began: np.ndarray, ended: np.ndarray) -> str:
+    if not len(began):
         return ""
-    first, last = min(began), max(ended)
+    first, last = float(began.min()), float(ended.max())
     took = last - first
     said = f"{took:.0f} s" if took < 120 else f"{took / 60:.0f} min" if took < 7200 else f"{took / 3600:.1f} h"
     return f"{said}, from {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime(first))}"

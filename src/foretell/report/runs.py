@@ -9,17 +9,28 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from foretell.answers.inputs import PROTOCOL
 from foretell.clock import label
 from foretell.document import load_yaml
 from foretell.errors import UsageError
+from foretell.study.columns import codes, grouped, spread
 from foretell.study.provenance import read_provenance
-from foretell.study.store import read, read_plan
+from foretell.study.running import is_retired
+from foretell.study.store import plan_table, read_columns
 
 __all__ = ["OneRun", "Runs"]
 
+COLUMNS = (
+    "episode", "study", "world", "world_hash", "controller", "task", "task_version", "task_hash", "policy",
+    "policy_hash", "policy_options", "scenario", "parent", "base", "trial", "arm", "severity", "clock", "success",
+    "success_rule", "score", "stages", "metrics", "steps", "sim_s", "end", "blame", "error", "failure_reason", "judge",
+    "video", "wall_started", "wall_s",
+)  # fmt: skip
+"""What a report reads of a row."""
 STUDY = {"name": (str,), "tasks": (list,), "policies": (dict, list), "scenarios": (dict,)}
 PROVENANCE = {"study": (str,), "machine": (dict,), "versions": (dict,), "command": (list,), "imported": (dict,)}
 """Kinds of what a report reads of `study.yaml` and `provenance.json`."""
@@ -39,37 +50,51 @@ class OneRun:
     """`study.yaml` as resolved; empty where there is none."""
     provenance: dict[str, Any]
 
-    @cached_property
-    def rows(self) -> list[dict[str, Any]]:
-        return self.table.to_pylist()
+    def counts(self, *columns: str) -> list[dict[str, Any]]:
+        """The combinations of values that these columns have, by first row, each with the `count` of its rows."""
+        group, names = grouped([self.table[c] for c in columns])
+        numbers = np.bincount(group, minlength=len(names)).tolist()
+        return [{**dict(zip(columns, n, strict=True)), "count": c} for n, c in zip(names, numbers, strict=True)]
+
+    def values(self, column: str) -> list[Any]:
+        """The values that a column has, by first row."""
+        return [row[column] for row in self.counts(column)]
 
     @cached_property
-    def clocks(self) -> list[str]:
+    def clocks(self) -> pa.ChunkedArray:
         """The clock's short name, row by row."""
-        texts = self.table["clock"].to_pylist()
-        names = {text: label(text) for text in set(texts)}
-        return [names[text] for text in texts]
+        index, texts = codes(self.table["clock"])
+        return spread([label(text) for text in texts], index)
 
     @cached_property
-    def protocols(self) -> list[tuple[str, ...]]:
-        """Judge, task and the columns of `PROTOCOL`, row by row."""
-        columns = (map(str, self.table[c].to_pylist()) for c in ("judge", "task", *PROTOCOL))
-        return list(zip(*columns, strict=True))
+    def protocols(self) -> tuple[np.ndarray, list[tuple[str, ...]]]:
+        """Row -> an index into the second, which has judge, task and the columns of `PROTOCOL`."""
+        group, names = grouped([self.table[c] for c in ("judge", "task", *PROTOCOL)])
+        return group, [tuple(map(str, name)) for name in names]
 
     @cached_property
-    def plan(self) -> list[dict[str, str]]:
+    def plan(self) -> pa.Table:
         """What was planned, in order."""
-        return read_plan(self.path)
+        return plan_table(self.path)
 
-    @property
+    @cached_property
+    def active(self) -> pa.Table:
+        """What of it was not given up."""
+        return self.plan.filter(pa.array(~is_retired(self.plan)))
+
+    @cached_property
+    def to_come(self) -> pa.Table:
+        """What of it is still to come."""
+        return self.active.filter(pc.invert(pc.is_in(self.active["episode"], self.table["episode"].combine_chunks())))
+
+    @cached_property
     def worlds(self) -> set[str]:
-        return set(self.table["world"].to_pylist())
+        return set(self.values("world"))
 
-    @property
+    @cached_property
     def real(self) -> bool:
         """Whether its episodes stand for reality: a robot's, imported trials or the stand-in's."""
-        judges = set(self.table["judge"].to_pylist())
-        return bool(self.worlds) and (self.worlds <= set(REAL) or judges == {"person"})
+        return bool(self.worlds) and (self.worlds <= set(REAL) or self.values("judge") == ["person"])
 
 
 @dataclass(frozen=True)
@@ -90,7 +115,7 @@ class Runs:
             while name in {run.name for run in found}:
                 name += "'"
             about = _shaped(read_provenance(path), PROVENANCE)
-            found.append(OneRun(path, name, read(path), _study(path), about))
+            found.append(OneRun(path, name, read_columns(path, COLUMNS), _study(path), about))
         if not found:
             raise UsageError("give at least one run folder")
         return cls(found)
@@ -99,14 +124,14 @@ class Runs:
     def policies(self) -> list[str]:
         """Those that ran, as the studies list them; those not listed, as imported trials are, come after."""
         listed = [name for run in self.each for name in run.study.get("policies") or ()]
-        return _listed(listed, [name for run in self.each for name in run.table["policy"].to_pylist()])
+        return _listed(listed, [name for run in self.each for name in run.values("policy")])
 
     @cached_property
     def tasks(self) -> list[str]:
         """As `policies`."""
         entries = [entry for run in self.each for entry in run.study.get("tasks") or ()]
         listed = [entry.get("use") if isinstance(entry, dict) else entry for entry in entries]
-        return _listed(listed, [name for run in self.each for name in run.table["task"].to_pylist()])
+        return _listed(listed, [name for run in self.each for name in run.values("task")])
 
     @cached_property
     def protocols(self) -> dict[tuple[str, str], dict[str, set[str]]]:
@@ -114,29 +139,32 @@ class Runs:
         and is left out."""
         found: dict[tuple[str, str], dict[str, set[str]]] = {}
         for run in self.each:
-            for judge, task, *values in set(run.protocols):
+            for judge, task, *values in run.protocols[1]:
                 for column, value in zip(PROTOCOL, values, strict=True):
                     if judge != "person":
                         found.setdefault((task, column), {}).setdefault(value, set()).add(run.name)
         return found
 
-    def tasks_of(self, run: OneRun) -> list[str]:
+    def tasks_of(self, run: OneRun) -> pa.ChunkedArray:
         """The task, row by row. One that ran by several protocols is several: each is named with what is its own."""
-        known = {}
-        for row in set(run.protocols):
-            judge, task, *values = row
+        return spread(self._named(run), run.protocols[0])
+
+    def _named(self, run: OneRun) -> list[str]:
+        """The task's name under each of the run's protocols."""
+        found = []
+        for judge, task, *values in run.protocols[1]:
             own = [
                 f"{PROTOCOL[column]} {value}"
                 for column, value in zip(PROTOCOL, values, strict=True)
                 if judge != "person" and len(self.protocols[task, column]) > 1
             ]
-            known[row] = f"{task} ({', '.join(own)})" if own else task
-        return [known[row] for row in run.protocols]
+            found.append(f"{task} ({', '.join(own)})" if own else task)
+        return found
 
     def task_names(self, run: OneRun) -> dict[str, str]:
         """Task -> what the run's rows of it are called, where that is one name."""
         found: dict[str, set[str]] = defaultdict(set)
-        for task, name in zip(run.table["task"].to_pylist(), self.tasks_of(run), strict=True):
+        for (_, task, *_), name in zip(run.protocols[1], self._named(run), strict=True):
             found[task].add(name)
         return {task: min(names) if len(names) == 1 else task for task, names in found.items()}
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from statistics import median
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from foretell.answers.words import listed
 from foretell.errors import ForetellError
@@ -13,6 +17,7 @@ from foretell.report.bars import bars
 from foretell.report.charts import slug
 from foretell.report.runs import Runs
 from foretell.report.section import Block, Chart, Section, Sheet
+from foretell.study.columns import by_name, cells, codes, grouped, spread
 
 __all__ = ["section"]
 
@@ -20,40 +25,102 @@ LINES = 24
 """Bars in a chart, at most."""
 NONE = "no stage"
 DONE = "success"
+NAMES = ("task", "policy", "world", "run", "clock")
 
-Row = Mapping[str, Any]
+
+@dataclass(frozen=True)
+class Ended:
+    """Episodes that were judged: n rows, and the stages that any of them reached."""
+
+    table: pa.Table
+    """Columns `NAMES`."""
+    success: np.ndarray
+    """(n,) bool"""
+    times: np.ndarray
+    """(n, stages): simulated seconds at which each was reached; NaN where it was not."""
+    stages: list[str]
+
+    def __len__(self) -> int:
+        return len(self.success)
+
+    def take(self, rows: np.ndarray) -> Ended:
+        """These rows, in this order."""
+        return Ended(self.table.take(pa.array(rows, pa.int64())), self.success[rows], self.times[rows], self.stages)
+
+    def several(self, column: str) -> bool:
+        return len(grouped([self.table[column]])[1]) > 1
+
+    def of(self, stage: str) -> np.ndarray:
+        """When the rows reached a stage, of those that did."""
+        if stage not in self.stages:
+            return np.zeros(0)
+        times = self.times[:, self.stages.index(stage)]
+        return times[~np.isnan(times)]
+
+    def ends(self, order: Sequence[str]) -> Counter[str]:
+        """How many rows ended at each stage of this order: success, or the last one that they reached."""
+        place = [self.stages.index(stage) for stage in order if stage in self.stages]
+        names = [NONE, *(stage for stage in order if stage in self.stages), DONE]
+        reached = ~np.isnan(self.times[:, place])
+        last = np.where(reached, np.arange(1, len(place) + 1), 0).max(axis=1, initial=0)
+        counts = np.bincount(np.where(self.success, len(place) + 1, last), minlength=len(names)).tolist()
+        return Counter({name: count for name, count in zip(names, counts, strict=True) if count})
 
 
 def section(runs: Runs) -> Section | None:
     """Of the tasks that have stages."""
-    tasks: dict[str, list[Row]] = {task: [] for task in runs.tasks}
-    for run in runs.each:
-        for row, clock in zip(run.rows, run.clocks, strict=True):
-            told = row["stages"] or row["judge"] != "person"  # a person may have noted the outcome only
-            if told and row["success"] is not None and row["arm"] == "none":
-                tasks[row["task"]].append({**row, "run": run.name, "clock": clock})
-    for rows in tasks.values():
-        rows.sort(key=lambda row: runs.policies.index(row["policy"]))
+    every = _ended(runs)
     blocks: list[Block] = []
     deaths: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
-    told: list[Row] = []
-    for task, rows in tasks.items():
+    told: list[Ended] = []
+    task_of, names = codes(every.table["task"])
+    policy_of, policies = codes(every.table["policy"])
+    place = np.array([runs.policies.index(policy) for policy in policies], dtype=np.int64)
+    for task in runs.tasks:
+        mine = np.flatnonzero(task_of == names.index(task)) if task in names else np.zeros(0, dtype=np.int64)
+        rows = every.take(mine[np.argsort(place[policy_of[mine]], kind="stable")] if len(mine) else mine)
         stages = _order(task, rows, runs)
-        if not (rows and stages):
+        if not (len(rows) and stages):
             continue
-        told += rows
-        for row in rows:
-            if not row["success"]:
-                deaths[row["world"]][task, _furthest(row, stages)] += 1
-        one = len(tasks) == 1
-        name, where = slug("stages", "" if one else task), "" if one else f" on {task}"
+        told.append(rows)
+        for world, one in _split(rows.take(np.flatnonzero(~rows.success)), ["world"]):
+            deaths[world] += Counter({(task, stage): count for stage, count in one.ends(stages).items()})
+        one_task = len(runs.tasks) == 1
+        name, where = slug("stages", "" if one_task else task), "" if one_task else f" on {task}"
         lines, together = _lines(rows)
         blocks += [_chart(lines, stages, name, where, together), _sheet(lines, stages, f"{name}-table", where)]
     if not blocks:
         return None
-    worlds = len({row["world"] for row in told}) > 1
-    clocks = len({row["clock"] for row in told}) > 1
-    return Section("stages", "Stages", _says(deaths, len(tasks) > 1, worlds, clocks), blocks)
+    worlds, clocks = (len({n for rows in told for n in cells(rows.table[c])}) > 1 for c in ("world", "clock"))
+    return Section("stages", "Stages", _says(deaths, len(runs.tasks) > 1, worlds, clocks), blocks)
+
+
+def _ended(runs: Runs) -> Ended:
+    """All episodes that were judged and are not perturbed."""
+    tables, successes, parts = [], [], []
+    stages: dict[str, int] = {}
+    for run in runs.each:
+        table = run.table.set_column(run.table.column_names.index("clock"), "clock", run.clocks)
+        table = table.append_column("run", spread([run.name], np.zeros(len(table), dtype=np.int64)))
+        reached = by_name(table["stages"])
+        some = np.zeros(len(table), dtype=bool)
+        for at in reached.values():
+            some |= ~np.isnan(at)
+        person = pc.equal(table["judge"], "person").fill_null(False).to_numpy()
+        told = some | ~person  # a person may have noted the outcome only
+        clean = pc.equal(table["arm"], "none").fill_null(False).to_numpy()
+        kept = np.flatnonzero(told & clean & table["success"].is_valid().to_numpy())
+        for name in reached:
+            stages.setdefault(name, len(stages))
+        times = np.full((len(table), len(stages)), np.nan)
+        for name, at in reached.items():
+            times[:, stages[name]] = at
+        tables.append(table.select(list(NAMES)).take(pa.array(kept, pa.int64())))
+        successes.append(table["success"].take(pa.array(kept, pa.int64())).to_numpy().astype(bool))
+        parts.append(times[kept])
+    wide = [np.column_stack([p, np.full((len(p), len(stages) - p.shape[1]), np.nan)]) for p in parts]
+    table = pa.concat_tables(tables).unify_dictionaries()
+    return Ended(table, np.concatenate(successes), np.concatenate(wide), list(stages))
 
 
 def _says(deaths: Mapping[str, Counter[tuple[str, str]]], tasks: bool, worlds: bool, clocks: bool) -> str:
@@ -73,14 +140,14 @@ def _says(deaths: Mapping[str, Counter[tuple[str, str]]], tasks: bool, worlds: b
     return f"Failed episodes most often get stuck {listed(told)}{together}."
 
 
-def _order(task: str, rows: Sequence[Row], runs: Runs) -> list[str]:
+def _order(task: str, rows: Ended, runs: Runs) -> list[str]:
     """As the task declares its stages, where it can be found; else by when they are reached."""
-    times: dict[str, list[float]] = defaultdict(list)
-    for row in rows:
-        for name, at in row["stages"] or ():
-            times[name].append(at)
+    times = {stage: rows.of(stage) for stage in rows.stages}
+    first = {
+        stage: int(np.argmax(~np.isnan(rows.times[:, i]))) for i, stage in enumerate(rows.stages) if len(times[stage])
+    }
     declared = _declared(task, runs)
-    found = sorted(times, key=lambda name: median(times[name]))
+    found = sorted(first, key=lambda name: (float(np.median(times[name])), first[name]))
     return [*declared, *(name for name in found if name not in declared)]
 
 
@@ -103,19 +170,24 @@ def _declared(task: str, runs: Runs) -> list[str]:
     return kept[task]
 
 
-def _lines(rows: Sequence[Row]) -> tuple[dict[str, list[Row]], str]:
+def _split(rows: Ended, columns: Sequence[str]) -> list[tuple[str, Ended]]:
+    """What the columns say, and the rows of which they say it; by first row."""
+    group, names = grouped([rows.table[c] for c in columns])
+    return [(" · ".join(name), rows.take(np.flatnonzero(group == i))) for i, name in enumerate(names)]
+
+
+def _lines(rows: Ended) -> tuple[dict[str, Ended], str]:
     """Policy (with run and clock, if there are several) -> its episodes, and what is counted together if that makes
     too many lines. Worlds never are."""
-    several = [c for c in ("run", "clock") if len({row[c] for row in rows}) > 1]
-    worlds = ["world"] if len({row["world"] for row in rows}) > 1 else []
-    alone = len({(row["run"], row["world"]) for row in rows}) == len({row["run"] for row in rows})
-    made: dict[str, list[Row]] = {}
+    several = [c for c in ("run", "clock") if rows.several(c)]
+    worlds = ["world"] if rows.several("world") else []
+    pairs = grouped([rows.table["run"], rows.table["world"]])[1]
+    alone = len(pairs) == len({run for run, _ in pairs})
+    made: dict[str, Ended] = {}
     together = ""
     for split in (several, [c for c in several if c == "run"], []):
         names = split if "run" in split and alone else [*worlds, *split]  # a run has one world, mostly
-        made = defaultdict(list)
-        for row in rows:
-            made[" · ".join([row["policy"], *(row[c] for c in names)])].append(row)
+        made = dict(_split(rows, ["policy", *names]))
         left = [f"{c}s" for c in several if c not in split]
         together = f" {listed(left).capitalize()} are counted together." if left else ""
         if len(made) <= LINES:
@@ -123,16 +195,8 @@ def _lines(rows: Sequence[Row]) -> tuple[dict[str, list[Row]], str]:
     return made, together
 
 
-def _furthest(row: Row, stages: Sequence[str]) -> str:
-    reached = {name for name, _ in row["stages"] or ()}
-    return next((name for name in reversed(stages) if name in reached), NONE)
-
-
-def _chart(lines: Mapping[str, list[Row]], stages: Sequence[str], name: str, where: str, together: str) -> Chart:
-    counted = {
-        line: Counter(DONE if row["success"] else _furthest(row, stages) for row in mine)
-        for line, mine in list(lines.items())[:LINES]
-    }
+def _chart(lines: Mapping[str, Ended], stages: Sequence[str], name: str, where: str, together: str) -> Chart:
+    counted = {line: mine.ends(stages) for line, mine in list(lines.items())[:LINES]}
     last = any(ends[stages[-1]] for ends in counted.values())  # mostly it is success itself
     order = [_said(stage) for stage in (NONE, *stages[: None if last else -1])] + [DONE]
     rows = []
@@ -154,13 +218,13 @@ def _said(stage: str) -> str:
     return stage if stage == DONE else "before the first stage" if stage == NONE else f"stuck after {stage}"
 
 
-def _sheet(found: Mapping[str, list[Row]], stages: Sequence[str], name: str, where: str) -> Sheet:
+def _sheet(found: Mapping[str, Ended], stages: Sequence[str], name: str, where: str) -> Sheet:
     lines = []
     for policy, mine in found.items():
         line: list[Any] = [policy, len(mine)]
         for stage in stages:
-            times = [at for row in mine for reached, at in row["stages"] or () if reached == stage]
-            line.append(f"{len(times) / len(mine):.0%}, {median(times):.1f} s" if times else "0%")
+            times = mine.of(stage)
+            line.append(f"{len(times) / len(mine):.0%}, {np.median(times):.1f} s" if len(times) else "0%")
         lines.append(line)
     about = "Share of episodes that reach the stage, and the median of the simulated seconds it took them."
     title = f"How many reach each stage{where}, and when"

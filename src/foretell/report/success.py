@@ -8,7 +8,7 @@ from typing import Any
 from foretell.report.charts import dots, slug
 from foretell.report.runs import Runs
 from foretell.report.section import Block, Chart, Section, Sheet
-from foretell.summary import show
+from foretell.summary import figures
 
 __all__ = ["section"]
 
@@ -31,7 +31,10 @@ def section(runs: Runs) -> Section | None:
     rows = []
     for run in runs.each:
         tasks = runs.task_names(run)
-        rows += [{"run": run.name, **row, "task": tasks.get(row["task"], row["task"])} for row in show(run.path)]
+        rows += [
+            {"run": run.name, **row, "task": tasks.get(row["task"], row["task"])}
+            for row in figures(run.plan, run.table)
+        ]
     rows.sort(key=lambda row: (_place(row["task"], runs.tasks), _place(row["policy"], runs.policies)))
     judged = [row for row in rows if row["rate"] is not None]
     if not rows:

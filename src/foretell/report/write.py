@@ -30,6 +30,8 @@ class Written:
     sections: list[str]
     """Ids, in order."""
     episodes: int
+    shown: int
+    """Episodes that the page lists: of a large run a sample."""
     videos: int
     """In the file."""
     linked: int
@@ -44,7 +46,8 @@ class Written:
         """What was written, in words."""
         more = f", {self.videos} videos in it" if self.videos else ""
         more += f", {self.linked} linked" if self.linked else ""
-        lines = [f"{self.path}: {self.episodes:,} episodes, {self.bytes / 1e6:.1f} MB{more}"]
+        sample = f" ({self.shown:,} of them listed)" if self.shown < self.episodes else ""
+        lines = [f"{self.path}: {self.episodes:,} episodes{sample}, {self.bytes / 1e6:.1f} MB{more}"]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 
@@ -96,6 +99,7 @@ def report(
         len(text),
         found["runs"],
         [section["id"] for section in found["sections"]],
+        table["total"],
         table["count"],
         len(found["videos"]),
         len(films - set(found["videos"])),

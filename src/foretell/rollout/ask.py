@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from foretell.errors import PolicyError, raised
+from foretell.errors import PolicyError, raised, traced
 from foretell.policy import PolicySpec, as_chunk
 
 __all__ = ["Answer", "ask"]
@@ -28,6 +28,8 @@ class Answer:
     """Row -> what the policy did wrong."""
     unsure: list[int] = field(default_factory=list)
     """Those of them that shared the call that failed: any one of them may have caused it."""
+    traces: dict[int, str] = field(default_factory=dict)
+    """Row -> the traceback of what the policy raised."""
 
 
 def ask(
@@ -47,6 +49,7 @@ def ask(
     actions = np.zeros((n, spec.chunk, spec.action.size))
     terminate = np.zeros((n, spec.chunk), dtype=bool)
     errors: dict[int, str] = {}
+    traces: dict[int, str] = {}
     size = spec.batch or n
     shared = np.arange(n) if apart is None else np.flatnonzero(~apart)
     calls = [shared[at : at + size] for at in range(0, len(shared), size)]
@@ -58,6 +61,8 @@ def ask(
             chunk = _call(policy, spec, slots, seen, rows)
         except PolicyError as error:
             errors |= dict.fromkeys(rows.tolist(), str(error))
+            if error.__cause__ is not None:
+                traces |= dict.fromkeys(rows.tolist(), traced(error.__cause__))
             unsure += rows.tolist() if len(rows) > 1 else []
             continue
         actions[rows] = chunk.actions[: len(rows)]
@@ -69,7 +74,7 @@ def ask(
     low, high = spec.action.low, spec.action.high
     slack = 1e-6 * (high - low)  # float32 policies overshoot by rounding
     clipped = ((actions < low - slack) | (actions > high + slack)).any(axis=2).sum(axis=1)
-    return Answer(np.clip(actions, low, high), terminate, clipped, errors, unsure)
+    return Answer(np.clip(actions, low, high), terminate, clipped, errors, unsure, traces)
 
 
 def _call(policy: Any, spec: PolicySpec, slots: np.ndarray, seen: dict[str, Any], rows: np.ndarray) -> Any:

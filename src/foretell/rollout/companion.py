@@ -5,22 +5,33 @@ from __future__ import annotations
 import contextlib
 import json
 import queue
-import subprocess
-import threading
+import signal
 import time
 from typing import Any
 
-from foretell.process import start
+from foretell.process import end, gone, listen, start
 
 __all__ = ["Companion", "CompanionDied", "CompanionFailed"]
+
+LOOK_S = 0.2
+"""Wall seconds between two looks whether a silent process lives."""
 
 
 class CompanionDied(Exception):  # noqa: N818 - says what happened
     """The process ended, hung, or refused; the message says which."""
 
+    def __init__(self, message: str, killed: bool = False):
+        super().__init__(message)
+        self.killed = killed
+        """Whether somebody else killed it (SIGKILL), as the system does when memory runs out."""
+
 
 class CompanionFailed(Exception):  # noqa: N818 - says what happened
     """It lives, and could not do what it was asked to."""
+
+    def __init__(self, message: str, trace: str | None = None):
+        super().__init__(message)
+        self.trace = trace
 
 
 class Companion:
@@ -29,15 +40,8 @@ class Companion:
     def __init__(self, module: str, opening: dict[str, Any], fds: tuple[int, ...]):
         self.process = start(module, fds=fds)
         self._said: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        threading.Thread(target=self._listen, daemon=True).start()
+        listen(self.process, self._said.put)
         self.tell(opening)
-
-    def _listen(self) -> None:
-        assert self.process.stdout is not None
-        with contextlib.suppress(ValueError, OSError):
-            for line in self.process.stdout:
-                self._said.put(json.loads(line))
-        self._said.put(None)
 
     def tell(self, message: dict[str, Any]) -> None:
         assert self.process.stdin is not None
@@ -50,43 +54,57 @@ class Companion:
         try:
             message = self._said.get_nowait()
         except queue.Empty:
-            return None
+            if not gone(self.process):
+                return None
+            message = self._last()
         if message is None:
-            raise CompanionDied(self.end())
+            raise self.end()
         return message
+
+    def _last(self) -> dict[str, Any] | None:
+        """What a dead process has left to say. Its pipe need not end: a helper of the policy may hold it."""
+        try:
+            return self._said.get(timeout=LOOK_S)
+        except queue.Empty:
+            return None
 
     def wait(self, word: str, patience: float, number: Any = True) -> dict[str, Any]:
         """The answer to a question: the message whose `word` is `number`, within so many seconds."""
         until = time.monotonic() + patience
         while True:
+            left = until - time.monotonic()
             try:
-                message = self._said.get(timeout=max(0.0, until - time.monotonic()))
+                message = self._said.get(timeout=max(0.0, min(LOOK_S, left)))
             except queue.Empty:
-                self.kill()
-                raise CompanionDied(f"was silent for {patience:g} s") from None
+                if gone(self.process):
+                    message = self._last()
+                elif left > LOOK_S:
+                    continue
+                else:
+                    self.kill()
+                    raise CompanionDied(f"was silent for {patience:g} s") from None
             if message is None:
-                raise CompanionDied(self.end())
+                raise self.end()
             if "refused" in message:
                 raise CompanionDied(message["refused"])
             if message.get("failed") == number:
-                raise CompanionFailed(message["error"])
+                raise CompanionFailed(message["error"], message.get("trace"))
             if message.get(word) == number:
                 return message
 
-    def end(self) -> str:
-        """How the process ended, in words."""
-        try:
-            code = self.process.wait(5)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            return "closed its pipe"
-        return f"died (signal {-code})" if code < 0 else f"died (exit code {code})"
+    def end(self) -> CompanionDied:
+        """How the process ended, to be raised."""
+        until = time.monotonic() + 5.0
+        while not gone(self.process):
+            if time.monotonic() > until:
+                self.kill()
+                return CompanionDied("closed its pipe")
+            time.sleep(0.005)
+        code = end(self.process)
+        if code < 0:
+            return CompanionDied(f"died (signal {-code})", killed=-code == signal.SIGKILL)
+        return CompanionDied(f"died (exit code {code})")
 
     def kill(self) -> None:
         """End it, and leave nothing behind."""
-        self.process.kill()
-        self.process.wait()
-        for pipe in (self.process.stdin, self.process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+        end(self.process)

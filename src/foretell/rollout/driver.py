@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from foretell.errors import raised
+from foretell.errors import raised, traced
 from foretell.policy import PolicySpec, observed
 from foretell.rollout.ask import ask
 from foretell.rollout.events import Events
@@ -118,8 +118,9 @@ class Driver:
             plan[mine, : spec.chunk] = answer.actions
             ends[mine, : spec.chunk] = answer.terminate
             self.clipped[mine] += answer.clipped
-            for slot in mine.tolist():
+            for row, slot in enumerate(mine.tolist()):
                 self.outcomes[slot].wall_policy_s += share
+                self.outcomes[slot].trace = answer.traces.get(row)
             failed |= {int(mine[row]): text for row, text in answer.errors.items() if row not in answer.unsure}
             unsure += [int(mine[row]) for row in answer.unsure]
         return failed, unsure
@@ -231,6 +232,7 @@ class Driver:
             reset(slots, [j.scenario.instruction for j in jobs], seeds)
         except Exception as error:
             if len(jobs) == 1:
+                self.outcomes[int(slots[0])].trace = traced(error)
                 return {int(slots[0]): f"reset raised {raised(error)}"}
             found: dict[int, str] = {}
             for row, job in enumerate(jobs):

@@ -45,3 +45,5 @@ class Outcome:
     wall_started: float = 0.0
     wall_s: float = 0.0
     wall_policy_s: float = 0.0
+    trace: str | None = None
+    """The traceback of what the policy raised. No column: it goes into a file of its own."""

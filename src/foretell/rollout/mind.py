@@ -9,6 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 from foretell.policy import PolicySpec, observed
+from foretell.process import gone
 from foretell.rollout.companion import Companion, CompanionDied
 from foretell.rollout.eye import snapshot_shape
 from foretell.rollout.shared import Latest, Queue
@@ -72,6 +73,14 @@ class Mind:
         """Wake the process that reads this pipe. A full pipe wakes it as well."""
         with contextlib.suppress(BlockingIOError):
             os.write(pipe[1], b"x")
+
+    def bury(self) -> None:
+        """Drop those that have died while nobody listened: they would stay defunct, and the next episode would meet
+        them."""
+        for which in ("thinker", "eye"):
+            companion = getattr(self, which)
+            if companion is not None and gone(companion.process):
+                self.drop(which)
 
     def drop(self, which: str) -> None:
         """End one of them; it starts again with the next episode."""

@@ -102,6 +102,8 @@ class _Realtime(AsynchronousDriver):
         self.frame = 0
         self.drives = False
         self.taken = 0  # looks of a policy that keeps its own time
+        self.again: list[Job] = []  # to be run once more
+        self.killed: Job | None = None  # the one that was last
 
     def close(self) -> None:
         gc.enable()
@@ -109,12 +111,29 @@ class _Realtime(AsynchronousDriver):
         for mind in self.minds.values():
             mind.close()
 
+    def run(self, source: Callable[[], Job | None]) -> Iterator[tuple[Job, Outcome]]:
+        yield from super().run(lambda: self.again.pop() if self.again else source())
+
+    def _lost(self, mind: Mind, died: CompanionDied) -> Iterator[tuple[Job, Outcome]]:
+        """The policy's process is gone. One that was killed by somebody else, as the system does when memory runs out,
+        says nothing of the policy: the episode runs once more, and is then the machine's."""
+        mind.drop("thinker")
+        job = self._job(0)
+        ended = self._finish(0, "error", "machine" if died.killed else "policy", f"its process {died}")
+        if died.killed and self.killed is not job:
+            self.killed = job
+            self.again.append(job)
+        else:
+            yield ended
+
     # -- an episode's start -------------------------------------------------------------------------------------
 
     def _start(self, fresh: list[int]) -> Iterator[tuple[Job, Outcome]]:
         gc.enable()
         job = self._job(0)
         mind = self.minds[job.policy]
+        for other in self.minds.values():
+            other.bury()
         self.number += 1
         self.asked = self.answered = -1
         self.latencies, self.late, self.sensor, self.drawn = [], [], [], {}
@@ -133,11 +152,11 @@ class _Realtime(AsynchronousDriver):
         self._publish(mind)
         try:
             self._reset_thinker(mind, job)
-        except CompanionDied as error:
-            mind.drop("thinker")
-            yield self._finish(0, "error", "policy", f"its process {error}")
+        except CompanionDied as died:
+            yield from self._lost(mind, died)
             return
         except CompanionFailed as error:
+            self.outcomes[0].trace = error.trace
             yield self._finish(0, "error", "policy", str(error))
             return
         self.frame, self.rate = 0, self._camera_rate(mind)
@@ -294,6 +313,8 @@ class _Realtime(AsynchronousDriver):
             yield self._finish(0, "error", "machine", str(slow))
         except _Failed as failed:
             yield self._finish(0, "error", "policy", str(failed))
+        except CompanionDied as died:
+            yield from self._lost(self._mind, died)
         except _Blind as blind:
             yield self._finish(0, "error", "machine", str(blind))
 
@@ -301,13 +322,10 @@ class _Realtime(AsynchronousDriver):
         """Hear what the other processes say, and that they live."""
         now = self.listened = time.perf_counter()
         assert mind.thinker is not None
-        try:
-            while message := mind.thinker.heard():
-                if message.get("failed") == self.number:
-                    raise _Failed(message["error"])
-        except CompanionDied as died:
-            mind.drop("thinker")
-            raise _Failed(f"its process {died}") from None
+        while message := mind.thinker.heard():
+            if message.get("failed") == self.number:
+                self.outcomes[0].trace = message.get("trace")
+                raise _Failed(message["error"])
         if self.drives and mind.sight.taken != self.taken:
             self.taken, self.asked_at = mind.sight.taken, now
         if (self.drives or self.asked > self.answered) and now - self.asked_at > self.patience:

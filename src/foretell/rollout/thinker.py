@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from foretell.errors import raised
+from foretell.errors import raised, traced
 from foretell.policy import PolicySpec, as_chunk, observed
 from foretell.rollout.ask import ask
 from foretell.rollout.shared import Latest, Queue, Shape
@@ -102,7 +102,8 @@ class Thinker:
         except EpisodeOver:
             return
         except Exception as error:
-            say({"failed": self.episode, "error": f"{'drive' if self.drives else 'act'} raised {raised(error)}"})
+            what = "drive" if self.drives else "act"
+            say({"failed": self.episode, "error": f"{what} raised {raised(error)}", "trace": traced(error)})
 
     def _look(self) -> dict[str, Any]:
         _, seen = self.sight.read()
@@ -129,7 +130,7 @@ class Thinker:
         self.done = number
         answer = ask(self.policy, self.spec, SLOT, given)
         if answer.errors:
-            say({"failed": self.episode, "error": answer.errors[0]})
+            say({"failed": self.episode, "error": answer.errors[0], "trace": answer.traces.get(0)})
             return
         self._put(answer.actions[0], answer.terminate[0], int(answer.clipped[0]), number, began)
 

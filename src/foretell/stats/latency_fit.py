@@ -7,6 +7,7 @@ resampled, it is as a whole, so that all columns of a resample saw the same ones
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -27,11 +28,14 @@ DRAWS = 2000
 SLACK = 1e-12
 FAR = 1e9
 """Stands for an upper end that is missing."""
+BLOCK = 2_000_000
+"""Weights that are in memory at a time."""
 JOINT = "policies and latencies fixed, scenarios resampled jointly"
 
 
 def tenfold(latency: ArrayLike, drop: ArrayLike) -> tuple[Floats, Floats]:
-    """Least-squares slope of drop per tenfold latency, and the correlation behind it; NaN where latency does not vary.
+    """Least-squares slope of drop per tenfold latency, and the correlation behind it; NaN where latency does not vary,
+    and where a drop is NaN.
 
     latency: shape (K,), above 0; drop: shape (..., K), in any unit -> both of shape (...).
     """
@@ -44,7 +48,10 @@ def tenfold(latency: ArrayLike, drop: ArrayLike) -> tuple[Floats, Floats]:
         return nothing, nothing
     centred = x - x.mean()
     slope = (y - y.mean(axis=-1, keepdims=True)) @ centred / (centred @ centred)
-    return np.asarray(slope), pearson(y, np.broadcast_to(x, y.shape))
+    whole = np.isfinite(y).all(axis=-1)  # a resample may miss all scenarios of a column
+    strength = np.full(y.shape[:-1], np.nan)
+    strength[whole] = pearson(y[whole], np.broadcast_to(x, y.shape)[whole])
+    return np.asarray(slope), strength
 
 
 def _means(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
@@ -55,12 +62,27 @@ def _means(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
         return np.asarray(weights @ np.where(there, values, 0.0) / total), np.asarray(total)
 
 
-@lru_cache(maxsize=4)
-def _weights(n: int, draws: int, seed: int) -> Floats:
-    """How often each of n scenarios is in each resample, shape (draws, n); not to be written to."""
-    found = np.random.default_rng(seed).multinomial(n, np.full(n, 1.0 / n), size=draws).astype(np.float64)
+@lru_cache(maxsize=2)
+def _counts(n: int, draws: int, seed: int) -> Any:
+    """How often each of n scenarios is in each resample, shape (draws, n), in bytes; not to be written to."""
+    rng, share = np.random.default_rng(seed), np.full(n, 1.0 / n)
+    found = np.empty((draws, n), dtype=np.uint8)
+    for rows in _blocks(n, draws):
+        found[rows] = rng.multinomial(n, share, size=len(found[rows]))  # the same draws as all at once
     found.flags.writeable = False
     return found
+
+
+def _blocks(n: int, draws: int) -> list[slice]:
+    """Resamples that are looked at together: many scenarios would take gigabytes otherwise."""
+    step = max(1, BLOCK // n)
+    return [slice(at, at + step) for at in range(0, draws, step)]
+
+
+def _resampled(function: Callable[[Floats], Floats], n: int, draws: int, seed: int) -> Floats:
+    """What a function of weights (d, n) gives, (d, ...), for all resamples of n scenarios: (draws, ...)."""
+    counts = _counts(n, draws, seed)
+    return np.concatenate([function(counts[rows].astype(np.float64)) for rows in _blocks(n, draws)])
 
 
 def _matched(sync: ArrayLike, asyn: ArrayLike) -> tuple[Floats, Floats]:
@@ -97,8 +119,8 @@ def tenfold_interval(
         return made(None, None, "all latencies are the same: nothing to fit")
     if a.shape[0] < 2:
         return made(None, None, "one scenario is too few for an interval")
-    weights = _weights(a.shape[0], draws, seed)
-    slopes, _ = tenfold(latency, _means(a, weights)[0] - _means(b, weights)[0])
+    drops = _resampled(lambda weights: _means(a, weights)[0] - _means(b, weights)[0], a.shape[0], draws, seed)
+    slopes, _ = tenfold(latency, drops)
     slopes = slopes[np.isfinite(slopes)]  # a resample may miss all scenarios of a column
     if slopes.size < draws / 2:
         return made(None, None, "too few scenarios count in every column")

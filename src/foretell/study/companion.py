@@ -11,7 +11,7 @@ import os
 import traceback
 from typing import Any
 
-from foretell.process import serve
+from foretell.process import leave, serve
 
 __all__ = ["main"]
 
@@ -29,11 +29,11 @@ def main() -> None:
         while not line.endswith(b"\n"):  # unbuffered, so that `select` sees what is left
             byte = reader.read(1)
             if not byte:
-                os._exit(0)
+                leave()
             line += byte
         return dict(json.loads(line))
 
-    from foretell.errors import ForetellError, raised
+    from foretell.errors import ForetellError, raised, traced
     from foretell.scenario import Scenario
 
     try:
@@ -55,7 +55,7 @@ def main() -> None:
                 else:
                     made.reset(number, Scenario.model_validate(message["scenario"]), message["trial"])
             except Exception as error:
-                say({"failed": number, "error": f"reset raised {raised(error)}"})
+                say({"failed": number, "error": f"reset raised {raised(error)}", "trace": traced(error)})
                 continue
             say({"reset": number, "drives": getattr(made, "drives", False)})
         elif "go" in message:

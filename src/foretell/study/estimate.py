@@ -13,7 +13,7 @@ from foretell.clock import Clock, Realtime, Virtual
 from foretell.latency import Latency
 from foretell.rollout import Job
 from foretell.study.config import Study, load_study
-from foretell.study.plan import make_task, plan, resolve_scenarios
+from foretell.study.plan import check_size, make_task, plan, resolve_scenarios
 from foretell.study.session import Session
 
 __all__ = ["Estimate", "estimate"]
@@ -55,12 +55,15 @@ def estimate(
     workers: int | None = None,
     slots: int = 32,
     pair_with: str | Path | None = None,
+    large: bool = False,
 ) -> Estimate:
     """Time a few actions of each task in this process and scale them up. Writes nothing."""
     study = load_study(study)
     if pair_with is not None:
         study = study.paired(pair_with)
+    check_size(study, large)
     scenarios, _ = resolve_scenarios(study)
+    check_size(study, large, scenarios)
     episodes = plan(study, scenarios)
     cores = os.cpu_count() or 1
     crew = max(1, cores if workers is None else workers)

@@ -13,7 +13,7 @@ from foretell.study.journal import journals, parse
 from foretell.study.lock import writer
 from foretell.study.parts import DamagedError, parts, read_part
 from foretell.study.running import COLUMNS, Tally
-from foretell.study.store import JOURNAL, read_plan
+from foretell.study.store import JOURNAL, plan_table
 
 __all__ = ["Follower"]
 
@@ -42,7 +42,7 @@ class Follower:
         self.writer = writer(self.run)
         found = tuple(_stat(self.run / name) for name in ("journal", "plan.parquet"))
         if found != self._is:
-            self._is, self._read, self._parts, self.tally = found, {}, set(), Tally(read_plan(self.run))
+            self._is, self._read, self._parts, self.tally = found, {}, set(), Tally(plan_table(self.run))
         self.tally.since = _seconds(self.writer["since"]) if self.writer else 0.0
         # Journal first, as in `store.read`: what vanishes from it meanwhile is in a part that is listed after.
         for path in journals(self.run):
@@ -54,7 +54,7 @@ class Follower:
         for path in parts(self.run):
             if path.name not in self._parts:
                 with contextlib.suppress(DamagedError, OSError):
-                    self._add(read_part(path).select(COLUMNS).to_pylist())
+                    self._add(read_part(path, COLUMNS).to_pylist())
                 self._parts.add(path.name)
                 self._read = {}  # the journal was sealed, and the next one may have its name
 

@@ -1,7 +1,8 @@
 """The journal: one JSON line per finished episode, on disk before anyone is told that it is finished.
 
 A line counts once its newline is there. It is valid JSON and plain ASCII whatever the row holds: floats that
-JSON cannot write are the strings "nan", "inf" and "-inf" there, and come back as the same floats.
+JSON cannot write are the strings "nan", "inf" and "-inf" there, and come back as the same floats. Its first field is
+a checksum of the rest, `{"crc":"89abcdef",...}`: a flipped bit is found out. Lines of older versions have none.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import math
 import operator
 import os
 import shutil
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields
 from pathlib import Path
@@ -41,6 +43,7 @@ __all__ = [
     "to_table",
 ]
 
+_CRC = b'{"crc":"'
 _COLUMNS = {f.name: (str(f.type), None if f.default is MISSING else f.default) for f in fields(Episode)}
 
 
@@ -83,7 +86,28 @@ def _cast(value: Any, kind: str) -> Any:
 
 def encode(row: Mapping[str, Any]) -> bytes:
     """One plain row as one line, newline included."""
-    return json.dumps(_finite(row), separators=(",", ":"), allow_nan=False).encode("ascii") + b"\n"
+    body = json.dumps(_finite(row), separators=(",", ":"), allow_nan=False).encode("ascii")
+    return b'%s%08x",%s\n' % (_CRC, zlib.crc32(body), body[1:])
+
+
+def _body(line: bytes) -> bytes:
+    """A line without its checksum. Raises ValueError if the two do not fit."""
+    if not line.startswith(_CRC):
+        return line
+    body = b"{" + line[len(_CRC) + 10 :]
+    if line[len(_CRC) : len(_CRC) + 10] != b'%08x",' % zlib.crc32(body):
+        raise ValueError("its checksum does not fit: a bit was flipped")
+    return body
+
+
+def _check_columns(row: dict[str, Any]) -> None:
+    """Every column, and no other: where one is missing or unknown, a bit of its name was flipped. Rows of an older
+    schema may lack some, and older rows of this one lack `task_hash`."""
+    of_now = row.get("schema", SCHEMA) == SCHEMA
+    missing = [name for name in _COLUMNS if name not in row and name != "task_hash"] if of_now else []
+    unknown = [name for name in row if name not in _COLUMNS]
+    if missing or unknown:
+        raise ValueError(f"column {missing[0]!r} is missing" if missing else f"column {unknown[0]!r} is not known")
 
 
 def _finite(value: Any) -> Any:
@@ -108,12 +132,13 @@ def parse(data: bytes, where: Path) -> Lines:
     rows, faults = [], []
     for number, line in enumerate(lines, 1):
         try:
-            row = load_json(line)
+            row = load_json(_body(line))
             if not isinstance(row, dict):
                 raise ValueError("not a JSON object")
             version = row.get("schema")
             if isinstance(version, int):
                 check_version(version, where)
+            _check_columns(row)
             found = plain(row)
             if trouble := unsound(found):
                 raise ValueError(trouble)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import queue
 import re
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
@@ -20,14 +20,15 @@ from typing import Any
 
 from foretell.clock import Clock, Virtual
 from foretell.document import load_yaml, parse_yaml
-from foretell.errors import ForetellError, UsageError, suggest
+from foretell.errors import UsageError, suggest
 from foretell.latency import Latency, parse_latency
-from foretell.process import start
+from foretell.process import end, listen, start
 from foretell.scenario import digest
 from foretell.study.config import PolicyEntry, Study, TaskEntry
+from foretell.study.trace import read_trace, rounded
 from foretell.zoo.card import read_card
 
-__all__ = ["Settle", "settler"]
+__all__ = ["Settle", "Settler"]
 
 CALLS = 100
 """Inferences that a measured trace holds."""
@@ -36,28 +37,41 @@ Settle = Callable[[Clock, str, TaskEntry], Clock]
 """(clock, policy, task) -> the clock with a latency that can be drawn from."""
 
 
-def settler(study: Study, folder: Path, told: Callable[[str], None] = lambda text: None) -> Settle:
-    """Settles the clocks of a study. Traces are kept in `folder`: a study that is resumed must not measure again.
+class Settler:
+    """Settles the clocks of a study. Traces are kept in the run folder: a study that is resumed must not measure again.
     `told` hears what takes time."""
 
-    def settle(clock: Clock, policy: str, task: TaskEntry) -> Clock:
+    def __init__(self, study: Study, folder: Path, told: Callable[[str], None] = lambda text: None):
+        self._study, self._folder, self._told = study, folder / "latency", told
+        self.fresh: dict[str, list[float]] = {}
+        """File name -> trace measured in this call. They are written once the run folder is locked."""
+
+    def __call__(self, clock: Clock, policy: str, task: TaskEntry) -> Clock:
         if not isinstance(clock, Virtual) or clock.latency.settled:
             return clock
         latency = clock.latency
         if latency.kind == "measured":
-            found = replace(parse_latency({"trace": _measured(study, folder, policy, task, told)}), name="measured")
+            found = replace(parse_latency({"trace": self._measured(policy, task)}), name="measured")
         else:
             device, given = _device(latency)
             scale = _scale(given, device)
             if scale is not None:
-                values = [scale * s for s in _measured(study, folder, policy, task, told)]
-                found = parse_latency({"trace": values})
+                found = parse_latency({"trace": [scale * s for s in self._measured(policy, task)]})
             else:
-                found = parse_latency(_of_policy(given, device, policy, study.policies[policy], task.use))
+                found = parse_latency(_of_policy(given, device, policy, self._study.policies[policy], task.use))
             found = replace(found, name=device)
         return replace(clock, latency=found)
 
-    return settle
+    def _measured(self, policy: str, task: TaskEntry) -> list[float]:
+        """The trace of a policy on this machine: the one that is kept, or a fresh one."""
+        words = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{policy}-{task.use}")[:100]
+        name = f"{words}-{_whose(self._study, policy, task)}.txt"
+        found = self.fresh.get(name) or read_trace(self._folder / name)
+        if found is None:
+            self._told(f"measuring the latency of {policy} on {task.use}")
+            # as it will be read: what is resumed must have the same clock
+            found = self.fresh[name] = rounded(_measure(self._study, policy, task))
+        return found
 
 
 def _scale(given: Any, device: str) -> float | None:
@@ -122,24 +136,6 @@ def _of_policy(given: Any, device: str, name: str, entry: PolicyEntry, task: str
     )
 
 
-def _measured(study: Study, folder: Path, policy: str, task: TaskEntry, told: Callable[[str], None]) -> list[float]:
-    """The trace of a policy on this machine: the one that is kept, or a fresh one."""
-    words = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{policy}-{task.use}")[:100]
-    path = folder / "latency" / f"{words}-{_whose(study, policy, task)}.txt"
-    if not path.is_file():
-        told(f"measuring the latency of {policy} on {task.use}")
-        seconds = _measure(study, policy, task)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            with open(path, "x") as file:  # another process may have been faster: its trace stands
-                file.write("\n".join(f"{s:.9f}" for s in seconds) + "\n")
-        except FileExistsError:
-            pass
-        except OSError as error:
-            raise ForetellError(f"cannot write {path}: {error.strerror}") from None
-    return [float(line) for line in path.read_text().split()]
-
-
 def _whose(study: Study, policy: str, task: TaskEntry) -> str:
     """Names what a trace was measured of: another policy under the same name, or other weights, take another time."""
     entry = study.policies[policy]
@@ -157,14 +153,20 @@ def _measure(study: Study, policy: str, task: TaskEntry) -> list[float]:
         "calls": CALLS,
     }
     child = start("foretell.study.stopwatch", one_thread=True)
+    said: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+    listen(child, said.put)
+    assert child.stdin is not None
+    answer: dict[str, Any] | None = {"refused": "it hung"}
     try:
-        said, _ = child.communicate(json.dumps(asked), timeout=60 + study.policy_timeout * 10)
-        answer = json.loads(said) if said.strip() else {"refused": f"its process ended with code {child.returncode}"}
-    except subprocess.TimeoutExpired:
-        answer = {"refused": "it hung"}
+        with contextlib.suppress(BrokenPipeError):  # it has died; the pipe from it says so
+            child.stdin.write(json.dumps(asked) + "\n")
+            child.stdin.flush()
+        with contextlib.suppress(queue.Empty):
+            answer = said.get(timeout=60 + study.policy_timeout * 10)
     finally:
-        child.kill()
-        child.wait()
+        code = end(child, patience=0.0 if answer else 1.0)
+    if answer is None:
+        answer = {"refused": f"its process ended with code {code}"}
     if "refused" in answer:
         raise UsageError(f"latency of policy {policy!r} on {task.use}: {answer['refused']}")
     return [float(s) for s in answer["seconds"]]

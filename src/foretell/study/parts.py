@@ -6,7 +6,7 @@ import contextlib
 import errno
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,8 +15,9 @@ import pyarrow.parquet as pq
 
 from foretell.episode import SCHEMA, arrow_schema
 from foretell.files import read_file, size
+from foretell.study.columns import encoded, written_out
 from foretell.study.journal import check_version, replace
-from foretell.study.sound import unsound_table
+from foretell.study.sound import CHECKED, unsound_table
 
 __all__ = ["DamagedError", "parts", "read_parquet", "read_part", "read_table", "set_aside_as", "write_table"]
 
@@ -41,18 +42,31 @@ def set_aside_as(path: Path) -> Path:
     return next(name for name in names if not name.exists())
 
 
-def read_parquet(path: Path, columns: list[str] | None = None, *, follow: bool = False) -> pa.Table:
-    """A whole Parquet file, or some of its columns. The disk's own errors pass; whatever is wrong with the bytes is
-    damage, and so is what takes more than `MEMORY` to read: a few bytes of Parquet can stand for terabytes, and what
-    its footer says of that need not be true."""
+def read_parquet(
+    path: Path, columns: Sequence[str] | None = None, *, encode: Sequence[str] = (), follow: bool = False
+) -> pa.Table:
+    """A whole Parquet file, or some of its columns, those in `encode` as dictionaries. The disk's own errors pass;
+    whatever is wrong with the bytes is damage, and so is what takes more than `MEMORY` to read: a few bytes of Parquet
+    can stand for terabytes, and what its footer says of that need not be true."""
     data = read_file(path, follow=follow)
     try:
         with _bounded(MEMORY):
-            file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
-            about = file.metadata
+            about = pq.read_metadata(pa.BufferReader(data))
             if sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups)) > MEMORY:
                 raise MemoryError  # and if what it says is not true, the bound holds
-            return file.read(columns, use_threads=False)  # small, and safe in a forked process
+            there = {about.schema.column(i).path for i in range(about.num_columns)}
+            file = pq.ParquetFile(
+                pa.BufferReader(data),
+                metadata=about,
+                page_checksum_verification=True,
+                read_dictionary=[name for name in encode if name in there],  # Arrow minds one that is not
+            )
+            wanted = None if columns is None else list(columns)
+            table = file.read(wanted, use_threads=False)  # small, and safe in a forked process
+            table.validate(full=True)  # the header of a page has no checksum: a dictionary may have lost its end
+            if written_out(table) > MEMORY:  # a name is there once, and somebody may write it out
+                raise MemoryError
+            return table
     except MemoryError:
         raise DamagedError(f"{len(data)} bytes; to read it takes more than {size(MEMORY)}") from None
     except Exception as error:  # Arrow says almost anything of random bytes
@@ -84,9 +98,9 @@ def _bounded(most: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_AS, before)
 
 
-def read_table(path: Path) -> pa.Table:
-    """A whole Parquet file that foretell wrote."""
-    table = read_parquet(path)
+def read_table(path: Path, columns: Sequence[str] | None = None, encode: Sequence[str] = ()) -> pa.Table:
+    """A Parquet file that foretell wrote, as `read_parquet`."""
+    table = read_parquet(path, columns, encode=encode)
     try:
         version = int((table.schema.metadata or {}).get(_VERSION, SCHEMA))
     except ValueError:
@@ -95,26 +109,32 @@ def read_table(path: Path) -> pa.Table:
     return table.replace_schema_metadata(None)
 
 
-def read_part(path: Path) -> pa.Table:
-    table = read_table(path)
+def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """A part, or some of its columns; text is in dictionaries (`columns.encoded`). Whatever is asked for, all that
+    makes a row unsound is read: whether a part counts must not depend on who reads it."""
+    schema = encoded(arrow_schema())
+    wanted = schema.names if columns is None else list(columns)
+    if columns is not None:
+        schema = pa.schema([schema.field(name) for name in dict.fromkeys([*wanted, *CHECKED])])
+    text = [f.name for f in schema if pa.types.is_dictionary(f.type)]
+    table = read_table(path, None if columns is None else ["schema", *schema.names], text)
     if len(set(table.column_names)) < len(table.column_names):
         raise DamagedError("it has a column twice")
     if "schema" in table.column_names and pa.types.is_integer(table["schema"].type):
         check_version(pc.max(table["schema"]).as_py() or SCHEMA, path)
     if "episode" not in table.column_names:
         raise DamagedError("it has no column 'episode'")
-    for f in arrow_schema():
+    for f in schema:
         if f.name not in table.column_names:  # a column that came after the part was written
-            new = pa.array([""] * len(table)) if f.name == "task_hash" else pa.nulls(len(table), f.type)
-            table = table.append_column(f, new)
+            new = pa.array([""] * len(table), pa.string()) if f.name == "task_hash" else pa.nulls(len(table), f.type)
+            table = table.append_column(f, new.cast(f.type))
     try:
-        table = table.select(arrow_schema().names).cast(arrow_schema())
-        table.validate(full=True)
-    except (pa.ArrowException, ValueError) as error:
+        table = table.select(schema.names).cast(schema)
+    except (pa.ArrowException, ValueError, IndexError) as error:
         raise DamagedError(" ".join(str(error).split())[:200]) from None
     if trouble := unsound_table(table):
         raise DamagedError(trouble)
-    return table
+    return table.select(wanted)
 
 
 def write_table(path: Path, table: pa.Table) -> None:

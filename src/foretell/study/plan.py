@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,10 @@ from foretell.tasks.task import Task
 if TYPE_CHECKING:
     from foretell.study.latencies import Settle
 
-__all__ = ["Group", "Planned", "left_out", "plan", "resolve_scenarios"]
+__all__ = ["Group", "Planned", "TooLarge", "check_size", "left_out", "plan", "resolve_scenarios"]
 
+LARGE = 1_000_000
+"""Episodes above which a study is asked about: a million take 1 to 2 GB to plan, by what 200,000 take."""
 COUNT = 50
 """Scenarios per task where a study does not say."""
 
@@ -38,8 +41,15 @@ class Group:
     clock: Clock
     policies: tuple[str, ...]
 
+    def __hash__(self) -> int:  # asked for once per episode, and a latency trace is long
+        return self._hash
 
-@dataclass(frozen=True)
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.task.use, self.clock, self.policies))
+
+
+@dataclass(frozen=True, slots=True)
 class Planned:
     """One episode to be."""
 
@@ -64,6 +74,28 @@ def make_task(use: str) -> Any:
         raise UsageError(f"tasks: {use} is a {type(task).__name__}, it should be a foretell.Task")
     remember(task, opened)
     return task
+
+
+class TooLarge(UsageError):  # noqa: N818 - says what is wrong
+    """A study of more episodes than anybody means by accident."""
+
+
+def check_size(study: Study, large: bool = False, scenarios: dict[str, list[Scenario]] | None = None) -> None:
+    """Raises TooLarge if a study has more than `LARGE` episodes and nobody said that it may. Before its scenarios are
+    drawn, those of a file or of another run count as one of each task: nobody knows how many they are."""
+    source = study.scenarios
+    drawn = (source.count or COUNT) if source.file is None and source.like is None else 1
+    each = study.trials * len(study.policies) * len(study.clocks)
+    count = 0
+    for entry in study.tasks:
+        found = len(scenarios[entry.use]) if scenarios else drawn
+        arms_ = 1 if source.file is not None else len(arms.expand(study.arms, make_task(entry.use)))
+        count += found * arms_ * each
+    if count > LARGE and not large:
+        raise TooLarge(
+            f"the study has {count:,} episodes, more than {LARGE:,}: look at `scenarios: count` and `trials`, or say "
+            "--large (large=True in Python) if so many are meant"
+        )
 
 
 def resolve_scenarios(study: Study) -> tuple[dict[str, list[Scenario]], str]:

@@ -12,7 +12,6 @@ import math
 import queue
 import signal
 import subprocess
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from foretell.errors import ForetellError, UsageError
-from foretell.process import start
+from foretell.process import end, gone, kill, listen, start
 from foretell.rollout import Outcome
 from foretell.study.session import Opened
 
@@ -30,6 +29,8 @@ START = 60.0
 """Wall seconds a worker may take to answer `open`, besides what the policies take to load."""
 LOOK = 0.2
 """Wall seconds between two looks at workers that are silent."""
+CLOSE = 1.0
+"""Wall seconds that workers have to end by themselves, with the processes that they started."""
 
 
 @dataclass
@@ -56,6 +57,8 @@ class _Worker:
     ended: bool = True
     alone: bool = False
     hung: bool = False
+    dead: bool = False
+    """Found dead at the last look, although its pipe has not ended."""
 
     def send(self, message: dict[str, Any]) -> None:
         assert self.process.stdin is not None
@@ -75,6 +78,7 @@ class Pool:
         self._crew: list[_Worker] = []
         self._alone: deque[tuple[Batch, dict[str, Any]]] = deque()
         self._deaths: dict[str, int] = {}
+        self._kills: dict[str, int] = {}
 
     def inspect(self, asked: dict[str, Any]) -> Opened:
         """Open a group and close it again: everything that is wrong with the study shows before it starts."""
@@ -84,10 +88,14 @@ class Pool:
         worker.send({"open": asked})
         worker.send({"end": True})
         opened = None
+        until = time.monotonic() + START + self.timeout
         while True:
             try:
-                _, message = self._inbox.get(timeout=START + self.timeout)
+                _, message = self._inbox.get(timeout=LOOK)
             except queue.Empty:
+                self._look_for_dead()
+                if time.monotonic() < until:
+                    continue
                 raise UsageError(f"policies did not load within {START + self.timeout:.0f} s: {_uses(asked)}") from None
             if message is None:
                 raise ForetellError(
@@ -118,11 +126,11 @@ class Pool:
             look()
             if (now := time.monotonic()) - looked > LOOK:
                 self._look_for_hangs(now, stopped=now - looked > 10 * LOOK)
+                self._look_for_dead()
                 looked = now
             try:
                 worker, message = self._inbox.get(timeout=LOOK)
             except queue.Empty:
-                self._look_for_dead()
                 continue
             if worker not in self._crew:
                 continue  # last words of one already replaced
@@ -158,7 +166,7 @@ class Pool:
         while busy := [worker for worker in self._crew if worker.batch is not None]:
             if time.monotonic() > until:
                 for worker in busy:
-                    worker.process.kill()
+                    kill(worker.process)
             try:
                 worker, message = self._inbox.get(timeout=LOOK)
             except queue.Empty:
@@ -170,30 +178,20 @@ class Pool:
                 worker.batch = None
 
     def close(self) -> None:
-        """End all workers."""
+        """End all workers, and whatever they or their policies started."""
         for worker in self._crew:
-            worker.process.kill()
+            assert worker.process.stdin is not None
+            with contextlib.suppress(OSError):
+                worker.process.stdin.close()
+        until = time.monotonic() + CLOSE
         for worker in self._crew:
-            worker.process.wait()
-            for pipe in (worker.process.stdin, worker.process.stdout):
-                if pipe is not None:
-                    with contextlib.suppress(OSError):
-                        pipe.close()
+            end(worker.process, max(0.0, until - time.monotonic()))
         self._crew.clear()
 
     def _hire(self) -> None:
         worker = _Worker(start("foretell.study.worker", one_thread=True))
         self._crew.append(worker)
-        threading.Thread(target=self._listen, args=(worker,), daemon=True).start()
-
-    def _listen(self, worker: _Worker) -> None:
-        assert worker.process.stdout is not None
-        try:
-            for line in worker.process.stdout:
-                self._inbox.put((worker, json.loads(line)))
-        except ValueError:
-            pass  # cut off in the middle of a line, or the pipe was closed under us
-        self._inbox.put((worker, None))
+        listen(worker.process, lambda message: self._inbox.put((worker, message)))
 
     def _assign(self, worker: _Worker, batches: list[Batch]) -> None:
         """Give an idle worker a group: first those to be run alone, then the first with jobs left."""
@@ -233,17 +231,19 @@ class Pool:
                 worker.since = now
             if worker.batch is not None and now - worker.since > self._allowed(worker):
                 worker.hung = True
-                worker.process.kill()
+                kill(worker.process)
 
     def _allowed(self, worker: _Worker) -> float:
         """Wall seconds for what the worker is doing."""
         return {"policy": self.timeout, "opening": START + self.timeout}.get(worker.doing, math.inf)
 
     def _look_for_dead(self) -> None:
-        """Dead workers whose pipe has not ended, because a process that a policy forked still holds it."""
+        """Dead workers whose pipe has not ended, because a process that a policy forked still holds it. At the second
+        look: what they said last has been heard by then."""
         for worker in self._crew:
-            if worker.process.poll() is not None:
+            if worker.dead:
                 self._inbox.put((worker, None))
+            worker.dead = gone(worker.process)
 
     def _bury(self, worker: _Worker, batches: list[Batch]) -> Iterator[tuple[str, Outcome]]:
         """A worker is gone: yield the episodes that are to blame, and queue the others again."""
@@ -259,7 +259,14 @@ class Pool:
         in_policy = worker.doing == "policy"
         suspects = [key for key in worker.keys if key in worker.out] if in_policy else []
         guilty = suspects if len(suspects) == 1 or worker.alone else []
+        # A SIGKILL from outside, as when memory runs out, says nothing of the policy: it runs once more, alone.
+        killed = cause == "SIGKILL" and not worker.hung
         for key, job in worker.out.items():
+            if killed and key in suspects:
+                self._kills[key] = self._kills.get(key, 0) + 1
+                if self._kills[key] < 2:
+                    self._alone.append((batch, job))
+                    continue
             if key in guilty or worker.alone:
                 where = {"policy": "inside the policy", "opening": "while loading"}.get(
                     worker.doing, "outside the policy"
@@ -270,7 +277,7 @@ class Pool:
                         f"the policy did not answer within {self.timeout:g} s"
                         if worker.hung and in_policy
                         else f"the process died ({cause}) {where}",
-                        "policy" if in_policy else "machine",
+                        "policy" if in_policy and not killed else "machine",
                     ),
                 )
                 continue
@@ -292,11 +299,7 @@ def _lost(error: str, blame: str) -> Outcome:
 
 def _end(worker: _Worker) -> str:
     """Waits for a worker that has closed its pipe, and says how it ended."""
-    try:
-        code = worker.process.wait(timeout=5)
-    except subprocess.TimeoutExpired:
-        worker.process.kill()
-        code = worker.process.wait()
+    code = end(worker.process, patience=5.0)
     if code >= 0:
         return f"exit code {code}"
     try:

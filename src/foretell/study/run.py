@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from foretell.clock import Realtime, parse
 from foretell.episode import Episode, key
 from foretell.errors import UsageError
@@ -20,13 +22,13 @@ from foretell.rollout import Job, Outcome
 from foretell.rollout.viewer import require_screen
 from foretell.study.config import PolicyEntry, Study, load_study
 from foretell.study.difference import settle
-from foretell.study.latencies import settler
-from foretell.study.plan import Group, Planned, left_out, make_task, plan, resolve_scenarios, testset_of
+from foretell.study.latencies import Settler
+from foretell.study.plan import Group, Planned, check_size, left_out, make_task, plan, resolve_scenarios, testset_of
 from foretell.study.pool import Batch, Pool
 from foretell.study.provenance import provenance
-from foretell.study.running import COLUMNS, Tally
+from foretell.study.running import CELL, COLUMNS, PLAN, Tally
 from foretell.study.session import Opened, Session
-from foretell.study.store import Store, read
+from foretell.study.store import Store, read_columns
 from foretell.study.world import params_of
 from foretell.tasks.frame import frame
 
@@ -34,6 +36,8 @@ __all__ = ["Progress", "Run", "row_of", "run", "with_names"]
 
 SLOTS = 32
 """Episodes side by side in each worker: enough to drown Python's share, few enough to end together."""
+TRACES = 10
+"""Tracebacks that a call keeps of each policy and task: a policy that raises every time mostly says the same."""
 WORDS = 4000
 """Characters that a row keeps of an error or a reason."""
 LOOK = 0.2
@@ -69,6 +73,8 @@ class Run:
     """Not run, because of `limit`."""
     notes: tuple[str, ...] = ()
     """Plain sentences on what went wrong, and where."""
+    failing: tuple[str, ...] = ()
+    """Policies of which every episode so far ended in an error."""
 
 
 def run(
@@ -83,6 +89,7 @@ def run(
     progress: Callable[[Progress], None] = lambda state: None,
     told: Callable[[str], None] = lambda text: None,
     watch: bool = False,
+    large: bool = False,
     add: bool = False,
     retire: bool = False,
 ) -> Run:
@@ -93,7 +100,8 @@ def run(
 
     `workers`: processes; default one per core; 0 runs in this process. `policies` adds policy objects or classes
     from Python, which run in this process. `pair_with` takes the scenarios of another run. `told` hears what is done
-    before the first episode, if it takes time. `watch` shows `realtime` episodes in MuJoCo's viewer.
+    before the first episode, if it takes time. `watch` shows `realtime` episodes in MuJoCo's viewer. `large` allows
+    more than a million episodes, which take memory to plan.
     """
     study = load_study(with_names(study, policies) if policies and isinstance(study, dict) else study)
     if policies:
@@ -106,16 +114,20 @@ def run(
         require_screen()
         if not any(isinstance(parse(c), Realtime) for c in study.clocks):
             raise UsageError("watch: shows episodes under the clock `realtime`, and the study has none")
+    check_size(study, large)
     path = Path(out) if out is not None else Path("runs") / study.name
     written, studies, keep = settle(study, path, add=add, retire=retire)
     scenarios, design = resolve_scenarios(study)
-    episodes = plan(study, scenarios, settler(study, path, told))
+    check_size(study, large, scenarios)
+    settler = Settler(study, path, told)
+    episodes = plan(study, scenarios, settler)
     here = dict(policies or {})
     crew = 0 if here else (os.cpu_count() or 1) if workers is None else workers
     engine = _Here(study, here, slots, watch) if crew == 0 else _Crew(study, crew, slots, watch)
     try:
         opened = {group: engine.inspect(group) for group in dict.fromkeys(e.group for e in episodes)}
         with Store(path) as store:
+            store.write_latencies(settler.fresh)
             store.write_study(written.to_yaml())
             store.write_scenarios(s for group in scenarios.values() for s in group)
             store.write_scenarios(e.scenario for e in episodes)  # under their arms
@@ -174,12 +186,11 @@ def _fill(
     chosen = dict(list(todo.items())[: len(todo) - left])
     planned = _planned(named, opened)
     retired = store.write_plan(planned, keep=keep)
-    state = Progress(len(episodes), skipped, 0, tally=Tally(planned, since=time.time()), study=study.name)
-    if store.done:
-        for earlier in read(store.path).select(COLUMNS).to_pylist():
-            state.tally.add(earlier)
+    earlier = read_columns(store.path, COLUMNS) if store.done else None
+    state = Progress(len(episodes), skipped, 0, tally=Tally(planned, time.time(), earlier), study=study.name)
     progress(state)
     troubles: dict[str, list[str]] = {}
+    traces: Counter[str] = Counter()
     look = _stopper(store)
     for name, outcome in engine.run(chosen, store.path, look):
         row = row_of(study, name, chosen[name], opened[chosen[name].group], outcome)
@@ -191,9 +202,11 @@ def _fill(
             state.judged[label] += 1
             state.solved[label] += row.success
         if row.blame is not None:
-            troubles.setdefault(f"policy {row.policy!r} on {row.task}, blame {row.blame}", []).append(
-                f"episode {row.episode}: {row.error}"
-            )
+            said = f"episode {row.episode}: {row.error}"
+            if outcome.trace is not None and traces[label] < TRACES:
+                traces[label] += 1
+                said += f"; the traceback is in {store.write_error(name, outcome.trace)}"
+            troubles.setdefault(f"policy {row.policy!r} on {row.task}, blame {row.blame}", []).append(said)
         if "out_of_range_actions" in row.metrics:
             troubles.setdefault(f"policy {row.policy!r} on {row.task}: actions out of range were clipped", []).append(
                 f"episode {row.episode}, {row.metrics['out_of_range_actions']:.0f} actions"
@@ -204,7 +217,8 @@ def _fill(
     notes = [f"{what}: {_count(len(where))}, first {where[0]}" for what, where in troubles.items()]
     if retired:
         notes.append(f"{_count(retired)} of an earlier plan will not be run any more: foretell show marks them retired")
-    return Run(store.path, len(episodes), state.ran, skipped, left, (*store.problems, *notes))
+    failing = tuple(state.tally.failing())
+    return Run(store.path, len(episodes), state.ran, skipped, left, (*store.problems, *notes), failing)
 
 
 def _distinct(opened: dict[Group, Opened]) -> None:
@@ -219,17 +233,22 @@ def _distinct(opened: dict[Group, Opened]) -> None:
             )
 
 
-def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> list[dict[str, str]]:
+def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> pa.Table:
     """Every episode to be, as `Store.write_plan` takes it."""
-    cells: dict[tuple[int, str, str], dict[str, str]] = {}
-    plan = []
-    for name, episode in named.items():
+    cells: dict[tuple[int, str, str], int] = {}
+    columns: list[dict[str, str]] = []
+    index = []
+    for episode in named.values():
         cell = (id(episode.group), episode.policy, episode.arm)
         if cell not in cells:
-            cells[cell] = _columns(episode, opened[episode.group])
-            cells[cell]["task_version"] = str(opened[episode.group].task_version)
-        plan.append({**cells[cell], "unit": episode.scenario.parent or episode.scenario.id, "episode": name})
-    return plan
+            cells[cell] = len(columns)
+            columns.append({**_columns(episode, opened[episode.group]), "retired": ""})
+            columns[-1]["task_version"] = str(opened[episode.group].task_version)
+        index.append(cells[cell])
+    shared = pa.Table.from_pylist(columns, schema=pa.schema([PLAN.field(c) for c in (*CELL, "retired")]))
+    shared = shared.take(pa.array(index, pa.int64()))
+    units = pa.array([e.scenario.parent or e.scenario.id for e in named.values()], pa.string())
+    return shared.append_column("unit", units).append_column("episode", pa.array(list(named), pa.string()))
 
 
 def _stopper(store: Store) -> Callable[[], None]:
@@ -286,7 +305,9 @@ def row_of(study: Study, name: str, episode: Planned, opened: Opened, outcome: O
         success_rule=opened.success_rule,
         video=str(video) if video else None,
         **_columns(episode, opened),
-        **{**asdict(outcome), "error": _cut(outcome.error), "failure_reason": _cut(outcome.failure_reason)},
+        **{name: value for name, value in asdict(outcome).items() if name not in ("trace", "error", "failure_reason")},
+        error=_cut(outcome.error),
+        failure_reason=_cut(outcome.failure_reason),
     )
 
 

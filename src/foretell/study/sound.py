@@ -10,6 +10,7 @@ from dataclasses import MISSING, fields
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -17,7 +18,7 @@ from foretell import clock
 from foretell.document import load_json
 from foretell.episode import Episode
 
-__all__ = ["unsound", "unsound_table"]
+__all__ = ["CHECKED", "unsound", "unsound_table"]
 
 JSON = ("policy_options", "factors")
 """Columns that hold a JSON object, and that are read as such."""
@@ -25,6 +26,8 @@ NAMED = tuple(f.name for f in fields(Episode) if f.type == "str" and f.default i
 LONGEST = 1e11
 """Unix time and seconds beyond which no date can be given."""
 TIMES = ("wall_started", "wall_s")
+CHECKED = tuple(dict.fromkeys([*NAMED, "clock", *JSON, *TIMES]))
+"""Columns by which a row is told sound or not."""
 
 
 def unsound(row: Mapping[str, Any]) -> str:
@@ -37,7 +40,11 @@ def unsound_table(table: pa.Table) -> str:
     for name in NAMED:
         if table[name].null_count:
             return f"column {name!r}: {table[name].null_count} rows have none"
-    return _first((name, pc.unique(table[name]).to_pylist()) for name in ("clock", *JSON, *TIMES))
+    for name in TIMES:  # by number: every row has another
+        times = table[name].drop_null().to_numpy()
+        if wrong := times[~(np.abs(times) < LONGEST)].tolist():
+            return f"column {name!r}: {_time(wrong[0])}"
+    return _first((name, pc.unique(table[name]).to_pylist()) for name in ("clock", *JSON))
 
 
 def _first(columns: Iterable[tuple[str, list[Any]]]) -> str:

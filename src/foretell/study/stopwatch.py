@@ -75,7 +75,7 @@ def main() -> None:
         answer: dict[str, Any] = {"seconds": time_calls(entry, asked.pop("calls"), **asked)[0]}
     except ForetellError as error:
         answer = {"refused": str(error)}
-    wire.write(json.dumps(answer))
+    wire.write(json.dumps(answer) + "\n")
     wire.flush()
 
 

@@ -16,17 +16,20 @@ import os
 import re
 import warnings
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pydantic import ValidationError
 
-from foretell.episode import Episode
+from foretell.episode import Episode, arrow_schema
 from foretell.errors import ForetellError, UsageError
 from foretell.files import read_file, size
 from foretell.scenario import Scenario
+from foretell.study.columns import cells, encoded, grouped, ordered, plain_text, spread, written_out
 from foretell.study.journal import (
     Journal,
     check_version,
@@ -41,9 +44,10 @@ from foretell.study.journal import (
 )
 from foretell.study.lock import STOP, lock
 from foretell.study.parts import DamagedError, parts, read_part, read_table, set_aside_as, write_table
-from foretell.study.running import CELL
+from foretell.study.running import CELL, PLAN, is_retired
+from foretell.study.trace import read_trace, trace_text
 
-__all__ = ["SEAL", "Store", "read", "read_plan", "read_scenarios"]
+__all__ = ["SEAL", "Store", "each_scenario", "plan_table", "read", "read_columns", "read_plan", "read_scenarios"]
 
 FAULTS = 5
 """Lines that are no episodes, of a journal, that are told one by one."""
@@ -56,8 +60,6 @@ SEAL = 1000
 
 _ORDER = ("world", "task", "policy", "clock", "arm", "scenario", "trial", "episode")
 _TEXT = pa.string()
-_CODED = pa.dictionary(pa.int32(), _TEXT)
-_PLAN = pa.schema([(name, _CODED) for name in (*CELL, "retired")] + [("unit", _TEXT), ("episode", _TEXT)])
 _SCENARIOS = pa.schema({"id": _TEXT, "base": _TEXT, "parent": _TEXT, "task": _TEXT, "seed": pa.int64(), "json": _TEXT})
 
 
@@ -74,11 +76,12 @@ class Store:
         self.path = Path(path)
         self.done, self.problems = {}, []
         self._sealed: dict[str, tuple[bool, float]] = {}  # key -> rank, of the rows in parts
+        self._known: set[str] = set()  # ids of scenarios that were found or written
         self._pending = 0  # lines in the journal
         self._failed = False
         self._journal = Journal(self.path / "journal")
         with disk_errors(self.path, opening=True):
-            for name in ("journal", "episodes", "videos", "events", "latency"):
+            for name in ("journal", "episodes", "videos", "events", "errors", "latency"):
                 if (self.path / name).is_symlink():  # a folder of someone else's could lead anywhere
                     raise UsageError(
                         f"run {self.path.name} ({self.path}): {name} is a link: put the folder itself there"
@@ -131,6 +134,30 @@ class Store:
         with disk_errors(self.path):
             replace(self.path / "testset.jsonl", data)
 
+    def write_latencies(self, traces: Mapping[str, Sequence[float]]) -> None:
+        """Traces that were measured for this study, each whole in a file of its name. One that another process has
+        written meanwhile stands: rows name the trace that they were run with."""
+        self._check_open()
+        folder = self.path / "latency"
+        for name, trace in traces.items():
+            if read_trace(folder / name) not in (None, list(trace)):
+                raise ForetellError(
+                    f"{folder / name}: another process has measured this latency meanwhile; re-issue the same command "
+                    "to go on with it"
+                )
+            with disk_errors(self.path):
+                folder.mkdir(exist_ok=True)
+                replace(folder / name, trace_text(trace).encode())
+
+    def write_error(self, episode: str, text: str) -> Path:
+        """The traceback of what a policy raised; the row has its last line only."""
+        self._check_open()
+        path = self.path / "errors" / f"{episode}.txt"
+        with disk_errors(self.path):
+            path.parent.mkdir(exist_ok=True)
+            replace(path, text.encode("utf-8", "backslashreplace"))
+        return path
+
     def write_provenance(self, info: dict[str, Any]) -> None:
         """Versions, commit, machine, seeds."""
         self._check_open()
@@ -142,37 +169,46 @@ class Store:
         """Adds those not yet there, by id; the order of those already there stays."""
         self._check_open()
         path = self.path / "scenarios.parquet"
+        new = {s.id: s for s in scenarios if s.id not in self._known}
+        if not new and self._known:
+            return
         with disk_errors(self.path):
             try:
                 table = _read_scenarios(path)
             except DamagedError as damage:
                 self._set_aside(path, damage, "the scenarios of this study are written anew")
                 table = _SCENARIOS.empty_table()
-            known = set(table["id"].to_pylist())
-            new = {s.id: s for s in scenarios if s.id not in known}
+            self._known = set(table["id"].to_pylist())
+            new = {name: s for name, s in new.items() if name not in self._known}
             if new or not path.exists():
                 added = pa.Table.from_pylist([_scenario_row(s) for s in new.values()], schema=_SCENARIOS)
                 write_table(path, pa.concat_tables([table, added]))
+            self._known.update(new)
 
-    def write_plan(self, plan: Sequence[dict[str, str]], *, keep: bool = True) -> int:
+    def write_plan(self, plan: pa.Table | Sequence[Mapping[str, str]], *, keep: bool = True) -> int:
         """Every episode to be, in order, with the columns `CELL`, `unit` and `episode`. What is there already stays
         where `keep` says so; else, and where a cell is there again with other weights, sources or θ, what has not run
         yet is retired: it stays in the plan, marked. Gives the number of episodes that this call retires."""
         self._check_open()
-        known, cells = {entry["episode"] for entry in plan}, {_cell(entry) for entry in plan}
-        again = {_asked(entry) for entry in plan}
-        others, retired = [], 0
-        for entry in read_plan(self.path):
-            if entry["episode"] in known or (not keep and _cell(entry) in cells):
-                continue
-            waits = self.done.get(entry["episode"], "machine") == "machine"
-            if waits and not entry["retired"] and (not keep or (_asked(entry) in again and _cell(entry) not in cells)):
-                entry["retired"] = "yes"
-                retired += 1
-            others.append(entry)
-        fresh = [{"retired": "", **entry} for entry in plan]
+        plan = plan if isinstance(plan, pa.Table) else pa.Table.from_pylist(list(plan), schema=PLAN)
+        plan = _with_retired(plan, np.zeros(len(plan), dtype=bool))
+        old, retired = plan_table(self.path), 0
+        if len(old):
+            mine = set(grouped([plan[c] for c in CELL])[1])
+            again = {_asked(cell) for cell in mine}
+            group, names = grouped([old[c] for c in CELL])
+            same = np.array([cell in mine for cell in names])[group]
+            changed = np.array([cell not in mine and _asked(cell) in again for cell in names])[group]
+            there = pc.is_in(old["episode"], plan["episode"].combine_chunks()).to_numpy()
+            stays = ~there if keep else ~(there | same)
+            waits = np.array([self.done.get(name, "machine") == "machine" for name in cells(old["episode"])])
+            before = is_retired(old)
+            now = stays & waits & ~before & (changed if keep else True)
+            retired = int(now.sum())
+            old = _with_retired(old, before | now).filter(pa.array(stays))
+            plan = pa.concat_tables([old, plan]).unify_dictionaries()
         with disk_errors(self.path):
-            write_table(self.path / "plan.parquet", pa.Table.from_pylist([*others, *fresh], schema=_PLAN))
+            write_table(self.path / "plan.parquet", plan.combine_chunks())
         return retired
 
     def stop_asked(self) -> bool:
@@ -210,14 +246,17 @@ class Store:
                 (self.path / "episodes" / name).unlink()
         for path in parts(self.path):
             try:
-                table = read_part(path)
+                table = read_part(path)  # all of it: what is damaged anywhere has to be run again
             except DamagedError as damage:
                 self._set_aside(path, damage, "its episodes are run again")
                 continue
-            rows = table.select(_RANKED).to_pylist()
-            self._note(rows)
-            for row in rows:
-                self._sealed[row["episode"]] = max(_rank(row), self._sealed.get(row["episode"], _LOWEST))
+            names, blames, began = (cells(table[c]) for c in _RANKED)
+            for name, blame, at in zip(names, blames, began, strict=True):
+                if self.done.get(name, "machine") == "machine":
+                    self.done[name] = blame
+                rank = _rank(blame, at)
+                if name not in self._sealed or rank > self._sealed[name]:
+                    self._sealed[name] = rank
         for path in journals(self.path):
             found = parse(read_file(path, JOURNAL), path)
             self._note(found.rows)
@@ -244,14 +283,14 @@ class Store:
                 faulty.add(path)
             for row in found.rows:
                 key = row["episode"]
-                rival = _rank(rows[key]) if key in rows else self._sealed.get(key, _LOWEST)
-                if _rank(row) > rival:
+                rival = _rank_of(rows[key]) if key in rows else self._sealed.get(key, _LOWEST)
+                if _rank_of(row) > rival:
                     rows[key] = row
         if rows:
             folder = self.path / "episodes"
             numbers = [int(m[1]) for name in os.listdir(folder) if (m := re.match(r"part-(\d+)", name))]
             write_table(folder / f"part-{max(numbers, default=-1) + 1:06d}.parquet", to_table(rows.values()))
-            self._sealed.update((key, _rank(row)) for key, row in rows.items())
+            self._sealed.update((key, _rank_of(row)) for key, row in rows.items())
         for path in files:
             if path in faulty:  # someone may yet make out what the line said
                 path.rename(set_aside_as(path))
@@ -287,7 +326,13 @@ def read(run: Path | str) -> pa.Table:
     Takes no lock and writes nothing; the run may be written meanwhile. Of several rows of one key, one blamed
     on the machine gives way. Damage is a UserWarning naming the file.
     """
+    return plain_text(read_columns(run)).combine_chunks()
+
+
+def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Table:
+    """As `read`, some columns only, with their text in dictionaries. A large run takes a tenth of the memory so."""
     run = _check_run(run)
+    wanted = None if columns is None else list(dict.fromkeys([*columns, *_RANKED, *_ORDER]))
     rows: list[dict[str, Any]] = []
     # Journal first: a journal file that vanishes before we open it was sealed, and its part was named before
     # the file was deleted, so the listing of parts below has it. The other way round, rows could be missed.
@@ -308,8 +353,8 @@ def read(run: Path | str) -> pa.Table:
     room = MEMORY
     for path in parts(run):
         try:
-            table = read_part(path)
-            room += RATIO * path.stat().st_size - table.nbytes
+            table = read_part(path, wanted)
+            room += RATIO * path.stat().st_size - written_out(table)
             if room < 0:
                 raise UsageError(f"{run}: its rows take more than {size(MEMORY)} besides {RATIO} times their files")
             tables.append(table)
@@ -319,17 +364,32 @@ def read(run: Path | str) -> pa.Table:
                 "read; run the study again to fill the gap",
                 stacklevel=2,
             )
-    return _merge(pa.concat_tables([*tables, to_table(rows)]))
+    schema = tables[0].schema if tables else encoded(arrow_schema())
+    tail = to_table(rows).cast(encoded(arrow_schema())).select(schema.names if wanted is None else wanted)
+    found = _merge(pa.concat_tables([*tables, tail]).unify_dictionaries())
+    del tables, tail
+    for pool in (pa.default_memory_pool(), pa.system_memory_pool()):
+        pool.release_unused()  # what was read is twice as large as what is kept
+    return found if columns is None else found.select(list(columns))
 
 
-def read_scenarios(run: Path | str) -> list[Scenario]:
-    """The run's scenarios, in the order in which they were stored."""
+def read_scenarios(run: Path | str, ids: Collection[str] | None = None) -> list[Scenario]:
+    """The run's scenarios, or those of these ids, in the order in which they were stored."""
+    return list(each_scenario(run, ids))
+
+
+def each_scenario(run: Path | str, ids: Collection[str] | None = None) -> Iterator[Scenario]:
+    """As `read_scenarios`, one by one."""
     path = _check_run(run) / "scenarios.parquet"
     try:
-        found = [Scenario.model_validate_json(text) for text in _read_scenarios(path)["json"].to_pylist()]
-        for scenario in found:
+        table = _read_scenarios(path)
+        if ids is not None:
+            table = table.filter(pc.is_in(table["id"], pa.array(list(ids), pa.string())))
+        for text in table["json"].to_pylist():
+            scenario = Scenario.model_validate_json(text)
             _ = scenario.id  # what cannot be named cannot be used
-        return found
+            yield scenario
+        return
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(map(str, first["loc"]))
@@ -344,22 +404,34 @@ def read_scenarios(run: Path | str) -> list[Scenario]:
 def read_plan(run: Path | str) -> list[dict[str, str]]:
     """What was planned, in order; empty where nothing was, or where it cannot be read: a plan only tells how far
     things are."""
+    found: list[dict[str, str]] = plan_table(run).to_pylist()
+    return found
+
+
+def plan_table(run: Path | str) -> pa.Table:
+    """What was planned, as `read_plan`, as a table."""
     try:
-        table = read_table(Path(run) / "plan.parquet")
-        blank = dict.fromkeys(_PLAN.names, "")  # a plan may be older than a column
-        table = table.select([name for name in _PLAN.names if name in table.column_names])
-        return [blank | entry for entry in table.to_pylist()]
-    except (OSError, DamagedError, KeyError, ValueError, UsageError):
-        return []
+        table = read_table(Path(run) / "plan.parquet", encode=(*CELL, "retired"))
+        for f in PLAN:
+            if f.name not in table.column_names:  # a plan may be older than a column
+                table = table.append_column(f, pa.array([""] * len(table), pa.string()).cast(f.type))
+        table = table.select(PLAN.names).cast(PLAN)
+        return PLAN.empty_table() if any(column.null_count for column in table.columns) else table
+    except (OSError, DamagedError, KeyError, ValueError, UsageError, pa.ArrowException):
+        return PLAN.empty_table()
 
 
-def _cell(entry: dict[str, str]) -> tuple[str, ...]:
-    return tuple(entry[column] for column in CELL)
+def _with_retired(plan: pa.Table, retired: np.ndarray) -> pa.Table:
+    """The plan, its rows marked so."""
+    column = spread(["", "yes"], retired.astype(np.int64))
+    if "retired" in plan.column_names:
+        plan = plan.drop_columns("retired")
+    return plan.append_column("retired", column).select(PLAN.names)
 
 
-def _asked(entry: dict[str, str]) -> tuple[str, ...]:
+def _asked(cell: tuple[str, ...]) -> tuple[str, ...]:
     """What a study says of a cell, without what is in the files that it names."""
-    return tuple(entry[c] for c in ("world", "task", "policy", "policy_options", "clock", "arm"))
+    return tuple(cell[CELL.index(c)] for c in ("world", "task", "policy", "policy_options", "clock", "arm"))
 
 
 def _check_run(run: Path | str) -> Path:
@@ -373,23 +445,27 @@ def _check_run(run: Path | str) -> Path:
 
 _RANKED = ["episode", "blame", "wall_started"]
 _LOWEST = (False, float("-inf"))
+_COUNTS = (True, 0.0)
 
 
-def _rank(row: dict[str, Any]) -> tuple[bool, float]:
+def _rank(blame: str | None, began: float | None) -> tuple[bool, float]:
     """Which of several rows of one key counts: one not blamed on the machine; else the latest try."""
-    return (False, row["wall_started"] or 0.0) if row["blame"] == "machine" else (True, 0.0)
+    return (False, began or 0.0) if blame == "machine" else _COUNTS
+
+
+def _rank_of(row: Mapping[str, Any]) -> tuple[bool, float]:
+    return _rank(row["blame"], row["wall_started"])
 
 
 def _merge(table: pa.Table) -> pa.Table:
-    best: dict[str, tuple[tuple[bool, float], int]] = {}
-    columns = table.select(_RANKED).to_pylist()
-    for i, row in enumerate(columns):
-        rank = _rank(row)
-        if row["episode"] not in best or rank > best[row["episode"]][0]:
-            best[row["episode"]] = (rank, i)
-    if len(best) < len(columns):
+    if pc.count_distinct(table["episode"], mode="all").as_py() < len(table):
+        best: dict[str, tuple[tuple[bool, float], int]] = {}
+        for i, (name, *ranked) in enumerate(zip(*(cells(table[c]) for c in _RANKED), strict=True)):
+            rank = _rank(*ranked)
+            if name not in best or rank > best[name][0]:
+                best[name] = (rank, i)
         table = table.take(pa.array(sorted(i for _, i in best.values()), pa.int64()))
-    return table.combine_chunks().sort_by([(name, "ascending") for name in _ORDER])
+    return ordered(table, _ORDER)
 
 
 def _read_scenarios(path: Path) -> pa.Table:

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TextIO
 
-from foretell.process import serve
+from foretell.process import leave, serve
 
 __all__ = ["main"]
 
@@ -40,7 +40,7 @@ def main() -> None:
 def _listen(orders: TextIO, inbox: queue.SimpleQueue[dict[str, Any]]) -> None:
     for line in orders:
         inbox.put(json.loads(line))
-    os._exit(0)
+    leave()
 
 
 def _group(asked: dict[str, Any], inbox: queue.SimpleQueue[dict[str, Any]], send: Any) -> None:

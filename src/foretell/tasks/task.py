@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from foretell.errors import UsageError
+from foretell.registry import resolve
 from foretell.scenario import Placement, Scenario
 from foretell.seeding import generator
 
@@ -155,8 +156,6 @@ class Task:
 
     def scenario(self, seed: int) -> Scenario:
         """The scenario of a seed: all placements resolved."""
-        from foretell.registry import resolve
-
         rng = generator(f"{self.name}/{seed}", 0, "layout")
         placements = self._placed(rng, seed)
         start = {}

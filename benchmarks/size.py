@@ -1,0 +1,163 @@
+"""What a large run costs to show, to report and to resume: wall seconds and peak memory.
+
+    python benchmarks/size.py                                    # 200,000 episodes of 50,000 scenarios
+    python benchmarks/size.py --episodes 200000 --scenarios 5000 --clocks 2
+    python benchmarks/size.py --keep /tmp/large                  # write the run there, and use it if it is there
+
+The run is made, not run: a real study is planned, and its episodes get outcomes drawn at random. So keys, scenarios,
+plan and parts are those that `foretell run` would write, and the same study resumes the run with nothing left to do.
+
+Each command runs in a process of its own, several times; the least of each figure is printed. CPU seconds are those of
+the process and of the worker that a resumed study starts; on a busy machine they tell more than the clock on the wall.
+Memory is the peak of resident memory of the process (VmHWM), without that worker's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+POLICIES = 4
+TRIED = """
+import os, sys, time
+began = time.perf_counter()
+from foretell.cli import main
+sys.argv = ["foretell", *sys.argv[1:]]
+try:
+    main()
+except SystemExit as end:
+    if end.code:
+        raise
+took = time.perf_counter() - began
+peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(took, sum(os.times()[:4]), int(peak) / 1024, file=sys.stderr)
+"""
+
+
+def study_of(episodes: int, scenarios: int, clocks: int) -> dict[str, Any]:
+    """A study of so many episodes; trials make up the number."""
+    timings = ["sync", *({"virtual": {"latency": 0.05 * i}} for i in range(1, clocks))]
+    return {
+        "name": "large",
+        "tasks": ["lift"],
+        "policies": {f"noisy-{i}": {"use": "noisy-expert", "noise": 0.1 * i} for i in range(POLICIES)},
+        "scenarios": {"count": scenarios},
+        "trials": math.ceil(episodes / (scenarios * POLICIES * clocks)),
+        "clocks": timings,
+    }
+
+
+def outcome(rng: np.random.Generator, solves: float, stages: list[str]) -> Any:
+    """An outcome as a rollout would give it."""
+    from foretell.rollout import Outcome
+
+    solved = bool(rng.random() < solves)
+    reached = len(stages) if solved else int(rng.integers(len(stages)))
+    sim_s = float(rng.uniform(2.0, 8.0)) if solved else 10.0
+    times = np.sort(rng.uniform(0.0, sim_s, reached)).round(3).tolist()
+    return Outcome(
+        success_any=solved,
+        success_end=solved,
+        success=solved,
+        score=reached / len(stages),
+        stages=dict(zip(stages, times, strict=False)),
+        metrics={"inferences": sim_s * 20, "observation_age_s": 0.0, "starvation_s": 0.0},
+        steps=int(sim_s * 20),
+        sim_s=sim_s,
+        end="success" if solved else "time_limit",
+        failure_reason=None if solved else f"never reached: {stages[reached]}",
+        wall_started=1.7e9 + float(rng.uniform(0, 1e4)),
+        wall_s=sim_s / 10,
+        wall_policy_s=sim_s / 100,
+    )
+
+
+def write(study: dict[str, Any], folder: Path) -> int:
+    """Write a whole run of the study; returns how many episodes it has."""
+    from foretell.study import run as running
+    from foretell.study.config import load_study
+    from foretell.study.journal import plain, to_table
+    from foretell.study.parts import write_table
+    from foretell.study.plan import make_task, plan, resolve_scenarios
+    from foretell.study.provenance import provenance
+    from foretell.study.store import SEAL, Store
+
+    made = load_study(study)
+    scenarios, design = resolve_scenarios(made)
+    episodes = plan(made, scenarios)
+    engine = running._Here(made, {}, 1)
+    opened = {group: engine.inspect(group) for group in dict.fromkeys(e.group for e in episodes)}
+    named = {running._key(e, opened[e.group]): e for e in episodes}
+    stages = [stage.name for stage in make_task("lift").stages]
+    rng = np.random.default_rng(0)
+    with Store(folder) as store:
+        store.write_study(made.to_yaml())
+        store.write_scenarios(s for group in scenarios.values() for s in group)
+        store.write_provenance({"study": made.name, "design": design, **provenance()})
+        store.write_plan(running._planned(named, opened))
+    rows, part = [], 0
+    for name, episode in named.items():
+        solves = 0.9 - 0.2 * int(episode.policy[-1]) - 0.1 * (episode.group.clock.kind != "sync")
+        rows.append(
+            plain(running.row_of(made, name, episode, opened[episode.group], outcome(rng, solves, stages)).to_dict())
+        )
+        if len(rows) == SEAL:
+            write_table(folder / "episodes" / f"part-{part:06d}.parquet", to_table(rows))
+            rows, part = [], part + 1
+    if rows:
+        write_table(folder / "episodes" / f"part-{part:06d}.parquet", to_table(rows))
+    return len(named)
+
+
+def tried(*arguments: object) -> tuple[float, float, float, str]:
+    """Wall seconds, CPU seconds, MB and what was said."""
+    done = subprocess.run([sys.executable, "-c", TRIED, *map(str, arguments)], capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"foretell {' '.join(map(str, arguments))}: {done.stderr[-2000:]}")
+    took, cpu, peak = done.stderr.split()[-3:]
+    return float(took), float(cpu), float(peak), done.stdout
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--episodes", type=int, default=200_000)
+    parser.add_argument("--scenarios", type=int, default=50_000)
+    parser.add_argument("--clocks", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--keep", type=Path, help="a folder for the run; default one that is deleted")
+    asked = parser.parse_args()
+    study = study_of(asked.episodes, asked.scenarios, asked.clocks)
+    with tempfile.TemporaryDirectory() as temp:
+        folder = asked.keep or Path(temp) / "large"
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        file = folder.parent / f"{folder.name}.json"  # JSON is YAML
+        if not folder.exists():
+            began = time.perf_counter()
+            count = write(study, folder)
+            print(f"{count:,} episodes of {asked.scenarios:,} scenarios written in {time.perf_counter() - began:.0f} s")
+            file.write_text(json.dumps(study))
+        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        print(f"{size / 1e6:.0f} MB on disk")
+        page = Path(temp) / "report.html"
+        for name, arguments in {
+            "show": ("show", folder),
+            "report": ("report", folder, "--out", page),
+            "resume": ("run", file, "--out", folder, "--workers", 1),
+        }.items():
+            rounds = [tried(*arguments) for _ in range(asked.rounds)]
+            said = rounds[0][-1].strip().splitlines()[-1]
+            took, cpu, peak = (min(values) for values in list(zip(*rounds, strict=True))[:3])
+            print(f"{name}: {took:.2f} s, {cpu:.2f} s of CPU, {peak:.0f} MB ({said})", flush=True)
+
+
+if __name__ == "__main__":
+    main()
