@@ -7,14 +7,16 @@ carry it out.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from foretell.errors import UsageError, suggest
 from foretell.latency import Latency, parse_latency
 
-__all__ = ["CLOCKS", "Clock", "Realtime", "Sync", "Virtual", "label", "parse"]
+__all__ = ["CLOCKS", "Clock", "Realtime", "Sync", "Virtual", "label", "parse", "safe_label"]
 
 CHUNKS = ("execute", "replace", "ensemble", "rtc")
 HOLDS = ("target", "repeat", "tick", "zero")
@@ -130,6 +132,14 @@ def label(text: str) -> str:
     return parse(value).label if value["kind"] in CLOCKS else str(value["kind"])
 
 
+def safe_label(text: str) -> str:
+    """A clock's `label`; of one with options that this foretell does not know, its kind and all of them."""
+    with contextlib.suppress(UsageError):
+        return label(text)
+    value = json.loads(text)
+    return f"{value['kind']} {json.dumps({k: v for k, v in value.items() if k != 'kind'})}"
+
+
 def parse(value: Any) -> Clock:
     """A clock from a study, `sync` or `{name: {option: value}}`, or from a row, `{"kind": name, option: value}`."""
     if isinstance(value, Clock):
@@ -138,7 +148,7 @@ def parse(value: Any) -> Clock:
         value = {value["kind"]: {k: v for k, v in value.items() if k != "kind"}}
     options: dict[str, Any] = {}
     if isinstance(value, str):
-        name = value
+        name, options = _from_label(value)
     elif isinstance(value, dict) and len(value) == 1:
         ((name, given),) = value.items()
         options = {} if given is None else given
@@ -153,3 +163,30 @@ def parse(value: Any) -> Clock:
     except TypeError:
         known = [f.name for f in fields(CLOCKS[name])]
         raise UsageError(f"clocks: {name}: options {sorted(options)} given, it takes {known or 'none'}") from None
+
+
+def _from_label(text: str) -> tuple[str, dict[str, Any]]:
+    """Name and options of a clock by the label that tables print, such as `virtual 200 ms, speed 2`. A label that does
+    not say everything, such as that of a trace, is taken as a name."""
+    first, *words = (word.strip() for word in text.split(","))
+    name, _, latency = first.partition(" ")
+    options: dict[str, Any] = {}
+    if name == "virtual" and (match := re.fullmatch(r"([\d.e+-]+) ms", latency)):
+        options["latency"] = float(match[1]) / 1000
+    elif name == "virtual" and latency == "measured":
+        options["latency"] = latency
+    elif latency:
+        return text, {}
+    for word in words:
+        key, _, said = word.partition(" ")
+        if key == "speed" and re.fullmatch(r"[\d.e+-]+", said):
+            options["speed"] = float(said)
+        elif word in CHUNKS:
+            options["chunks"] = word
+        elif key == "hold":
+            options["hold"] = said
+        elif said == "computers":
+            options["computers"] = key
+        else:
+            return text, {}
+    return name, options

@@ -98,6 +98,9 @@ def _world(found: list[tuple[Path, Rows]]) -> dict[str, str]:
 
 def _clock(found: list[tuple[Path, Rows]], asked: str | None) -> str:
     clocks = list(dict.fromkeys(row["clock"] for _, rows in found for row in rows))
+    of_kind = [clock for clock in clocks if clock.partition(" ")[0] == asked]
+    if asked not in clocks and len(of_kind) == 1:
+        return of_kind[0]
     if asked is None and len(clocks) > 1:
         raise UsageError(f"which clock? Say so with --clock: {', '.join(clocks)}")
     if asked is not None and asked not in clocks:

@@ -166,14 +166,18 @@ class Tally:
         """
         now = time.time() if now is None else now
         hashes: dict[tuple[str, ...], set[str]] = defaultdict(set)
-        for world, world_hash, task, policy, policy_hash, options, *_ in self._cells:
+        for world, world_hash, task, policy, policy_hash, options, clock, _ in self._cells:
             hashes["world", world].add(world_hash)
             hashes[task, policy].add(digest([policy_hash, options]))
+            hashes[world_hash, task, policy, policy_hash, options, _label(clock)].add(digest(clock))
         found = []
         for names in sorted(self._cells, key=_order):
             world, world_hash, task, policy, policy_hash, options, clock, arm = names
             cell = self._cells[names]
             n, successes, interval = cell.interval(alpha)
+            clock_name = _label(clock)
+            if len(hashes[world_hash, task, policy, policy_hash, options, clock_name]) > 1:
+                clock_name += f"#{digest(clock)[:6]}"
             if len(hashes["world", world]) > 1:
                 world += f"#{world_hash[:6]}"
             if len(hashes[task, policy]) > 1:
@@ -183,7 +187,7 @@ class Tally:
                     "world": world,
                     "task": task,
                     "policy": policy,
-                    "clock": _label(clock),
+                    "clock": clock_name,
                     "arm": arm,
                     "n": n,
                     "successes": successes,
