@@ -18,7 +18,7 @@ SAYS = {
     "01_first_study": [r"lift  expert +100%  20", r"40 episodes in runs/first, 40 of them run now", r"longest: shaky"],
     "02_your_policy": [r"patient +100%  30", r"hasty +0%  30", r"by name in workers: the same rows"],
     "03_your_task": [r"stack  expert +100%  20", r"expert reached grasp 20, lift 20, above 20, stack 20 of 20"],
-    "04_gymnasium": [r"foretell/Square-v2", r"the can stands at \[ *0\.155", r"\d+ of 16 solved within 6 s"],
+    "04_gymnasium": [r"foretell/Square-v3", r"the can stands at \[ *0\.155", r"\d+ of 16 solved within 6 s"],
     "05_standin": [
         r"simulated: \d+ of 40 solved; .* \(clopper_pearson, finite-sample\)",
         r"standin: \d+ of 20 solved; with 95% confidence .* between \d+% and \d+%",
