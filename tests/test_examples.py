@@ -98,6 +98,13 @@ def test_packages_are_found_by_their_entry_points(tmp_path):
     assert re.search(r"lift-elbow  expert +100%", said) and re.search(r"lift-elbow  follow +0%", said)
 
 
+def test_the_readme_imports_what_registers_the_environments(tmp_path):
+    page = (ROOT / "README.md").read_text()
+    said = re.search(r"`(import gymnasium, foretell)`, then\s+`(gymnasium\.make\(.*?\))`", page)
+    assert said, "the line on Gymnasium needs its import"
+    play(tmp_path, "-c", f"{said[1]}; {said[2]}.close()")
+
+
 def test_the_citation_names_this_version():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert cited["cff-version"] == "1.2.0" and str(cited["version"]) == foretell.__version__
