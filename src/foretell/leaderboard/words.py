@@ -111,7 +111,7 @@ def text(board: Leaderboard) -> str:
     ]
     if any(IDENTICAL in line for line in parts):
         parts.append(
-            "Identical: every episode is as without the factor, which changes looks only, because the policy does not look."
+            "Identical: every episode is as without the factor, which changes looks only: the policy does not look."
         )
     return "\n".join([*parts, *(f"note: {note}" for note in board.notes)])
 
