@@ -5,7 +5,6 @@ Cells are data. Every row keeps its place (file and line, or episode), so that a
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import warnings
@@ -15,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from foretell.answers.names import clock_names, other_words, versions
+from foretell.answers.names import clock_names, other_words, task_names, versions
 from foretell.answers.words import plain
 from foretell.errors import UsageError, suggest
 from foretell.scenario import digest
+from foretell.study.parts import DamagedError, read_parquet
+from foretell.study.provenance import read_provenance
 from foretell.study.store import read
 from foretell.trials.sheet import plain_name, read_sheet
 
@@ -29,7 +29,12 @@ __all__ = ["PROTOCOL", "SHOWN", "Source", "Table", "open_table", "refuse"]
 Source = Any
 """A path, or anything Arrow makes a table of: a mapping of columns, an Arrow table, a data frame."""
 
-PROTOCOL = {"task_version": "version", "controller": "controller", "success_rule": "rule of success"}
+PROTOCOL = {
+    "task_version": "version",
+    "task_hash": "source",
+    "controller": "controller",
+    "success_rule": "rule of success",
+}
 """Columns of episodes that make a task another where they differ, so that rates cannot be compared -> their names."""
 
 SHOWN = 20
@@ -90,8 +95,8 @@ def open_table(source: Source, what: str, *, metric: str | None = None, measured
             return _run(path, metric)
         if _is_parquet(path):
             try:
-                found = pq.read_table(path, use_threads=False)
-            except (pa.ArrowException, OSError, ValueError) as error:
+                found = read_parquet(path, follow=True)
+            except (DamagedError, OSError) as error:
                 raise UsageError(f"{path} is not a sound Parquet file: {plain(str(error))[:200]}") from None
             table = _arrow(found, str(path), metric)
         else:
@@ -189,18 +194,16 @@ def _run(run: Path, metric: str | None) -> Table:
     table = _episodes(found, str(run), metric)
     table = table.keep(_in_order(run, table.columns["scenario"]))
     design = "chosen"  # unless the run says otherwise: nothing is promised of what is not known
-    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-        design = str(json.loads((run / "provenance.json").read_text(encoding="utf-8"))["design"])
-    if design not in ("iid", "grid", "chosen"):
-        design = "chosen"
+    if (said := read_provenance(run).get("design")) in ("iid", "grid"):
+        design = str(said)
     return replace(table, design=design, notes=tuple(str(w.message) for w in damage))
 
 
 def _in_order(run: Path, scenarios: list[str]) -> list[int]:
     """Rows in the order planned, which for imported trials is the order tried: bets see trials one by one."""
     try:
-        ids = pq.read_table(run / "scenarios.parquet", columns=["id"], use_threads=False)["id"].to_pylist()
-    except (pa.ArrowException, OSError, LookupError):
+        ids = list(map(str, read_parquet(run / "scenarios.parquet", ["id"])["id"].to_pylist()))
+    except (DamagedError, OSError, LookupError):
         ids = []
     at = {name: i for i, name in enumerate(ids)}
     return sorted(range(len(scenarios)), key=lambda row: at.get(scenarios[row], len(at)))
@@ -223,9 +226,11 @@ def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
         for v, success, blame in zip(values, columns["success"], columns["blame"], strict=True)
     ]
     columns["version"] = [digest(pair) for pair in zip(columns["policy_hash"], columns["policy_options"], strict=True)]
-    given = {c: columns[c] for c in ("policy", "world", "clock")}
+    given = {c: columns[c] for c in ("policy", "world", "clock", "task")}
     columns["policy"] = versions(columns["policy"], columns["version"], columns["task"])
     columns["world"] = versions(columns["world"], columns["world_hash"])
+    if {"task_version", "task_hash", "judge"} <= columns.keys():
+        columns["task"] = task_names(columns)
     columns["clock"] = clock_names(columns["clock"], columns["task"], columns["policy"])
     if "world_params" in found.column_names:
         columns["fitted_to"] = _fitted(found["world_params"].to_pylist())

@@ -13,7 +13,7 @@ from typing import Any
 from foretell.clock import safe_label
 from foretell.scenario import digest
 
-__all__ = ["clock_names", "other_words", "versions"]
+__all__ = ["clock_names", "other_words", "task_names", "versions"]
 
 
 def versions(names: list[str], hashes: list[str], within: list[str] | None = None) -> list[str]:
@@ -28,6 +28,20 @@ def versions(names: list[str], hashes: list[str], within: list[str] | None = Non
     ]
 
 
+def task_names(columns: Mapping[str, list[Any]]) -> list[str]:
+    """Tasks, with a hash where one name stands for several versions or sources. What a person judged has neither."""
+    parts = zip(columns["task"], columns["task_version"], columns["task_hash"], columns["judge"], strict=True)
+    made: dict[str, set[tuple[Any, ...]]] = defaultdict(set)
+    rows = [(task, (version, source or ""), judge == "person") for task, version, source, judge in parts]
+    for task, version, person in rows:
+        if not person:
+            made[task].add(version)
+    return [
+        task if person or len(made[task]) == 1 else f"{task}#{digest([str(v) for v in version])[:6]}"
+        for task, version, person in rows
+    ]
+
+
 def clock_names(texts: list[str], tasks: list[str], policies: list[str]) -> list[str]:
     """Labels of the clocks (JSON) of rows. Two clocks of one policy that share a label get their hash."""
     known = {text: (safe_label(text), digest(text)) for text in set(texts)}
@@ -38,7 +52,7 @@ def clock_names(texts: list[str], tasks: list[str], policies: list[str]) -> list
 def other_words(
     columns: Mapping[str, list[Any]], given: Mapping[str, list[str]]
 ) -> dict[str, dict[str, frozenset[str]]]:
-    """Column -> word -> the names that it may mean. `given` has policies, worlds and clocks as the rows hold them."""
+    """Column -> word -> the names that it may mean. `given` has these columns as the rows hold them."""
     clocks = set()
     for text, name in {*zip(given["clock"], columns["clock"], strict=True)}:
         clocks |= {(text, name), (str(json.loads(text)["kind"]), name), (safe_label(text), name)}
@@ -51,7 +65,13 @@ def other_words(
     worlds = set()
     for name, mark, label in {*zip(given["world"], columns["world_hash"], columns["world"], strict=True)}:
         worlds |= {(name, label), (f"{name}#{mark[:6]}", label)}
-    pairs = {"clock": clocks, "policy": policies, "world": worlds, "arm": {("clean", "none")}}
+    tasks = set(zip(given["task"], columns["task"], strict=True))
+    if {"task_version", "task_hash"} <= columns.keys():
+        for task, version, source, label in {
+            *zip(given["task"], columns["task_version"], columns["task_hash"], columns["task"], strict=True)
+        }:
+            tasks.add((f"{task}#{digest([str(version), str(source or '')])[:6]}", label))
+    pairs = {"clock": clocks, "policy": policies, "world": worlds, "task": tasks, "arm": {("clean", "none")}}
     return {column: _gathered(found) for column, found in pairs.items()}
 
 

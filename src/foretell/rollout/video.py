@@ -43,6 +43,7 @@ class Video:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path, self._part = path, path.with_suffix(".part.mp4")
         self._slot, self._camera, self._av = slot, camera, av
+        self._part.unlink(missing_ok=True)  # it may be a link, in a folder from someone else
         self._file = av.open(str(self._part), "w", options={"movflags": "faststart"})
         self._stream = self._file.add_stream("libx264", rate=Fraction(rate).limit_denominator(1000))
         self._stream.width, self._stream.height = self.WIDTH, self.HEIGHT

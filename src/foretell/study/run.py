@@ -19,19 +19,23 @@ from foretell.factors.arms import severity_of
 from foretell.rollout import Job, Outcome
 from foretell.rollout.viewer import require_screen
 from foretell.study.config import PolicyEntry, Study, load_study
+from foretell.study.difference import settle
 from foretell.study.latencies import settler
-from foretell.study.plan import Group, Planned, left_out, plan, resolve_scenarios, testset_of
+from foretell.study.plan import Group, Planned, left_out, make_task, plan, resolve_scenarios, testset_of
 from foretell.study.pool import Batch, Pool
 from foretell.study.provenance import provenance
 from foretell.study.running import COLUMNS, Tally
 from foretell.study.session import Opened, Session
 from foretell.study.store import Store, read
 from foretell.study.world import params_of
+from foretell.tasks.frame import frame
 
 __all__ = ["Progress", "Run", "row_of", "run", "with_names"]
 
 SLOTS = 32
 """Episodes side by side in each worker: enough to drown Python's share, few enough to end together."""
+WORDS = 4000
+"""Characters that a row keeps of an error or a reason."""
 LOOK = 0.2
 """Wall seconds between two looks whether somebody asks the study to stop."""
 
@@ -79,8 +83,13 @@ def run(
     progress: Callable[[Progress], None] = lambda state: None,
     told: Callable[[str], None] = lambda text: None,
     watch: bool = False,
+    add: bool = False,
+    retire: bool = False,
 ) -> Run:
     """Run a study into a run folder (default `runs/<name>`). Calling it again resumes it.
+
+    A folder that holds another study is refused, field by field. `add` runs this one beside it. `retire` lets this one
+    take its place: finished episodes stay, and what the other has not run yet is given up.
 
     `workers`: processes; default one per core; 0 runs in this process. `policies` adds policy objects or classes
     from Python, which run in this process. `pair_with` takes the scenarios of another run. `told` hears what is done
@@ -97,8 +106,9 @@ def run(
         require_screen()
         if not any(isinstance(parse(c), Realtime) for c in study.clocks):
             raise UsageError("watch: shows episodes under the clock `realtime`, and the study has none")
-    scenarios, design = resolve_scenarios(study)
     path = Path(out) if out is not None else Path("runs") / study.name
+    written, studies, keep = settle(study, path, add=add, retire=retire)
+    scenarios, design = resolve_scenarios(study)
     episodes = plan(study, scenarios, settler(study, path, told))
     here = dict(policies or {})
     crew = 0 if here else (os.cpu_count() or 1) if workers is None else workers
@@ -106,10 +116,11 @@ def run(
     try:
         opened = {group: engine.inspect(group) for group in dict.fromkeys(e.group for e in episodes)}
         with Store(path) as store:
-            store.write_study(study.to_yaml())
+            store.write_study(written.to_yaml())
             store.write_scenarios(s for group in scenarios.values() for s in group)
             store.write_scenarios(e.scenario for e in episodes)  # under their arms
-            about: dict[str, Any] = {"study": study.name, "design": design}
+            about: dict[str, Any] = {"study": study.name, "design": design, "studies": studies}
+            about["frames"] = {task.name: frame(task) for task in map(make_task, (t.use for t in written.tasks))}
             if seen := sorted({one for group in opened.values() for one in group.params.get("fitted_to", ())}):
                 about["fitted_to"] = seen
             if (made := testset_of(study)) and made.header:
@@ -117,7 +128,7 @@ def run(
                 store.write_testset(made.path.read_bytes())
             store.write_provenance({**about, **provenance()})
             try:
-                done = _fill(study, store, episodes, opened, engine, limit, progress)
+                done = _fill(study, store, episodes, opened, engine, limit, progress, keep)
                 return replace(done, notes=(*left_out(study), *done.notes))
             finally:
                 engine.close()
@@ -146,17 +157,15 @@ def _fill(
     engine: _Here | _Crew,
     limit: int | None,
     progress: Callable[[Progress], None],
+    keep: bool,
 ) -> Run:
+    _distinct(opened)
     todo: dict[str, Planned] = {}
     skipped = 0
     named: dict[str, Planned] = {}
     for episode in episodes:
         name = _key(episode, opened[episode.group])
-        if (other := named.setdefault(name, episode)) is not episode:
-            raise UsageError(
-                f"tasks: {other.group.task.use!r} and {episode.group.task.use!r} are both {episode.scenario.task!r}, "
-                f"version {opened[episode.group].task_version}; give one of them another `name`"
-            )
+        named[name] = episode
         if name in store.done and store.done[name] != "machine":
             skipped += 1
         else:
@@ -164,7 +173,7 @@ def _fill(
     left = max(0, len(todo) - limit) if limit else 0
     chosen = dict(list(todo.items())[: len(todo) - left])
     planned = _planned(named, opened)
-    store.write_plan(planned)
+    retired = store.write_plan(planned, keep=keep)
     state = Progress(len(episodes), skipped, 0, tally=Tally(planned, since=time.time()), study=study.name)
     if store.done:
         for earlier in read(store.path).select(COLUMNS).to_pylist():
@@ -193,7 +202,21 @@ def _fill(
         if state.ran < len(chosen):
             look()
     notes = [f"{what}: {_count(len(where))}, first {where[0]}" for what, where in troubles.items()]
+    if retired:
+        notes.append(f"{_count(retired)} of an earlier plan will not be run any more: foretell show marks them retired")
     return Run(store.path, len(episodes), state.ran, skipped, left, (*store.problems, *notes))
+
+
+def _distinct(opened: dict[Group, Opened]) -> None:
+    """Two tasks of one name could not be told apart in tables."""
+    uses: dict[tuple[str, str], str] = {}
+    for group, found in opened.items():
+        other = uses.setdefault((found.task, found.controller), group.task.use)
+        if other != group.task.use:
+            raise UsageError(
+                f"tasks: {other!r} and {group.task.use!r} are both {found.task!r}, version {found.task_version}; "
+                "give one of them another `name`"
+            )
 
 
 def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> list[dict[str, str]]:
@@ -204,6 +227,7 @@ def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> list[dic
         cell = (id(episode.group), episode.policy, episode.arm)
         if cell not in cells:
             cells[cell] = _columns(episode, opened[episode.group])
+            cells[cell]["task_version"] = str(opened[episode.group].task_version)
         plan.append({**cells[cell], "unit": episode.scenario.parent or episode.scenario.id, "episode": name})
     return plan
 
@@ -238,6 +262,7 @@ def _key(episode: Planned, opened: Opened) -> str:
         arm=episode.arm,
         trial=episode.trial,
         clock=episode.group.clock.to_dict(),
+        task_hash=opened.task_hash,
     )
 
 
@@ -261,8 +286,13 @@ def row_of(study: Study, name: str, episode: Planned, opened: Opened, outcome: O
         success_rule=opened.success_rule,
         video=str(video) if video else None,
         **_columns(episode, opened),
-        **asdict(outcome),
+        **{**asdict(outcome), "error": _cut(outcome.error), "failure_reason": _cut(outcome.failure_reason)},
     )
+
+
+def _cut(text: str | None) -> str | None:
+    """What a policy says of its error may be as long as it likes, and a row is read with all others."""
+    return text if text is None or len(text) <= WORDS else f"{text[:WORDS]}... ({len(text):,} characters)"
 
 
 def _columns(episode: Planned, opened: Opened) -> dict[str, str]:
@@ -271,6 +301,7 @@ def _columns(episode: Planned, opened: Opened) -> dict[str, str]:
         "world": opened.world,
         "world_hash": opened.world_hash,
         "task": opened.task,
+        "task_hash": opened.task_hash,
         "policy": episode.policy,
         "policy_hash": opened.policies[episode.policy]["hash"],
         "policy_options": json.dumps(opened.policies[episode.policy]["options"], sort_keys=True),
