@@ -1,4 +1,9 @@
-"""Run one episode again and compare it bit for bit; film it."""
+"""Run one episode again and compare it bit for bit; film it.
+
+Examples:
+    foretell replay runs/first-study 4f2a1c                # the beginning of an episode's key
+    foretell replay runs/first-study 4f2a1c --video episode.mp4 --camera front
+"""
 
 from __future__ import annotations
 

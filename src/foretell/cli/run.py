@@ -1,4 +1,10 @@
-"""Run a study into a run folder; the same command again resumes it."""
+"""Run a study into a run folder; the same command again resumes it.
+
+Examples:
+    foretell run study.yaml                               # again: goes on where it stopped
+    foretell run study.yaml --dry-run
+    foretell run study.yaml -o runs/standin --pair-with runs/real --workers 4
+"""
 
 from __future__ import annotations
 
@@ -14,7 +20,7 @@ __all__ = ["main"]
 
 def main(
     study: Annotated[Path, tyro.conf.Positional],
-    out: Path | None = None,
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
     workers: int | None = None,
     slots: int = 32,
     limit: int | None = None,
