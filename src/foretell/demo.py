@@ -96,7 +96,7 @@ def demo(
     ours, theirs = [real[s] for s in paired], [simulated[s] for s in paired]
     alone = clopper_pearson(int(sum(ours)), len(ours))
     answer = bound(ours, theirs, extra)
-    saved = real_trials_saved(ours, answer.width) if answer.method == "blocked" else None
+    saved = real_trials_saved(ours, answer.width) if answer.method in ("strata", "blocked") else None
     told("writing the report")
     page, why = _report([done[name].path for name in studies], folder / "demo.html")
     return Demo(done["demo"], done["demo-more"], done["demo-standin"], alone, answer, saved, page, why)

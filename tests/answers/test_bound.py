@@ -34,9 +34,7 @@ def test_pairs_by_scenario_and_counts_the_rest_as_extra(csv, real, sim):
     pairs, extra = by_id(NAMES[:N]), N + by_id(NAMES[N:], "extra")
     wanted = stats.bound(REAL[pairs], SIM[pairs], SIM[extra])
     one = bound(real, sim).to_dict()
-    assert (
-        one["method"] == "blocked" and one["guarantee"] == "finite-sample" and (one["n"], one["n_extra"]) == (20, 100)
-    )
+    assert one["method"] == "strata" and one["guarantee"] == "finite-sample" and (one["n"], one["n_extra"]) == (20, 100)
     assert (one["low"], one["high"], one["estimate"]) == (wanted.low, wanted.high, wanted.estimate)
     assert one["diagnostics"]["correlation"] == pytest.approx(np.corrcoef(REAL, SIM[:N])[0, 1])
     order = [*range(N - 1, -1, -1), *range(N, N + EXTRA)]  # pairs may stand in any order in sim
@@ -67,7 +65,7 @@ def test_all_is_a_list_of_every_method(real, sim):
     assert rows[5]["low"] == bound(real, sim, method=rows[5]["method"]).to_dict()["low"]
     assert bound(real).to_dict()["diagnostics"] == {}
     text = bound(real, sim, method="all").text()
-    assert "blocked*" in text and "Choose the method before looking" in text
+    assert "strata*" in text and "Choose the method before looking" in text
 
 
 def test_partial_credit_leaves_out_what_needs_successes(csv):
@@ -132,7 +130,7 @@ def test_design_decides_the_label(real, sim, refused):
         found = bound(real, sim, design=design)
         assert found.to_dict()["guarantee"] == "asymptotic" and found.to_dict()["reason"]
         relies = next(line for line in found.text().splitlines() if line.startswith("This relies on"))
-        assert "(blocked, no guarantee: the scenarios " in found.text() and "drawn independently" not in relies
+        assert "(strata, no guarantee: the scenarios " in found.text() and "drawn independently" not in relies
         assert "drawn independently from one distribution, which is not so here" in found.text()
         every = bound(real, sim, design=design, method="all").text()
         assert "asymptotic" not in every and "\nNo guarantee: the scenarios " in every
@@ -144,11 +142,11 @@ def test_design_decides_the_label(real, sim, refused):
 def test_a_bound_wider_than_real_trials_alone_says_so(csv, real, sim):
     useless = csv("useless.csv", scenario=NAMES, score=[0, 1] * 60)
     low, high = (beta.ppf(q, REAL.sum() + s, N - REAL.sum() + 1 - s) for q, s in ((0.025, 0), (0.975, 1)))
-    found = bound(real, useless)
-    assert found.default == "blocked" and found.intervals[0].width > high - low
+    found = bound(real, useless, method="blocked")
+    assert found.default == "strata" and found.intervals[0].width > high - low
     said = f"Valid, but wider than real trials alone would give ({low:.3f} to {high:.3f}, clopper_pearson)."
     assert said in found.text()
-    assert "Valid, but" not in bound(real, useless, design="chosen").text()
+    assert "Valid, but" not in bound(real, useless, method="blocked", design="chosen").text()
     one = bound(real, sim)
     assert ("wider than real" in one.text()) == (one.intervals[0].width > high - low)
 
@@ -171,8 +169,10 @@ def test_wrong_options(real, refused):
 
 def test_words(csv, real, sim):
     text = bound(real, sim).text().splitlines()
-    assert text[0].startswith("Mean score: between 0.") and "95% confidence (blocked, finite-sample)" in text[0]
-    assert text[1].startswith("Simulation ") and "correlation 0." in text[1]
+    assert text[0].startswith("Mean score: between 0.") and "95% confidence (strata, finite-sample)" in text[0]
+    assert text[1].startswith("Simulation does not help: use real trials only (correlation 0.")
+    good = csv("good.csv", scenario=NAMES, score=[*REAL, *SIM[N:]])
+    assert bound(real, good).text().splitlines()[1].startswith("Simulation helps here: correlation 1.")
     nasty = ["[bold]x[/bold] \x1b[31m☃"] * N
     words = bound(csv("nasty.csv", scenario=NAMES[:N], success=REAL, policy=nasty)).text()
     assert "[bold]x[/bold] \\x1b[31m☃" in words and "\x1b" not in words and "%" in words
@@ -222,3 +222,21 @@ def test_looking_more_than_once_needs_a_plan(csv, real, sim, refused):
     assert bound(real, sim, few, horizon=40).intervals[0].method == "star"  # too few to give each trial one
     assert bound(real, sim, few, horizon="open").intervals[0].n_extra == 2  # and none that may be tried next
     assert "takes no horizon" in refused(bound, real, method="clopper_pearson", horizon=40)
+
+
+def test_says_what_more_simulated_trials_of_a_scenario_would_buy(csv, real, sim):
+    told = bound(real, sim)
+    assert (
+        told.more_trials is None and "simulated once, so what more trials of each would buy is unknown" in told.text()
+    )
+    again = np.where(rng.random(N + EXTRA) < 0.7, SIM, 1 - SIM)
+    twice = csv("twice.csv", scenario=NAMES * 2, trial=[0] * len(NAMES) + [1] * len(NAMES), score=[*SIM, *again])
+    found = bound(real, twice)
+    assert found.intervals[0].method == "blocked", "means of two trials are graded"
+    assert "each scenario was simulated 2 times; 10 times would raise the correlation" in found.text()
+    worth = found.to_dict()["more_trials"]
+    assert worth["now"] == 2 and worth["trials"] == [1, 2, 5, 10, 30]
+    assert worth["correlations"][1] == pytest.approx(found.intervals[0].diagnostics["correlation"])
+    assert worth["widths"][3] < worth["widths"][1]
+    same = csv("same.csv", scenario=NAMES * 2, trial=[0] * len(NAMES) + [1] * len(NAMES), score=[*SIM, *SIM])
+    assert "more trials of each would hardly narrow the bound" in bound(real, same).text()

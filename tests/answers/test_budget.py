@@ -126,3 +126,13 @@ def test_text():
 )
 def test_what_is_refused(refused, given, told):
     assert told in refused(budget, **given)
+
+
+def test_a_pilot_tells_what_more_simulated_trials_would_buy():
+    once = budget(table(REAL), table(SIM), width=0.15)
+    assert any("simulated once" in note for note in once.notes) and once.to_dict()["pilot"]["repeats"] is None
+    again = np.where(rng.random(60) < 0.8, SIM, 1 - np.array(SIM))
+    twice = {"scenario": NAMES * 2, "trial": [0] * 60 + [1] * 60, "score": [*SIM, *again]}
+    found = budget(table(REAL), twice, width=0.15)
+    assert "simulated 2 times" in found.text()
+    assert found.to_dict()["pilot"]["repeats"]["now"] == 2

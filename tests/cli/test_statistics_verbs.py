@@ -72,8 +72,8 @@ def test_bound_on_run_folders(runs, told, capsys):
     a, b = outcomes(real, "shaky"), outcomes(sim, "shaky")
     pairs, extra = list(a), [s for s in b if s not in a]
     pairs, extra = [pairs[i] for i in by_id(pairs)], [extra[i] for i in by_id(extra, "extra")]
-    wanted = stats.bound([a[s] for s in pairs], [b[s] for s in pairs], [b[s] for s in extra])
-    found = told("bound", "--stand-in", "--real", real, "--sim", sim, "--policy", "shaky")
+    wanted = stats.bound([a[s] for s in pairs], [b[s] for s in pairs], [b[s] for s in extra], method="blocked")
+    found = told("bound", "--stand-in", "--real", real, "--sim", sim, "--policy", "shaky", "--method", "blocked")
     assert (found["n"], found["n_extra"], found["method"]) == (PAIRS, EXTRA, "blocked")
     assert (found["low"], found["high"], found["estimate"]) == (wanted.low, wanted.high, wanted.estimate)
     assert found["guarantee"] == "finite-sample" and found["design"] == "iid"
@@ -128,14 +128,14 @@ def failed(run, policy, count, blame):
 def test_episodes_that_do_not_count_are_left_out_and_said(runs):
     real, sim = runs
     table, _ = failed(real, "shaky", 3, "machine")
-    found = bound(table, sim, policy="shaky", stand_in=True)
+    found = bound(table, sim, policy="shaky", method="blocked", stand_in=True)
     assert found.intervals[0].n == PAIRS - 3 and found.intervals[0].n_extra == EXTRA + 3
     assert "3 episodes of real do not count (3 machine)" in found.notes and found.real["left_out"] == {"machine": 3}
     table, _ = failed(sim, "shaky", 36, "world")
     with pytest.raises(foretell.UsageError, match="no row that counts"):
         bound(real, table, policy="shaky", stand_in=True)
     table, lost = failed(sim, "shaky", 8, "world")
-    found = bound(real, table, policy="shaky", stand_in=True)
+    found = bound(real, table, policy="shaky", method="blocked", stand_in=True)
     tried = set(outcomes(real, "shaky"))
     assert found.intervals[0].n == PAIRS - len(lost & tried)
     assert found.intervals[0].n_extra == EXTRA - len(lost - tried)
@@ -195,7 +195,8 @@ def test_predictivity_on_run_folders(runs, told):
     common = set(outcomes(real, "shaky"))
     simulated = [np.mean([v for s, v in outcomes(sim, p).items() if s in common]) for p in ("shaky", "steady")]
     assert found["success_gap"]["value"] == pytest.approx(np.abs(np.subtract(rates, simulated)).mean())
-    assert found["mmrv"]["low"] is None and "too few" in found["mmrv"]["reason"]
+    assert found["pearson"]["low"] is None and "three" in found["pearson"]["reason"]
+    assert found["mmrv"]["low"] <= found["mmrv"]["value"] <= found["mmrv"]["high"]
     assert found == predictivity(real=real, sim=sim).to_dict()
     proxied = told("predictivity", "--real", real, "--sim", sim, "--proxy", "score")
     assert proxied["success_gap"]["policies"]["shaky"]["sim"] >= simulated[0]
@@ -238,7 +239,7 @@ def test_files_and_refusals(refused, told, tmp_path, monkeypatch):
     alone = told("budget", "--width", "0.2", "--rate", "0.5")
     assert alone["real_only"] == stats.trials_for_width(0.2, 0.5) and "real trials alone" in alone["notes"][0]
     assert "did you mean 'wilson'?" in refused("bound", "--real", "real.csv", "--method", "wilsn")
-    assert told("compare", "sim.csv", "real.csv")["verdict"] == "no difference shown"
+    assert told("compare", "sim.csv", "real.csv")["verdict"] == "too few trials"
     assert told("budget", "--width", "0.2", "--correlation", "0.5")["real_only"] == stats.trials_for_width(0.2, 0.5)
 
 

@@ -223,7 +223,7 @@ def test_width_is_that_of_bound_on_so_many_simulated_scenarios(
     paired, _ = pair(measure(chosen[0]), measure(chosen[1], whole=True), None)
     curve = foretell.stats.width_curve(paired.real, paired.sim, paired.extra)
     assert [row["width"] for row in rows] == pytest.approx(100 * curve.widths)
-    found = foretell.bound(*paths, policy="p4", method="blocked", stand_in=True).intervals[0]
+    found = foretell.bound(*paths, policy="p4", method="strata", stand_in=True).intervals[0]
     assert rows[-1]["width"] == pytest.approx(100 * found.width)
     sheet = block(bounded, "trials-saved")
     line = next(line for line in sheet.rows if line[0] == "p4")

@@ -104,5 +104,10 @@ def test_command_line(capsys):
     assert main(["--predictivity", "--only", "10", "--draws", "3"]) == 0
     out = capsys.readouterr().out
     assert "three policies" in out and "cells below nominal: 0" in out
+    assert main(["--widths", "--other", "--only", "5", "--draws", "2"]) == 0
+    assert "binary .8 n25" in capsys.readouterr().out
+    assert main(["--binary", "--methods", "clopper_pearson,strata", "--only", "11", "--draws", "2"]) == 0
+    said = capsys.readouterr().out
+    assert "few simulations" in said and "hoeffding" not in said
     assert main(["--saved", "--only", "5", "--draws", "3"]) == 0
     assert "blocked: best" in capsys.readouterr().out

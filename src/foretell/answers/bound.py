@@ -10,6 +10,7 @@ from foretell.answers.choice import Choice, choose, labels
 from foretell.answers.counts import bound_counts, read_counts
 from foretell.answers.draw import Shift, shift_of, unlike
 from foretell.answers.inputs import Source, Table, open_table
+from foretell.answers.more_trials import more_trials
 from foretell.answers.reality import check_roles
 from foretell.answers.units import Measured, measure, pair
 from foretell.answers.words import amount, level, noted, plain, sentence, table
@@ -53,9 +54,11 @@ class Bound:
     """How scenarios came about: iid, grid or chosen."""
     notes: tuple[str, ...]
     alone: Interval | None = None
-    """What real trials alone would give, where `blocked` was used and is wider."""
+    """What real trials alone would give, where a method with simulation was used and is wider."""
     shift: Shift | None = None
     """How simulation moves the estimate, where there are extra scenarios."""
+    more_trials: dict[str, Any] | None = None
+    """What simulating each scenario more often would buy; None where it is not known."""
 
     def to_dict(self) -> dict[str, Any] | list[dict[str, Any]]:
         """JSON-able form: one object, or with method `all` a list of them."""
@@ -64,6 +67,7 @@ class Bound:
             row = {**interval.to_dict(), "diagnostics": dict(interval.diagnostics), "design": self.design}
             row["notes"] = [*interval.notes, *self.notes]
             row["shift"] = self.shift.to_dict() if self.shift is not None and interval.n_extra else None
+            row |= {"more_trials": self.more_trials} if self.more_trials else {}
             made.append({**row, "real": self.real, "sim": self.sim, "extra": self.extra})
         return made if self.every else made[0]
 
@@ -204,19 +208,23 @@ def bound(
     for part in (tried, simulated, more):
         notes += part.notes() if part is not None else []
     y, f, e, shift = tried.units.scores, None, None, None
+    worth: dict[str, Any] | None = None
     if simulated is not None:
         notes += _same(tried, simulated)
         paired, lost = pair(tried, simulated, more)
         y, f, e = paired.real, paired.sim, paired.extra if paired.extra.size else None
         shift = shift_of(paired)
         notes += lost + unlike(paired, simulated, more)
+        if e is not None:
+            worth, told = more_trials(simulated, y, f, e.size, alpha)
+            notes += [told] if told else []
     if y.size < 2:
         raise UsageError(f"{tables[0].name} has {y.size} scenario that counts; a bound needs at least 2")
     options |= {"design": kept, "horizon": horizon}
     try:
         found, left = _intervals(method, y, f, e, options)
         alone = None
-        if method != "all" and found[0].method == "blocked":
+        if method != "all" and found[0].method in ("strata", "blocked"):
             alone = stats.bound(y, method=default_method(y, None, None, horizon=horizon), **options)
     except ValueError as error:
         raise UsageError(str(error)) from None
@@ -228,7 +236,7 @@ def bound(
         notes += shift.warnings(used.estimate, tried.table.metric)
     return Bound(
         found, method == "all", default, left, tried.about(), about, about_extra, kept, (*notes, *said),
-        alone if wider else None, shift,
+        alone if wider else None, shift, worth,
     )  # fmt: skip
 
 

@@ -10,9 +10,11 @@ import numpy as np
 
 from foretell.answers.choice import Choice, choose
 from foretell.answers.inputs import Source, open_table
+from foretell.answers.more_trials import more_trials
 from foretell.answers.units import measure, pair
 from foretell.answers.words import plain
 from foretell.errors import UsageError
+from foretell.stats import ALPHA
 
 __all__ = ["Pilot", "read_pilot"]
 
@@ -32,6 +34,8 @@ class Pilot:
     """95 % interval of the correlation, asymptotic: few pairs leave it wide open."""
     agreement: float = 0.0
     """Correlation of two policies' real scores over scenarios."""
+    repeats: dict[str, Any] | None = None
+    """What simulating each scenario more often would buy, with endless scenarios; None where it is not known."""
 
 
 def read_pilot(
@@ -49,6 +53,7 @@ def read_pilot(
         pairs.append(paired)
         notes += said + tried.notes() + simulated.notes() + lost
     a, b = pairs[0], pairs[-1]
+    worth: dict[str, Any] | None = None
     if len(pairs) == 2:
         where = {unit: i for i, unit in enumerate(b.ids)}
         both = [(i, where[unit]) for i, unit in enumerate(a.ids) if unit in where]
@@ -61,6 +66,8 @@ def read_pilot(
         rate, spread, alike = float(other.mean()), float(np.var(other)), _correlation(one, other) or 0.0
     else:
         y, f, alike = a.real, a.sim, 0.0
+        worth, told = more_trials(simulated, y, f, math.inf, ALPHA)
+        notes += [told] if told else []
         rate, spread = float(y.mean()), float(np.var(y))
     if y.size < 2:
         raise UsageError(f"{opened[0].name} has {y.size} scenario that counts; a pilot needs at least 2")
@@ -69,7 +76,7 @@ def read_pilot(
         flat = " and ".join(name for name, x in (("real", y), ("sim", f)) if np.ptp(x) < 1e-12)
         notes.append(f"{flat} never varies in the pilot: its correlation is taken as 0")
     low, high = _ends(rho or 0.0, y.size)
-    return Pilot(int(y.size), rate, spread, rho or 0.0, low, high, alike), list(dict.fromkeys(notes))
+    return Pilot(int(y.size), rate, spread, rho or 0.0, low, high, alike, worth), list(dict.fromkeys(notes))
 
 
 def _correlation(x: Any, y: Any) -> float | None:

@@ -12,7 +12,7 @@ import numpy as np
 from foretell.answers.choice import labels, single_version
 from foretell.answers.held_out import held_out
 from foretell.answers.inputs import PROTOCOL, Table, refuse
-from foretell.answers.repeats import until_success
+from foretell.answers.until_success import until_success
 from foretell.answers.words import plain
 from foretell.errors import UsageError
 from foretell.stats import Paired, Units, by_scenario, pair_units
@@ -50,8 +50,7 @@ class Measured:
     def as_run(self) -> Measured:
         """The same scenarios in the order of the rows, for whoever looks after every trial."""
         order = sorted(range(len(self.units.ids)), key=lambda i: self.first[str(self.units.ids[i])])
-        ids, counts = (tuple(column[i] for i in order) for column in (self.units.ids, self.units.counts))
-        return replace(self, units=Units(ids, self.units.scores[order], counts))
+        return replace(self, units=self.units.take(order))
 
     def only(self, ids: Collection[str]) -> Measured:
         """These scenarios."""
@@ -68,9 +67,7 @@ class Measured:
 
     def without(self, units: Collection[str]) -> Measured:
         """All scenarios but these."""
-        at = [i for i, unit in enumerate(self.ids) if unit not in units]
-        mine = self.units
-        kept = Units(tuple(mine.ids[i] for i in at), mine.scores[at], tuple(mine.counts[i] for i in at))
+        kept = self.units.take([i for i, unit in enumerate(self.ids) if unit not in units])
         return replace(self, units=kept, fitted=self.fitted - set(units))
 
     def about(self) -> dict[str, Any]:
@@ -159,16 +156,10 @@ def measure(table: Table, *, whole: bool = False, unit_range: bool = True) -> Me
     if not rows:
         raise UsageError(f"{table.name} has no row that counts")
     own_names, ups, scores = zip(*rows, strict=True)
-    units = _canonical(by_scenario(own_names, scores, parent=ups))
+    units = by_scenario(own_names, scores, parent=ups)
+    units = units.take(by_id(units.ids))  # the answer must not depend on the order of a file
     again = until_success(tries, table.name)
     return Measured(table, units, first, dict(left_out), alone, frozenset(broken), frozenset(fitted), again)
-
-
-def _canonical(units: Units) -> Units:
-    """Scenarios in the order of a hash of their ids: the answer must not depend on the order of a file."""
-    order = by_id(units.ids)
-    ids, counts = (tuple(column[i] for i in order) for column in (units.ids, units.counts))
-    return Units(ids, units.scores[order], counts)
 
 
 def _reader(table: Table) -> Any:

@@ -43,7 +43,7 @@ def main(
         real: Real trials: CSV, Parquet, a run folder, or successes of trials such as 14/20.
         sim: Simulations of the same scenarios; further scenarios in it count as extra.
         extra: More simulated scenarios.
-        method: blocked, star, clopper_pearson, ...; `all` for every one; `auto` picks by the data's size and kind.
+        method: strata, blocked, star, ...; `all` for every one; `auto` picks by the data's size and kind.
         alpha: One minus the confidence level; default 0.05.
         confidence: The confidence level in percent, such as 95, instead of alpha.
         policy: Which policy, where there are several.

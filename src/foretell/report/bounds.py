@@ -25,7 +25,7 @@ from foretell.stats import Interval, TrialsSaved, WidthCurve
 
 __all__ = ["section"]
 
-LIVELY = ("blocked", "suresim", "clopper_pearson", "betting")
+LIVELY = ("strata", "blocked", "suresim", "clopper_pearson", "betting")
 """Methods drawn, beside the default, where there are many policies; the table has all."""
 MANY = 4
 """Policies above which not every method is drawn."""
@@ -39,6 +39,7 @@ KINDS = {
     "hoeffding": "real trials alone",
     "betting": "real trials alone",
     "star": "real trials alone",
+    "strata": "with simulation, exact",
     "blocked": "with simulation",
     "suresim": "with simulation",
     "suresim_2stage": "with simulation",
@@ -116,7 +117,8 @@ def _cells(tried: Group, simulated: Group, left: list[str]) -> list[Cell]:
         tables = tuple(group.table.filter(pc.field("policy") == policy) for group in (tried, simulated))
         try:
             answer = bound(*tables, method="all", design=design, stand_in=True)
-            curve, saved = _worth(*tables) if answer.default == "blocked" and len(cells) < CURVES else (None, None)
+            simulated_too = answer.default in ("strata", "blocked")
+            curve, saved = _worth(*tables) if simulated_too and len(cells) < CURVES else (None, None)
         except UsageError as error:
             left.append(f"{policy} on {tried.task}: {str(error).partition(chr(10))[0]}")
             continue
@@ -125,7 +127,7 @@ def _cells(tried: Group, simulated: Group, left: list[str]) -> list[Cell]:
 
 
 def _worth(tried: pa.Table, simulated: pa.Table) -> tuple[WidthCurve, TrialsSaved]:
-    """What simulation buys: `blocked` on growing numbers of simulated scenarios, and real trials it saves."""
+    """What simulation buys: the bound on growing numbers of simulated scenarios, and real trials it saves."""
     tables = [open_table(table, name) for table, name in ((tried, "real"), (simulated, "sim"))]
     paired, _ = pair(measure(tables[0]), measure(tables[1], whole=True), None)
     curve = stats.width_curve(paired.real, paired.sim, paired.extra)
@@ -149,7 +151,7 @@ def _intervals(cells: list[Cell], name: str, title: str, real: str) -> Chart:
             row |= {"low": one.low, "high": one.high, "width": one.width, "uses": KINDS.get(one.method, "")}
             row |= {"default": "default" if one.method == cell.answer.default else "", "guarantee": one.guarantee}
             rows.append(row)
-    order = {method: i for i, method in enumerate(dict.fromkeys(("blocked", *LIVELY, *KINDS)))}
+    order = {method: i for i, method in enumerate(dict.fromkeys(("strata", *LIVELY, *KINDS)))}
     rows.sort(key=lambda row: ([c.policy for c in cells].index(row["policy"]), order.get(row["method"], 99)))
     share = ".1%"
     tips = {"policy": ("policy", ""), "method": ("method", ""), "uses": ("uses", ""), "estimate": ("estimate", share)}
@@ -176,14 +178,15 @@ def _curves(cells: list[Cell], name: str, title: str) -> Chart:
             row = {"policy": cell.policy, "simulated": size, "width": 100 * width}
             rows.append(row | {k: 100 * v for k, v in alone.items()} | {"low": None, "high": None})
     tips = {"policy": ("policy", ""), "simulated": ("simulated scenarios", "d"), "width": ("width, points", ".1f")}
-    tips |= {"floor": ("floor, points", ".1f"), "alone": ("real alone (star), points", ".1f")}
+    tips |= {"floor": ("floor, points", ".1f"), "alone": ("real alone, points", ".1f")}
     spec = lines(
         rows, x="simulated", y="width", series="policy", tips=tips, unit="number", domain=None, log=True,
         titles=("simulated scenarios without a real partner", "width of the bound, points"),
         dashed="floor", ticks=sorted({row["simulated"] for row in rows}),
     )  # fmt: skip
+    methods = listed(list(dict.fromkeys(cell.curve.method for cell in cells if cell.curve)))
     about = (
-        "Width of `blocked` on so many of the simulated scenarios. No number of them goes below the rectifier "
+        f"Width by {methods} on so many of the simulated scenarios. No number of them goes below the rectifier "
         "floor (dashed, forecast), which is set by how far simulation and reality differ."
     )
     return Chart(name, title, spec, rows, about)

@@ -31,6 +31,7 @@ from foretell.stats.bounds import (
     real_trials_saved,
     sequence,
     star,
+    strata,
     suresim,
     suresim_2stage,
     suresim_2stage_ub,
@@ -80,6 +81,7 @@ from foretell.stats.predictivity import (
     success_gap,
     with_interval,
 )
+from foretell.stats.repeats import RepeatsWorth, repeated_correlation, repeats_worth
 
 __all__ = [
     "ALPHA",
@@ -95,6 +97,7 @@ __all__ = [
     "Interval",
     "Paired",
     "Ranking",
+    "RepeatsWorth",
     "Selection",
     "SimulationWorth",
     "StarSequence",
@@ -139,12 +142,15 @@ __all__ = [
     "rank_ranges",
     "rank_reversals",
     "real_trials_saved",
+    "repeated_correlation",
+    "repeats_worth",
     "same_draw",
     "sampled_bound",
     "sequence",
     "simulation_worth",
     "spearman",
     "star",
+    "strata",
     "success_gap",
     "suresim",
     "suresim_2stage",

@@ -23,13 +23,14 @@ from foretell.stats.savings import TrialsSaved, WidthCurve, real_trials_saved, w
 from foretell.stats.scenarios import Paired, Units, by_scenario, pair_units
 from foretell.stats.scores import UNIT, Range, is_binary, scores, stretch
 from foretell.stats.sequence import BettingSequence, BlockedSequence, Sequence, StarSequence, sequence
+from foretell.stats.strata import strata
 from foretell.stats.suresim import suresim, suresim_2stage, suresim_2stage_ub, suresim_ub
 
 __all__ = [
     "ANYTIME", "METHODS", "REAL_ONLY", "WITH_SIMULATION", "BettingSequence", "BlockedSequence", "Diagnosis", "Paired",
     "Sequence", "StarSequence", "TrialsSaved", "Units", "WidthCurve", "betting", "blocked", "bound",
     "bound_policies", "by_scenario", "control_variate", "control_variate_split", "default_method", "diagnose",
-    "hoeffding", "pair_units", "real_trials_saved", "sequence", "star", "suresim", "suresim_2stage",
+    "hoeffding", "pair_units", "real_trials_saved", "sequence", "star", "strata", "suresim", "suresim_2stage",
     "suresim_2stage_ub", "suresim_ub", "width_curve",
 ]  # fmt: skip
 
@@ -56,6 +57,7 @@ REAL_ONLY: dict[str, Callable[..., Interval]] = {
 """Methods called as f(real, alpha, within=)."""
 
 WITH_SIMULATION: dict[str, Callable[..., Interval]] = {
+    "strata": strata,
     "blocked": blocked,
     "suresim": suresim,
     "suresim_2stage": suresim_2stage,
@@ -71,21 +73,37 @@ ANYTIME = ("betting", "star", "blocked")
 """Methods that take a horizon: their intervals may then be looked at after every trial."""
 
 
+MANY = 80
+"""Extra simulated scenarios below which `strata` is no gain: the share solved is then known too badly."""
+STRATA_TRIALS = (10, 3000)
+"""Real trials from which, and up to which, `auto` takes `strata`: discrete below, slow above."""
+
+
 def default_method(
     real: ArrayLike,
     sim: ArrayLike | None,
     extra: ArrayLike | None,
     within: Range = UNIT,
+    sim_within: Range = UNIT,
     horizon: Horizon = None,
 ) -> str:
-    """Method `auto` stands for, from sizes and kind of score; real, sim: shape (n,), extra: shape (N,)."""
+    """Method `auto` stands for, from sizes and kinds of score alone; real, sim: shape (n,), extra: shape (N,).
+
+    Binary real and simulated scores: `strata` where N >= max(80, 2 n) and 10 <= n <= 3000, beyond that n `blocked`.
+    Any graded score: `blocked` where N >= n. Otherwise real trials alone: `clopper_pearson`, or `star` if graded.
+    With a horizon: `blocked` where there is an extra scenario for every planned trial, else `star`.
+    """
     y = scores(real, "real", within=within)
-    blocks = y.size if horizon is None else 1 if horizon == OPEN else horizon  # one choice for all looks
-    if sim is not None and extra is not None and np.size(extra) >= blocks:
-        return "blocked"
-    if horizon is not None:
-        return "star"
-    return "clopper_pearson" if is_binary(y) else "star"
+    alone = "clopper_pearson" if is_binary(y) and horizon is None else "star"
+    if sim is None or extra is None or not np.size(extra):
+        return alone
+    n, total = y.size, np.size(extra)
+    if horizon is not None:  # one choice for all looks
+        return "blocked" if horizon == OPEN or total >= horizon else alone
+    kinds = (y, scores(sim, "sim", within=sim_within), scores(extra, "extra", within=sim_within))
+    if not all(is_binary(kind) for kind in kinds) or n > STRATA_TRIALS[1]:
+        return "blocked" if total >= n else alone
+    return "strata" if n >= STRATA_TRIALS[0] and total >= max(MANY, 2 * n) else alone
 
 
 def bound(
@@ -117,11 +135,10 @@ def bound(
         raise ValueError(f"horizon must be a whole number from 1 on, or 'open', got {horizon!r}")
     options: dict[str, Any] = {} if horizon is None else {"horizon": horizon}
     if method == "auto":
-        method = default_method(real, sim, extra, within, horizon)
-        if method != "blocked":
+        method = default_method(real, sim, extra, within, sim_within, horizon)
+        if method not in WITH_SIMULATION:
             given, trials = 0 if extra is None else np.size(extra), np.size(real)
-            few = f"{f'only {given}' if given else 'no'} extra simulated scenarios"
-            need = f"{few}, and blocked needs at least {trials}, one for each real trial"
+            need = _too_few(given, trials, graded=method == "star")
             notes = (f"{method} on real trials alone: {'no paired simulation was given' if sim is None else need}",)
     if horizon is not None and method in METHODS and method not in ANYTIME:
         raise ValueError(f"{method} is for a single look and takes no horizon; use {', '.join(ANYTIME)}")
@@ -135,10 +152,23 @@ def bound(
         raise ValueError(f"unknown method {method!r}; choose auto or one of {', '.join(METHODS)}")
     interval = _weigh_design(replace(interval, notes=interval.notes + notes), design, randomised)
     if diagnostics and sim is not None:
-        known = interval.width / (within[1] - within[0]) if method == "blocked" else None
-        found = diagnose(real, sim, extra, alpha=alpha, within=within, sim_within=sim_within, width_sim=known)
+        used = method if method in ("strata", "blocked") else None
+        known = interval.width / (within[1] - within[0]) if used else None
+        found = diagnose(
+            real, sim, extra, alpha=alpha, within=within, sim_within=sim_within, method=used, width_sim=known
+        )
         interval = replace(interval, diagnostics=found.to_dict())
     return interval
+
+
+def _too_few(extra: int, trials: int, graded: bool) -> str:
+    """Why simulation is not used although pairs were given."""
+    few = f"{f'only {extra}' if extra else 'no'} extra simulated scenarios"
+    if extra >= trials and trials < STRATA_TRIALS[0]:
+        return f"simulation narrows a success rate only from {STRATA_TRIALS[0]} real trials on, and there are {trials}"
+    if graded or not extra:
+        return f"{few}, and blocked needs at least {trials}, one for each real trial"
+    return f"{few}, and with fewer than {max(MANY, 2 * trials)} simulation is no gain for a success rate"
 
 
 def _weigh_design(interval: Interval, design: str, randomised: bool) -> Interval:

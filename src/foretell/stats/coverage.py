@@ -4,11 +4,14 @@
     python -m foretell.stats.coverage --full     2,000 draws of every method over every regime
     python -m foretell.stats.coverage --widths   2,000 draws at alpha 0.1 over the nine width regimes, seed 1
     python -m foretell.stats.coverage --widths --hard     the same over the coverage regimes
+    python -m foretell.stats.coverage --widths --other    the same over nine other regimes
+    python -m foretell.stats.coverage --full --binary     coverage over further binary regimes
     python -m foretell.stats.coverage --saved             real trials saved over the width regimes, 800 draws
     python -m foretell.stats.coverage --full --sampled    bounds after uniform, stratified and active sampling
     python -m foretell.stats.coverage --predictivity      intervals of predictivity metrics, 0.1 and 0.05
 
-`--only NAME[,NAME]` picks regimes; each has its own generator, so parts add up to the whole.
+`--only NUMBER[,NUMBER]` picks regimes and `--methods NAME[,NAME]` methods; each regime has its own generator, so
+parts add up to the whole.
 """
 
 from __future__ import annotations
@@ -25,7 +28,7 @@ from foretell.stats.bounds import REAL_ONLY, WITH_SIMULATION
 from foretell.stats.families import FAMILIES, Family, covered
 from foretell.stats.interval import Interval
 from foretell.stats.predictivity import METRICS, with_interval
-from foretell.stats.regimes import COVERAGE_REGIMES, WIDTH_REGIMES, Regime
+from foretell.stats.regimes import BINARY_REGIMES, COVERAGE_REGIMES, OTHER_REGIMES, WIDTH_REGIMES, Regime
 from foretell.stats.sampling import Rule, next_scenarios, sampled_bound
 from foretell.stats.savings import trials_needed
 from foretell.stats.scores import Floats
@@ -38,12 +41,13 @@ SIGNIFICANCE = 1e-4
 LEVELS = (0.1, 0.05)
 """Levels at which the predictivity intervals are tried."""
 FINITE = (
-    "clopper_pearson", "hoeffding", "betting", "star", "blocked",
+    "clopper_pearson", "hoeffding", "betting", "star", "strata", "blocked",
     "suresim", "suresim_ub", "suresim_2stage", "suresim_2stage_ub",
 )  # fmt: skip
 """Methods that claim a finite-sample guarantee."""
 ASYMPTOTIC = ("wilson", "suresim_paper", "control_variate", "control_variate_split", "control_variate_normal")
-WIDTHS = ("betting", "star", "clopper_pearson", "suresim", "suresim_paper", "blocked")
+WIDTHS = ("betting", "star", "clopper_pearson", "suresim", "suresim_paper", "strata", "blocked")
+BINARY_ONLY = ("clopper_pearson", "wilson", "strata")
 SEEDED = ("suresim", "suresim_ub", "suresim_paper")
 VARIANTS: dict[str, Callable[..., Interval]] = {
     "suresim_paper": partial(WITH_SIMULATION["suresim"], weights="paper"),
@@ -111,7 +115,7 @@ def cover(
     """
     calls = methods if isinstance(methods, dict) else {name: method(name) for name in methods}
     if not world.binary:
-        calls = {k: v for k, v in calls.items() if k not in ("clopper_pearson", "wilson")}
+        calls = {k: v for k, v in calls.items() if k not in BINARY_ONLY}
     rng = world.generator(seed)
     hits = dict.fromkeys(calls, 0)
     widths: dict[str, list[float]] = {name: [] for name in calls}
@@ -258,6 +262,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--full", action="store_true", help="2,000 draws instead of 200")
     parser.add_argument("--widths", action="store_true", help="width table instead of coverage")
     parser.add_argument("--hard", action="store_true", help="with --widths: over the coverage regimes")
+    parser.add_argument("--other", action="store_true", help="over nine other width regimes")
+    parser.add_argument("--binary", action="store_true", help="over further binary regimes")
+    parser.add_argument("--methods", default="", help="comma-separated methods of a coverage table")
     parser.add_argument("--saved", action="store_true", help="real trials saved, over the width regimes")
     parser.add_argument("--sampled", action="store_true", help="bounds after uneven sampling")
     parser.add_argument("--predictivity", action="store_true", help="coverage of the predictivity intervals")
@@ -269,7 +276,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     regimes: Sequence[Regime] = (
-        WIDTH_REGIMES if (options.widths or options.saved) and not options.hard else COVERAGE_REGIMES
+        OTHER_REGIMES
+        if options.other
+        else BINARY_REGIMES
+        if options.binary
+        else WIDTH_REGIMES
+        if (options.widths or options.saved) and not options.hard
+        else COVERAGE_REGIMES
     )
     families: Sequence[Family] = FAMILIES
     if options.only:
@@ -293,7 +306,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.sampled:
         draws = options.draws or (2000 if options.full else 200)
         return 1 if print_sampled(regimes, draws, options.alpha, options.seed) else 0
-    names = ASYMPTOTIC if options.asymptotic else FINITE
+    names: Sequence[str] = ASYMPTOTIC if options.asymptotic else FINITE
+    names = options.methods.split(",") if options.methods else names
     draws = options.draws or (2000 if options.full else 200)
     return 1 if print_coverage(regimes, names, draws, options.alpha, options.seed) else 0
 

@@ -13,6 +13,7 @@ from foretell.stats.binomial import clopper_pearson_ends
 from foretell.stats.blocked import blocked
 from foretell.stats.interval import ALPHA
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, is_binary, scores
+from foretell.stats.strata import strata
 
 WORTH = 0.97
 """Simulation is said to help when the bound shrinks below this share of the real-only one."""
@@ -38,9 +39,11 @@ class Diagnosis:
     bias: float
     """Mean of sim - real on the pairs."""
     width_real: float
-    """Width from real trials alone: star, or clopper_pearson where that is narrower and scores are binary."""
+    """Width from real trials alone: by clopper_pearson where real scores are binary, else by star."""
     width_sim: float | None
-    """Width of `blocked`; None without extra simulations."""
+    """Width of `method`; None without extra simulations."""
+    method: str
+    """Method with simulation that was compared: `strata` or `blocked`."""
     helps: bool
     sentence: str
 
@@ -50,12 +53,11 @@ class Diagnosis:
 
 
 def real_only_width(y: Floats, alpha: float) -> float:
-    """Narrower of star and, for binary scores, clopper_pearson on unit scores y, shape (n,)."""
-    width = star(y, alpha).width
-    if is_binary(y):
-        low, high = clopper_pearson_ends(int(y.sum()), y.size, alpha)
-        width = min(width, high - low)
-    return width
+    """Width without simulation: by `clopper_pearson` for binary unit scores y, shape (n,), else by `star`."""
+    if not is_binary(y):
+        return star(y, alpha).width
+    low, high = clopper_pearson_ends(int(y.sum()), y.size, alpha)
+    return high - low
 
 
 def diagnose(
@@ -66,11 +68,13 @@ def diagnose(
     alpha: float = ALPHA,
     within: Range = UNIT,
     sim_within: Range = UNIT,
+    method: str | None = None,
     width_sim: float | None = None,
 ) -> Diagnosis:
     """Diagnosis of paired scores real and sim, shape (n,), n >= 2, with extra of shape (N,) or None.
 
-    width_sim: width of `blocked` on these data as a share of the range, if already known.
+    method: `strata` or `blocked`; by default `strata` where all scores are binary. width_sim: its width on these data
+    as a share of the range, if already known.
     """
     check_alpha(alpha)
     y = scores(real, "real", within=within, at_least=2)
@@ -85,8 +89,10 @@ def diagnose(
     rho = float(np.clip(cov / np.sqrt(vy * vf), -1.0, 1.0)) if varies else None
     residual = vy - cov * cov / vf if varies else vy
     width_real = real_only_width(y, alpha)
+    if method is None:
+        method = "strata" if is_binary(y) and is_binary(f) and is_binary(e) else "blocked"
     if e.size and width_sim is None:
-        width_sim = blocked(y, f, e, alpha).width
+        width_sim = (strata if method == "strata" else blocked)(y, f, e, alpha).width
     helps = width_sim is not None and width_sim < WORTH * width_real
     flat = " and ".join(name for name, v in (("simulation", vf), ("reality", vy)) if v <= FLAT)
     facts = (
@@ -114,6 +120,7 @@ def diagnose(
         bias=float(f.mean() - y.mean()),
         width_real=width_real,
         width_sim=width_sim,
+        method=method,
         helps=helps,
         sentence=sentence,
     )

@@ -155,3 +155,27 @@ COVERAGE_REGIMES: tuple[Regime, ...] = (
     regime("huge simulation", TWO, _coin(0.3), TWO, _coin(0.4), 0.7, 60, 50_000),
 )
 """Regimes of the coverage table: n from 10 to 300, N from n to 50,000."""
+
+OTHER_REGIMES: tuple[Regime, ...] = (
+    regime("binary useless", TWO, _coin(0.7), TWO, _coin(0.7), 0.0, 60, 1200),
+    regime("binary weak", TWO, _coin(0.7), TWO, _coin(0.6), 0.3, 60, 1200),
+    regime("binary misleading", TWO, _coin(0.5), TWO, _coin(0.6), -0.5, 40, 800),
+    regime("binary .95", TWO, _coin(0.95), TWO, _coin(0.9), 0.6, 60, 600),
+    regime("binary .8 n25", TWO, _coin(0.8), TWO, _coin(0.75), 0.6, 25, 250),
+    regime("graded useless", FIVE, (0.2, 0.1, 0.2, 0.2, 0.3), FIVE, (0.3, 0.2, 0.2, 0.2, 0.1), 0.0, 60, 1200),
+    regime("graded misleading", FIVE, (0.3, 0.1, 0.2, 0.1, 0.3), THREE, (0.4, 0.2, 0.4), -0.5, 40, 400),
+    regime("graded weak", FIVE, (0.4, 0.1, 0.1, 0.1, 0.3), FIVE, (0.3, 0.1, 0.1, 0.1, 0.4), 0.3, 30, 600),
+    regime("graded good", FINE, _bell(0.7, 6.0), FINE, _bell(0.6, 5.0), 0.8, 50, 1000),
+)
+"""Nine more for widths, many unfriendly; draws at other seeds served to choose constants (docs/statistics.md)."""
+
+BINARY_REGIMES: tuple[Regime, ...] = (
+    *(r for r in OTHER_REGIMES if r.binary),
+    regime("binary strong", TWO, _coin(0.7), TWO, _coin(0.7), 0.9, 60, 1200),
+    regime("binary opposite", TWO, _coin(0.5), TWO, _coin(0.5), -0.9, 30, 300),
+    regime("binary .01", TWO, _coin(0.01), TWO, _coin(0.3), 0.1, 50, 500),
+    regime("binary .99", TWO, _coin(0.99), TWO, _coin(0.98), 0.6, 100, 1000),
+    regime("rarely solved", TWO, _coin(0.6), TWO, _coin(0.01), 0.05, 40, 200),
+    regime("few simulations", TWO, _coin(0.6), TWO, _coin(0.5), 0.6, 50, 50),
+)
+"""Success or failure at every correlation and near both ends, for the coverage of exact bounds."""

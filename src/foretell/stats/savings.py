@@ -17,12 +17,19 @@ from foretell.stats.blocked import both_ends, controls
 from foretell.stats.interval import ALPHA
 from foretell.stats.order import by_content
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, is_binary, scores, simulated
+from foretell.stats.strata import both_ends as strata_ends
+from foretell.stats.strata import strata
+
+ENDLESS = 1000
+"""So many times the simulated scenarios at hand count as endless."""
 
 
 @dataclass(frozen=True)
 class WidthCurve:
-    """Width of `blocked` as simulated scenarios are added."""
+    """Width of a method as simulated scenarios are added."""
 
+    method: str
+    """`strata` where all scores are binary, else `blocked`."""
     sizes: NDArray[np.int64]
     """Numbers of extra simulated scenarios, shape (S,), ascending."""
     widths: Floats
@@ -30,7 +37,7 @@ class WidthCurve:
     floor: float
     """Width if the simulator's mean were known exactly: more simulation cannot go below about this."""
     real_only: float
-    """Width of `star` on the real trials alone."""
+    """Width on the real trials alone: of `clopper_pearson` where all scores are binary, else of `star`."""
 
 
 def width_curve(
@@ -61,11 +68,18 @@ def width_curve(
 
     def width(c: Floats, g: Floats) -> float:
         (low, high), _ = both_ends(y[order], c, g, check_alpha(alpha))
-        return (high - low) * scale
+        return high - low
 
-    widths = np.array([width(*controls(f[order], mixed[:s])) for s in picks])
-    known = f - np.concatenate([f, e]).mean()
-    return WidthCurve(picks, widths, width(known[order], np.ones(n)), star(y, alpha).width * scale)
+    if is_binary(y) and is_binary(f) and is_binary(e):
+        kind, widths = "strata", np.array([strata(y, f, mixed[:s], alpha).width for s in picks])
+        low, high = strata_ends(y, f, ENDLESS * int(f.sum() + e.sum()), ENDLESS * (n + total), check_alpha(alpha))
+        bottom, top = clopper_pearson_ends(int(y.sum()), n, alpha)
+        floor, alone = high - low, top - bottom
+    else:
+        kind, widths = "blocked", np.array([width(*controls(f[order], mixed[:s])) for s in picks])
+        known = f - np.concatenate([f, e]).mean()
+        floor, alone = width(known[order], np.ones(n)), star(y, alpha).width
+    return WidthCurve(kind, picks, widths * scale, floor * scale, alone * scale)
 
 
 @dataclass(frozen=True)

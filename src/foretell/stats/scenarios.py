@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from foretell.stats.order import by_id
 from foretell.stats.scores import Floats, vector
@@ -23,6 +23,13 @@ class Units:
     """Mean score of each unit, shape (n,)."""
     counts: tuple[int, ...]
     """Number of rows averaged into each unit, length n."""
+    within: float | None = None
+    """Variance of rows inside units, pooled; None where no unit averages more than one row."""
+
+    def take(self, rows: Sequence[int] | NDArray[np.int64]) -> Units:
+        """These units, in this order; rows: shape (m,)."""
+        ids, counts = tuple(self.ids[i] for i in rows), tuple(self.counts[i] for i in rows)
+        return replace(self, ids=ids, scores=self.scores[list(rows)], counts=counts)
 
 
 @dataclass(frozen=True)
@@ -64,7 +71,10 @@ def by_scenario(
         unit = own if up is None else up
         given.setdefault(unit, []).append(float(rows[i]))
     means = np.array([math.fsum(values) / len(values) for values in given.values()])  # exact in any order of rows
-    return Units(tuple(given), means, tuple(len(values) for values in given.values()))
+    spare = rows.size - len(given)
+    off = ((v - m) ** 2 for values, m in zip(given.values(), means.tolist(), strict=True) for v in values)
+    within = math.fsum(off) / spare if spare else None
+    return Units(tuple(given), means, tuple(len(values) for values in given.values()), within)
 
 
 def pair_units(real: Units, sim: Units, extra: Units | None = None) -> Paired:

@@ -1,0 +1,330 @@
+"""`strata`: exact bound on a success rate from real trials sorted by what the simulator said of them.
+
+Construction
+------------
+Real trials succeed or fail. Simulation splits scenarios in two strata: those it solves (a simulated score of at
+least half the range) and those it does not. Let q be the share of solved scenarios, a and b the real success
+rates in the two strata. The wanted rate is
+
+    p = q a + (1 - q) b.
+
+Of n real trials n1 lie in the first stratum with k1 successes, n0 in the second with k0 successes; of all
+n + N simulated scenarios S are solved. For every triple (a, b, q) the lower end takes two chances, which
+are small where the data speak for a larger p:
+
+    U = P_q(S or more solved) if a >= b, P_q(S or fewer solved) if a < b
+    V = P_ab(an outcome ranked at least as high as (k1, k0)).
+
+Let w in [0, 1) be fixed for every triple in advance, and z(u) the normal quantile of 1 - u. A triple is refuted when
+
+    w max(z(U), -FLOOR) + sqrt(1 - w^2) z(V) >= z((1 - 2 GUARD) alpha/2 / (1 + P(Z < -FLOOR))),
+
+or when a guard refutes it: q lies outside the Clopper-Pearson interval of the simulated scenarios at 1 - GUARD * alpha,
+or a or b outside that of its stratum at 1 - GUARD * alpha/2. The lower end is the least p of any triple that stands.
+The upper end is one minus the lower end of 1 - Y.
+
+Why it covers
+-------------
+Assume scenarios are independent draws from one distribution, and those that get a real trial were chosen without
+looking at outcomes. Nothing is assumed of the simulator. Let (a, b, q) be the truth.
+
+1. S is binomial with n + N trials and chance q, so P(U <= u) <= u.
+2. Given all simulated scores, k1 and k0 are independent binomials with chances a and b. The ranking is a function
+   of simulated scores, so P(V <= v) <= v given all of them, hence given U.
+3. So z(U) is stochastically below a normal Z1, and z(V), given U, below a normal Z2 that is independent of Z1. The
+   left side of the test is increasing in both, thus below w max(Z1, -FLOOR) + sqrt(1 - w^2) Z2. That reaches t >= 0
+   only if w Z1 + sqrt(1 - w^2) Z2 does, or if Z1 < -FLOOR and Z2 >= t: a chance of at most
+   P(Z >= t) (1 + P(Z < -FLOOR)). So the weighted test refutes the truth with probability (1 - 2 GUARD) alpha/2.
+4. The lower end exceeds p only if the truth is refuted. The weighted tests of both ends do that with probability
+   (1 - 2 GUARD) alpha. Both ends share the guards: that of q fails with probability GUARD * alpha, those of a and
+   b with GUARD * alpha/2 each, given the simulated scores. Together at most alpha.
+
+Nothing has to be maximised over nuisances by search: every triple is judged by itself. Triples are judged in cells of
+a fixed grid. V increases in a and in b, since the ranked outcomes form an up-set (below), so a cell is judged at the
+corner where V is largest, and its p is taken at the corner where p is least. U increases in q, so what stands of a cell
+is an interval of q whose end is a beta quantile. Weights w are constant on coarse cells. So discretisation only
+widens. Coarse cells are split where they can matter; what is left out has a larger p than the answer.
+
+*Ranking.* Outcomes are ranked by the lower limit of s a + (1 - s) b, s = S/(n + N), from the profile likelihood ratio
+at a fixed level. Raising k1 or k0 raises it, so outcomes ranked at least as high as the one seen form an up-set. Ties
+are counted in, within 1e-7, so that rounding of the limit can only enlarge the set.
+
+*Nested in alpha.* Ranking, weights, U and V do not depend on alpha; a smaller alpha asks more of the same tests.
+
+*Weights.* z(U) and z(V) are weighed like the errors they stand for: w^2 is the share that (a - b)^2 q (1 - q) / (n + N)
+has in the variance of the estimate. This gives power only; any weights keep 1-4.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from foretell.stats.binomial import clopper_pearson_ends
+from foretell.stats.interval import ALIKE, ALPHA, BINARY, FIXED_N, IID, PAIRS, UNFITTED, Interval
+from foretell.stats.scores import UNIT, Floats, Range, check_alpha, is_binary, simulated, stretch
+
+Ints = NDArray[np.int64]
+Chance = Callable[[Floats, Floats], Floats]
+
+GUARD = 0.01
+"""Share of alpha spent on leaving out values of q, and again of a and b, that the data refute by themselves.
+
+Without it triples with absurd nuisances stand: at n = 20 and N = n the bound was twice as far above Clopper-Pearson."""
+FLOOR = 2.5
+"""z(U) counts as no less than -FLOOR, so that a simulator that never varies cannot forbid a refutation."""
+RANK_Z = 1.3
+"""Normal quantile of the limit that ranks outcomes. Widths hardly change from 0.9 to 1.5."""
+TIE = 1e-7
+BASE = 64
+"""Coarse cells along a and along b, on which weights are constant."""
+SHARES = 24
+"""Cells along q, equal in arcsin(sqrt(q)), on which weights are constant."""
+NONE = 2.0
+"""A rate no triple can have: nothing stands in a cell."""
+SLACK = 1e-9
+"""Probabilities and quantiles are moved outwards by this share, far above their rounding."""
+PROBES = 64
+"""Cells from which an upper bound of the answer is taken at every split; they set the time, never the answer."""
+LEVELS = np.concatenate([np.arange(-FLOOR, 8.0, 0.02), np.arange(8.0, 37.01, 0.25)])
+"""Values of z(U) at which the least standing q is tabulated; in between the next one counts."""
+
+
+def ranks(k1: Floats, n1: int, k0: Floats, n0: int, q: float) -> Floats:
+    """Lower limit of q a + (1 - q) b by the profile likelihood ratio, for counts of equal shape.
+
+    On the constrained optimum (k - n x) / (x (1 - x)) is lam times the stratum's share, a quadratic equation for
+    the rate x. Rates fall and the likelihood ratio rises in lam, so one bisection over lam gives the limit.
+    """
+    from scipy.special import xlog1py, xlogy
+
+    parts = [(k, n, share) for k, n, share in ((k1, n1, q), (k0, n0, 1.0 - q)) if n and share > 0.0]
+    peaks = [xlogy(k, k / n) + xlog1py(n - k, -k / n) for k, n, _ in parts]
+
+    def rates(lam: Floats) -> list[Floats]:
+        sums = [n + lam * share for _, n, share in parts]
+        return [
+            2.0 * k / (s + np.sqrt(np.maximum(s * s - 4.0 * lam * share * k, 0.0)))
+            for (k, _, share), s in zip(parts, sums, strict=True)
+        ]
+
+    below, above = np.full(k1.shape, -12.0), np.full(k1.shape, math.log(1e6 * (n1 + n0)))
+    for _ in range(31):  # to 1e-8 of the limit, a tenth of TIE
+        middle = 0.5 * (below + above)
+        lost = np.zeros(k1.shape)
+        for (k, n, _), x, peak in zip(parts, rates(np.exp(middle)), peaks, strict=True):
+            lost += peak - xlogy(k, x) - xlog1py(n - k, -x)
+        enough = lost >= 0.5 * RANK_Z**2
+        above, below = np.where(enough, middle, above), np.where(enough, below, middle)
+    limit = np.zeros(k1.shape)
+    for (k, _, share), x in zip(parts, rates(np.exp(below)), strict=True):
+        limit += share * np.where(k > 0, x, 0.0)
+    return limit
+
+
+def staircase(k1: int, n1: int, k0: int, n0: int, q: float) -> Ints:
+    """Least k0 that ranks with the outcome (k1, k0) seen, for each of 0..n1, shape (n1 + 1,); n0 + 1: none does."""
+    wanted = float(ranks(np.array([float(k1)]), n1, np.array([float(k0)]), n0, q)[0]) - TIE
+    rows = np.arange(n1 + 1.0)
+    fails, holds = np.full(n1 + 1, -1), np.full(n1 + 1, n0 + 1)
+    while (holds - fails > 1).any():
+        middle = (fails + holds) // 2  # -1 and n0 + 1 are never asked for where the bracket is open
+        good = ranks(rows, n1, np.clip(middle, 0, n0).astype(np.float64), n0, q) >= wanted
+        open_ = holds - fails > 1
+        holds, fails = np.where(open_ & good, middle, holds), np.where(open_ & ~good, middle, fails)
+    return np.minimum.accumulate(holds)
+
+
+def chances(steps: Ints, n1: int, n0: int) -> Chance:
+    """P_ab(outcome in the up-set above the staircase) as a function of rates a and b of equal shape (M,)."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    def weights(n: int, x: Floats) -> Floats:
+        k = np.arange(n + 1)
+        ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+        found: Floats = np.exp(ways + xlogy(k, x[:, None]) + xlog1py(n - k, -x[:, None]))
+        return found
+
+    def at(a: Floats, b: Floats) -> Floats:
+        rows, row = np.unique(a, return_inverse=True)
+        columns, column = np.unique(b, return_inverse=True)
+        tails = np.zeros((columns.size, n0 + 2))
+        tails[:, :-1] = weights(n0, columns)[:, ::-1].cumsum(axis=1)[:, ::-1]
+        one, other = weights(n1, rows), tails[:, steps]
+        if rows.size * columns.size <= 40 * a.size:
+            found = (one @ other.T)[row, column]
+        else:
+            found = np.einsum("ij,ij->i", one[row], other[column])
+        return np.minimum(found * (1.0 + SLACK), 1.0)
+
+    return at
+
+
+def guarded(k: int, n: int, level: float) -> Range:
+    """Clopper-Pearson ends at 1 - level, rounded outwards; all of [0, 1] without trials. Scalars in."""
+    if not n:
+        return UNIT
+    low, high = clopper_pearson_ends(k, n, level)
+    return low * (1.0 - SLACK), high * (1.0 + SLACK)
+
+
+def weights_of(large: Floats, small: Floats, share: Floats, n: int, total: int) -> Floats:
+    """w for rates and the share of the stratum with the larger one, arrays that broadcast."""
+
+    def spread(x: Floats) -> Floats:
+        inside = (n * x + 0.5) / (n + 1.0)
+        return inside * (1.0 - inside)
+
+    real = (share * spread(large) + (1.0 - share) * spread(small)) / n
+    sim = (large - small) ** 2 * share * (1.0 - share) / total
+    return np.sqrt(sim / (sim + real))
+
+
+def share_edges() -> Floats:
+    """Edges of the cells along q, shape (SHARES + 1,), symmetric about one half."""
+    edges = np.sin(np.linspace(0.0, 0.5 * math.pi, SHARES + 1)) ** 2
+    edges[SHARES // 2] = 0.5
+    edges[SHARES // 2 + 1 :] = 1.0 - edges[: SHARES // 2][::-1]
+    return edges
+
+
+class Cells:
+    """Cells of triples with one rate at least the other, and the least p that stands in each.
+
+    chance: V of (larger, smaller) rate. solved: scenarios, of `total`, in the stratum of the larger rate.
+    """
+
+    def __init__(
+        self, chance: Chance, rates: tuple[Range, Range], solved: int, total: int, n: int, alpha: float
+    ) -> None:
+        from scipy.special import betaincinv, ndtr, ndtri
+
+        self.chance, self.rates, self._ndtri = chance, rates, ndtri
+        self.goal = -float(ndtri(0.5 * alpha * (1.0 - 2.0 * GUARD) / (1.0 + ndtr(-FLOOR))))
+        least = betaincinv(solved, total - solved + 1, ndtr(-LEVELS)) if solved else np.zeros(LEVELS.size)
+        self._least = np.append(least * (1.0 - SLACK), 0.0)
+        low, high = guarded(solved, total, GUARD * alpha)
+        edges = share_edges()
+        near = (edges[:-1] <= high) & (edges[1:] >= low)
+        self.from_, self.to = np.maximum(edges[:-1][near], low), np.minimum(edges[1:][near], high)
+        middle = 0.5 * (edges[:-1] + edges[1:])
+        middle[0], middle[-1] = 0.0, 1.0
+        i, j = np.tril_indices(BASE)
+        inside = self.inside(i / BASE, j / BASE, 1.0 / BASE)
+        i, j = i[inside], j[inside]
+        gap = np.where(i == j, 0.5, 0.0)
+        large, small = (i + 0.5) / BASE, (j + 0.5 - gap) / BASE
+        w = weights_of(large[:, None], small[:, None], middle[near][None, :], n, total)
+        count = int(near.sum())
+        self.i, self.j = np.repeat(i, count), np.repeat(j, count)
+        self.share, self.w = np.tile(np.arange(count), i.size), w.ravel()
+        self.size = 1.0 / BASE
+        v = np.repeat(chance((i + 1) / BASE, (j + 1) / BASE), count)
+        self.low = self.least(self.i / BASE, self.j / BASE, 1.0 / BASE, self.share, self.w, v)
+
+    def inside(self, large: Floats, small: Floats, size: float) -> NDArray[np.bool_]:
+        """Whether cells with these lower corners hold rates that the guard leaves."""
+        (from_l, to_l), (from_s, to_s) = self.rates
+        held: NDArray[np.bool_] = (
+            (large <= to_l) & (large + size >= from_l) & (small <= to_s) & (small + size >= from_s)
+        )
+        return held
+
+    def least(
+        self, large: Floats, small: Floats, size: float, share: Ints, w: Floats, v: Floats | None = None
+    ) -> Floats:
+        """Least p standing in cells with these lower corners; NONE where all of a cell is refuted.
+
+        v: V at the upper corners, if known.
+        """
+        v = self.chance(large + size, small + size) if v is None else v
+        z = np.maximum(-self._ndtri(np.maximum(v, 1e-300)), -40.0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            need = (self.goal - np.sqrt(1.0 - w * w) * z) / w
+        need = np.where(w > 0.0, need, np.where(z >= self.goal, -np.inf, np.inf))
+        q = np.maximum(self._least[np.searchsorted(LEVELS, need)], self.from_[share])
+        standing = (need > -FLOOR) & (q <= self.to[share]) & self.inside(large, small, size)
+        return np.where(standing, small + q * (large - small), NONE)
+
+    def pick(self, keep: NDArray[np.bool_] | Ints) -> None:
+        """Go on with some of the cells."""
+        self.i, self.j, self.share = self.i[keep], self.j[keep], self.share[keep]
+        self.w, self.low = self.w[keep], self.low[keep]
+
+    def probe(self, finest: float) -> float:
+        """An upper bound of the answer: the least p standing in some cells of the finest size."""
+        first = np.argsort(self.low, kind="stable")[:PROBES]
+        large, small = (np.asarray(x[first] * self.size, dtype=np.float64) for x in (self.i, self.j))
+        return float(self.least(large, small, finest, self.share[first], self.w[first]).min(initial=NONE))
+
+    def split(self) -> None:
+        """Replace each cell by its four quarters, less those where the larger rate is the smaller one."""
+        self.size *= 0.5
+        i = np.concatenate([2 * self.i, 2 * self.i + 1, 2 * self.i + 1, 2 * self.i])
+        j = np.concatenate([2 * self.j, 2 * self.j, 2 * self.j + 1, 2 * self.j + 1])
+        keep = i >= j
+        self.i, self.j, self.share, self.w = i[keep], j[keep], np.tile(self.share, 4)[keep], np.tile(self.w, 4)[keep]
+        large, small = (np.asarray(x * self.size, dtype=np.float64) for x in (self.i, self.j))
+        self.low = self.least(large, small, self.size, self.share, self.w)
+
+
+def lower_end(k1: int, n1: int, k0: int, n0: int, solved: int, total: int, alpha: float) -> float:
+    """Lower end from k1 of n1 and k0 of n0 real successes and `solved` of `total` simulated ones. Scalars in."""
+    if k1 + k0 == 0:
+        return 0.0
+    n = n1 + n0
+    chance = chances(staircase(k1, n1, k0, n0, solved / total), n1, n0)
+    a, b = (guarded(k, m, 0.5 * GUARD * alpha) for k, m in ((k1, n1), (k0, n0)))
+    sides = (
+        Cells(chance, (a, b), solved, total, n, alpha),
+        Cells(lambda large, small: chance(small, large), (b, a), total - solved, total, n, alpha),
+    )
+    halvings = 5 + max(0, math.ceil(math.log2(n / 500.0)))
+    finest, best = 1.0 / BASE / 2**halvings, 1.0
+    for level in range(halvings + 1):
+        for side in sides:
+            best = min(best, side.probe(finest))
+        for side in sides:
+            side.pick(side.low <= best + SLACK)
+            if level < halvings:
+                side.split()
+    return min(float(side.low.min(initial=1.0)) for side in sides)
+
+
+def both_ends(y: Floats, f: Floats, solved: int, total: int, alpha: float) -> tuple[float, float]:
+    """(low, high) from paired scores y and f in [0, 1], shape (n,), and `solved` of all `total` simulated scenarios."""
+    if not is_binary(y):
+        raise ValueError("strata needs binary real scores at the ends of the range; use blocked")
+    first = f >= 0.5
+    n1, k1 = int(first.sum()), int(y[first].sum())
+    n0, k0 = y.size - n1, int(y[~first].sum())
+    low = lower_end(k1, n1, k0, n0, solved, total, alpha)
+    return low, 1.0 - lower_end(n1 - k1, n1, n0 - k0, n0, solved, total, alpha)
+
+
+def strata(
+    real: ArrayLike,
+    sim: ArrayLike,
+    extra: ArrayLike,
+    alpha: float = ALPHA,
+    *,
+    within: Range = UNIT,
+    sim_within: Range = UNIT,
+) -> Interval:
+    """Bound on the real success rate; real, sim: shape (n,), paired; extra: shape (N,), N >= 1; in any order.
+
+    Real scores must be binary. Simulated ones count as solved from the middle of their range on.
+    """
+    y, f, e = simulated(real, sim, extra, within, sim_within)
+    solved, total = int((f >= 0.5).sum() + (e >= 0.5).sum()), y.size + e.size
+    low, high = both_ends(y, f, solved, total, check_alpha(alpha))
+    q, first = solved / total, f >= 0.5
+    split = first.any() and not first.all()
+    mean = q * y[first].mean() + (1.0 - q) * y[~first].mean() if split else y.mean()
+    guess = min(max(float(mean), low), high)
+    assumes = (IID, PAIRS, ALIKE, UNFITTED, BINARY, FIXED_N)
+    unit = Interval(guess, low, high, alpha, "strata", "finite-sample", assumes, y.size, e.size)
+    return stretch(unit, within)

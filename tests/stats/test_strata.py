@@ -1,0 +1,155 @@
+"""The exact bound by strata: coverage summed exactly, its parts against plain computation, its edges."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from foretell.stats import bound, clopper_pearson, default_method, diagnose, strata, width_curve
+from foretell.stats.bounds import MANY, STRATA_TRIALS
+from foretell.stats.coverage import cover
+from foretell.stats.regimes import BINARY_REGIMES, OTHER_REGIMES
+from foretell.stats.strata import chances, lower_end, ranks, share_edges, staircase
+
+
+def data(k1, n1, k0, n0, solved, extra):
+    """Scores with these counts, in blocks: real, sim, extra."""
+    real = np.r_[np.ones(k1), np.zeros(n1 - k1), np.ones(k0), np.zeros(n0 - k0)]
+    sim = np.r_[np.ones(n1), np.zeros(n0)]
+    return real, sim, np.r_[np.ones(solved), np.zeros(extra - solved)]
+
+
+def test_miss_probability_summed_over_every_outcome():
+    # Nothing is sampled: all outcomes of 3 real and 4 more simulated scenarios, for several truths.
+    n, more, alpha = 3, 4, 0.3
+    ends = {}
+    for n1 in range(n + 1):
+        for k1, k0, m in itertools.product(range(n1 + 1), range(n - n1 + 1), range(more + 1)):
+            ends[n1, k1, k0, m] = lower_end(k1, n1, k0, n - n1, n1 + m, n + more, alpha)
+    for a, b, q in [(0.5, 0.5, 0.5), (0.9, 0.2, 0.4), (0.1, 0.8, 0.3), (0.97, 0.6, 0.9), (0.3, 0.02, 0.05)]:
+        p, missed = q * a + (1 - q) * b, 0.0
+        for (n1, k1, k0, m), low in ends.items():
+            if low > p:
+                weight = binom.pmf(n1, n, q) * binom.pmf(m, more, q)
+                missed += weight * binom.pmf(k1, n1, a) * binom.pmf(k0, n - n1, b)
+        assert missed <= alpha / 2, (a, b, q)
+
+
+def test_ranking_is_monotone_and_the_staircase_holds_what_ranks_as_high():
+    n1, n0, q = 7, 5, 0.4
+    k1, k0 = (grid.astype(float) for grid in np.meshgrid(np.arange(n1 + 1), np.arange(n0 + 1), indexing="ij"))
+    table = ranks(k1, n1, k0, n0, q)
+    assert (np.diff(table, axis=0) > -1e-7).all() and (np.diff(table, axis=1) > -1e-7).all()
+    assert table[0, 0] == 0.0 and table[-1, -1] < 1.0
+    for seen in [(0, 1), (3, 2), (7, 0), (7, 5)]:
+        steps = staircase(seen[0], n1, seen[1], n0, q)
+        inside = k0 >= steps[:, None]
+        assert inside[seen]
+        assert (inside >= (table >= table[seen])).all(), "an outcome ranked as high is never left out"
+        assert not inside[table < table[seen] - 1e-6].any()
+
+
+def test_chance_of_the_up_set_is_the_sum_of_binomials_and_rises_in_both_rates():
+    n1, n0 = 6, 9
+    steps = staircase(4, n1, 5, n0, 0.4)
+    a, b = (grid.ravel() for grid in np.meshgrid([0.0, 0.3, 0.8, 1.0], [0.0, 0.5, 0.9, 1.0], indexing="ij"))
+    found = chances(steps, n1, n0)(a, b)
+    plain = sum(binom.pmf(k, n1, a) * binom.sf(steps[k] - 1, n0, b) for k in range(n1 + 1))
+    assert found == pytest.approx(plain, rel=1e-8)
+    assert (found >= plain - 1e-15).all()
+    square = found.reshape(4, 4)
+    assert (np.diff(square, axis=0) >= 0).all() and (np.diff(square, axis=1) >= 0).all()
+
+
+def test_shares_are_cut_alike_from_both_ends():
+    edges = share_edges()
+    assert edges[0] == 0.0 and edges[-1] == 1.0
+    assert edges == pytest.approx(1.0 - edges[::-1], abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        (2, 2, 0, 0, 5, 9),
+        (0, 0, 1, 2, 0, 9),
+        (0, 3, 0, 4, 9, 20),
+        (6, 6, 5, 5, 50, 90),
+        (1, 1, 1, 1, 0, 1),
+        (40, 50, 2, 30, 300, 500),
+    ],
+)
+def test_edges_of_the_table(counts):
+    found = strata(*data(*counts), 0.1)
+    assert 0.0 <= found.low <= found.estimate <= found.high <= 1.0
+    k1, n1, k0, n0 = counts[:4]
+    assert (found.low == 0.0) == (k1 + k0 == 0)
+    assert (found.high == 1.0) == (k1 + k0 == n1 + n0)
+    assert (found.n, found.n_extra, found.anytime) == (n1 + n0, counts[5], False)
+
+
+def test_a_simulator_that_never_varies_leaves_about_clopper_pearson():
+    for solved in (0, 1200):
+        n1 = 60 if solved else 0
+        found = strata(*data(42 if n1 else 0, n1, 0 if n1 else 42, 60 - n1, solved, 1200), 0.1)
+        alone = clopper_pearson(42, 60, 0.1)
+        assert alone.width <= found.width <= 1.04 * alone.width
+        assert found.estimate == pytest.approx(0.7)
+
+
+def test_graded_simulation_is_cut_in_the_middle_of_its_range():
+    real, sim, extra = data(20, 25, 6, 25, 60, 100)
+    plain = strata(real, sim, extra, 0.1)
+    graded = strata(
+        10 * real, np.where(sim > 0, 6.0, 1.0), np.where(extra > 0, 4.0, 3.9), 0.1, within=(0, 10), sim_within=(0, 8)
+    )
+    assert (graded.low, graded.high) == pytest.approx((10 * plain.low, 10 * plain.high))
+    with pytest.raises(ValueError, match="strata needs binary real scores"):
+        strata(0.5 * real, sim, extra)
+
+
+def test_auto_goes_by_sizes_and_kinds_alone():
+    real, sim, extra = data(20, 25, 6, 25, 60, 100)
+    assert default_method(real, sim, extra) == bound(real, sim, extra, diagnostics=False).method == "strata"
+    assert default_method(1 - real, sim, 0 * extra) == "strata", "outcomes have no say"
+    assert default_method(real, sim, extra[: MANY - 1]) == "clopper_pearson"
+    few = STRATA_TRIALS[0] - 1
+    assert default_method(real[:few], sim[:few], extra) == "clopper_pearson"
+    assert f"only from {STRATA_TRIALS[0]} real trials on" in bound(real[:few], sim[:few], extra).notes[-1]
+    assert default_method(real, 0.5 * sim, extra) == default_method(0.5 * real, sim, extra) == "blocked"
+    assert default_method(2 * real, 5 * sim, 5 * extra, (0, 2), (0, 5)) == "strata"
+    many = np.tile(real, 61)
+    assert default_method(many, many, np.tile(many, 2)) == "blocked"
+
+
+def test_diagnosis_compares_the_method_in_use_with_the_best_classical_one():
+    real, sim, extra = data(24, 25, 1, 25, 600, 1200)
+    found = bound(real, sim, extra).diagnostics
+    assert found["method"] == "strata"
+    assert found["width_sim"] == strata(real, sim, extra).width < 0.9 * found["width_real"]
+    assert "the bound is" in found["sentence"]
+    by_blocked = bound(real, sim, extra, method="blocked")
+    assert by_blocked.diagnostics["method"] == "blocked"
+    assert by_blocked.diagnostics["width_sim"] == by_blocked.width
+    assert diagnose(0.5 * real, sim, extra).method == "blocked"
+
+
+def test_width_curve_of_binary_scores_is_of_strata():
+    curve = width_curve(*data(24, 25, 1, 25, 60, 120), [50, 120], 0.1)
+    assert curve.method == "strata"
+    assert curve.widths[1] == strata(*data(24, 25, 1, 25, 60, 120), 0.1).width
+    assert curve.floor < curve.widths[1] < curve.widths[0]
+    assert curve.real_only == clopper_pearson(25, 50, 0.1).width
+
+
+@pytest.mark.parametrize("world", BINARY_REGIMES, ids=lambda w: w.name)
+def test_covers_at_every_correlation(world):
+    # A quick pass; 2,000 draws of each regime are in docs/statistics.md.
+    (cell,) = cover(world, ["strata"], draws=8, seed=3)
+    assert not cell.fails
+
+
+def test_never_much_wider_than_the_best_classical_interval():
+    for world in OTHER_REGIMES[:3]:
+        one, other = cover(world, ["clopper_pearson", "strata"], draws=8, seed=4)
+        assert other.width <= 1.02 * one.width, world.name
