@@ -12,6 +12,7 @@ from typing import Any
 from foretell.clock import CLOCKS, parse
 from foretell.errors import ForetellError, UsageError, suggest
 from foretell.machine import require_writable
+from foretell.notebook import Displayed
 from foretell.rollout import Job
 from foretell.rollout.video import film_camera
 from foretell.study.config import Study, TaskEntry, load_study
@@ -29,7 +30,7 @@ NEAR = 8
 
 
 @dataclass(frozen=True)
-class Replay:
+class Replay(Displayed):
     """How an episode came out the second time."""
 
     episode: str

@@ -20,6 +20,7 @@ from foretell.answers.units import Measured, measure
 from foretell.answers.versus import Versus, versus
 from foretell.answers.words import amount, level, noted, plain, table
 from foretell.errors import UsageError, suggest
+from foretell.notebook import Displayed
 from foretell.stats.compare import EFFECT, Test
 from foretell.stats.family import bets_aim, expected
 from foretell.stats.interval import Horizon
@@ -28,7 +29,7 @@ __all__ = ["Compared", "compare"]
 
 
 @dataclass(frozen=True)
-class Compared:
+class Compared(Displayed):
     """Policies in order of their mean, best first, and every pair of them."""
 
     policies: list[dict[str, Any]]

@@ -74,9 +74,4 @@ def main(
     from foretell.summary import show, table
 
     table(show(done.path))
-    for note in done.notes:
-        print(f"note: {note}")
-    earlier = f", {done.skipped} were there already" if done.skipped else ""
-    left = f", {done.left} left by --limit" if done.left else ""
-    episodes = "1 episode" if done.ran == 1 else f"{done.ran} episodes"
-    print(f"{episodes} run{earlier}{left}; everything is in {done.path}")
+    print(done.text())
