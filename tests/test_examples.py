@@ -25,6 +25,7 @@ SAYS = {
         r"of 20 scenarios run in both worlds, \d+ came out alike",
     ],
     "06_watch": [r"expert on lift, success: \d\d+ frames in runs/watch/videos/lift-expert-\w+\.mp4", r"wrist\.png"],
+    "07_torch_policy": [r"trained on 6000 actions", r"lift  network +(100|[6-9]\d)%  20"],
 }
 
 
@@ -40,6 +41,8 @@ def play(folder, *arguments):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.gl if n == "06_watch" else ()) for n in SAYS])
 def test_example(name, tmp_path):
+    if name == "07_torch_policy":
+        pytest.importorskip("torch", reason="the example of a PyTorch policy needs torch")
     said = play(tmp_path, EXAMPLES / f"{name}.py")
     for wanted in SAYS[name]:
         assert re.search(wanted, said), f"{wanted!r} is not in:\n{said}"
@@ -53,6 +56,13 @@ def test_the_study_file(tmp_path):
     """All of it planned; two tasks of it would say no more."""
     said = play(tmp_path, "-m", "foretell", "run", EXAMPLES / "study.yaml", "--dry-run")
     assert said.startswith("240 episodes, at most ")
+
+
+def test_the_torch_example_says_what_it_needs(tmp_path):
+    """Where there is no PyTorch."""
+    (tmp_path / "torch.py").write_text("raise ImportError('not here')")
+    with pytest.raises(AssertionError, match="this example needs PyTorch: pip install torch"):
+        play(tmp_path, EXAMPLES / "07_torch_policy.py")
 
 
 @pytest.mark.slow
@@ -103,6 +113,12 @@ def test_the_readme_imports_what_registers_the_environments(tmp_path):
     said = re.search(r"`(import gymnasium, foretell)`, then\s+`(gymnasium\.make\(.*?\))`", page)
     assert said, "the line on Gymnasium needs its import"
     play(tmp_path, "-c", f"{said[1]}; {said[2]}.close()")
+
+
+def test_the_readme_leads_to_pages_that_are_there():
+    links = re.findall(r"\]\(((?!http)[^)#]+)\)", (ROOT / "README.md").read_text())
+    assert {"docs/add_a_task.md", "docs/add_a_robot.md", "examples/07_torch_policy.py"} <= set(links)
+    assert not [link for link in links if not (ROOT / link).exists()]
 
 
 def test_the_citation_names_this_version():
