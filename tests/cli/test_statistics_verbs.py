@@ -195,7 +195,7 @@ def test_predictivity_on_run_folders(runs, told):
     common = set(outcomes(real, "shaky"))
     simulated = [np.mean([v for s, v in outcomes(sim, p).items() if s in common]) for p in ("shaky", "steady")]
     assert found["success_gap"]["value"] == pytest.approx(np.abs(np.subtract(rates, simulated)).mean())
-    assert found["pearson"]["low"] is None and "three" in found["pearson"]["reason"]
+    assert found["pearson"]["low"] is None and "3 are needed" in found["pearson"]["reason"]
     assert found["mmrv"]["low"] <= found["mmrv"]["value"] <= found["mmrv"]["high"]
     assert found == predictivity(real=real, sim=sim).to_dict()
     proxied = told("predictivity", "--real", real, "--sim", sim, "--proxy", "score")

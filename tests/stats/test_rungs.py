@@ -28,8 +28,8 @@ def test_a_lower_level_adds_games_and_drops_none():
 
 
 def test_without_the_looser_games_a_smaller_alpha_can_be_narrower():
-    y = np.repeat([0.0, 0.5, 1.0], [3, 3, 6])
-    c, g = controls(y, np.array([0.0, 0, 1, 0, 0, 1, 1, 1, 0, 1, 0, 0, 1, 1, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0]))
+    y = np.repeat([0.0, 0.5, 1.0], [4, 5, 6])
+    c, g = controls(y, np.array([float(bit) for bit in "110011001110100110000011000100011100001001000"]))
     alone = {}
     for alpha in (0.1, 0.2):
         gambler = every_game(candidates(), rungs(alpha)[:1], y.size)

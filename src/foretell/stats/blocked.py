@@ -55,7 +55,7 @@ goal is met.
 How the bets are chosen (any choice keeps 1-5)
 ----------------------------------------------
 Let G be the log wealth still missing to 2/aim divided by the trials left, and v(beta) an estimate of the second
-moment of Y - m - beta c from the past, started with eight imaginary trials (binary Y, correlation 0.3).
+moment of Y - m - beta c from the past, started with eight imaginary trials (binary Y, correlation 0.2).
 A gambler staking lam will have refuted m if the mean advantage per trial is about G/lam + lam v(beta)/2, so
 (lam, beta) minimise that expression under the solvency limit. In (lam, lam beta) the problem is convex with
 one linear constraint; if the free optimum is insolvent the optimum lies on the limit and both cases have a
@@ -101,7 +101,7 @@ BLOCK = 10
 """Simulated scenarios dealt to a trial where no horizon says how many trials have to share them."""
 PRIOR_TRIALS = 8.0
 PRIOR_CONTROL_VARIANCE = 0.1
-PRIOR_CORRELATION = 0.3
+PRIOR_CORRELATION = 0.2
 
 
 def candidates(steps: int = STEPS) -> Floats:

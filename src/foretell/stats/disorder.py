@@ -28,6 +28,8 @@ from foretell.stats.scores import Floats
 
 __all__ = ["CASES", "Case", "cover_case", "cover_looks", "cover_pool", "false_differences", "main"]
 
+BETS = ("betting", "star", "blocked", "suresim", "suresim_2stage")
+"""Methods whose answer depends on the order in which rows are taken."""
 Rows = tuple[Floats, Floats, Floats]
 """(real (n,), sim (n,), extra (N,))"""
 
@@ -200,7 +202,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"| {cell.regime} | {cell.method} | {told} | {cell.width:.3f} |", flush=True)
 
     for case in CASES:
-        for method in ("clopper_pearson",) * case.binary + ("betting", "star", "blocked", "suresim", "suresim_2stage"):
+        for method in ("clopper_pearson", "strata") * case.binary + BETS:
             show(cover_case(case, method, draws, alpha, seed, options.ids))
     rules: tuple[Rule, ...] = ("uniform", "stratified", "active")
     for rule in rules:
