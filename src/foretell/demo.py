@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from foretell.errors import UsageError
+from foretell.notebook import Displayed
 from foretell.stats import Interval, TrialsSaved, bound, clopper_pearson, real_trials_saved
 from foretell.study.run import Progress, Run, run
 from foretell.study.store import read
@@ -25,7 +26,7 @@ TASK, TRIED = "lift", "shakier"
 
 
 @dataclass(frozen=True)
-class Demo:
+class Demo(Displayed):
     """What the demonstration did."""
 
     simulated: Run

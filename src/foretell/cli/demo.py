@@ -1,4 +1,9 @@
-"""See it work: four policies, three tasks, and a bound on "real" performance."""
+"""See it work: four policies, three tasks, and a bound on "real" performance.
+
+Examples:
+    foretell demo
+    foretell demo -o runs --scenarios 20 --trials 15
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ __all__ = ["main"]
 
 
 def main(
-    out: Path = Path("runs"),
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("runs"),
     scenarios: int = 50,
     trials: int = 30,
     more: int = 250,

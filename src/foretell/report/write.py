@@ -11,6 +11,7 @@ from typing import Any
 from foretell.errors import UsageError
 from foretell.files import create
 from foretell.machine import require_writable
+from foretell.notebook import Displayed
 from foretell.report.contents import contents
 from foretell.report.page import needs_extra, page
 
@@ -21,7 +22,7 @@ EMBED = 20_000_000
 
 
 @dataclass(frozen=True)
-class Written:
+class Written(Displayed):
     """A report on disk."""
 
     path: Path

@@ -6,9 +6,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from foretell.errors import ForetellError
+from foretell.errors import ForetellError, UsageError, suggest
 
-__all__ = ["LateVideo", "Video", "require_encoder"]
+__all__ = ["LateVideo", "Video", "film_camera", "require_encoder"]
 
 
 def require_encoder() -> Any:
@@ -18,6 +18,19 @@ def require_encoder() -> Any:
     except ImportError:
         raise ForetellError("videos need PyAV: pip install 'foretell[video]'") from None
     return av
+
+
+def film_camera(world: Any, asked: str | None = None) -> str:
+    """The camera that films: the one asked for, else `overview`, else the first that the task or a robot has."""
+    known = list(world.scene.cameras)
+    if asked is not None and asked not in known:
+        raise UsageError(f"camera: {asked!r} is not in this world; {suggest(asked, known)}")
+    if not known:
+        raise UsageError(
+            f"video: task {world.task.name!r} has no camera, and neither has its robot: "
+            "add one to the task's `cameras`, or record no video"
+        )
+    return asked or ("overview" if "overview" in known else known[0])
 
 
 class Video:
@@ -41,8 +54,7 @@ class Video:
         """Add what the camera sees now, or saw at joint positions qpos."""
         from foretell.sim.render import Camera
 
-        known = world.task.cameras
-        name = self._camera or ("overview" if "overview" in known else next(iter(known)))
+        name = film_camera(world, self._camera)
         image = world.picture(self._slot, Camera(name, self.HEIGHT, self.WIDTH, fine=True), qpos)
         frame = self._av.VideoFrame.from_ndarray(image, format="rgb24")
         for packet in self._stream.encode(frame):

@@ -11,6 +11,7 @@ from typing import Any
 
 from foretell.clock import Clock, Realtime, Virtual
 from foretell.latency import Latency
+from foretell.notebook import Displayed
 from foretell.rollout import Job
 from foretell.study.config import Study, load_study
 from foretell.study.plan import check_size, make_task, plan, resolve_scenarios
@@ -31,7 +32,7 @@ TRIAL_S = 1.5
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Displayed):
     """Upper bounds: as if every episode ran to its time limit."""
 
     episodes: int

@@ -18,6 +18,7 @@ from foretell.clock import Realtime, parse
 from foretell.episode import Episode, key
 from foretell.errors import UsageError
 from foretell.factors.arms import severity_of
+from foretell.notebook import Displayed
 from foretell.rollout import Job, Outcome
 from foretell.rollout.viewer import require_screen
 from foretell.study.config import PolicyEntry, Study, load_study
@@ -61,7 +62,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Displayed):
     """What a call of `run` did."""
 
     path: Path
@@ -75,6 +76,14 @@ class Run:
     """Plain sentences on what went wrong, and where."""
     failing: tuple[str, ...] = ()
     """Policies of which every episode so far ended in an error."""
+
+    def text(self) -> str:
+        """What was done, and where the results are."""
+        episodes = "1 episode" if self.ran == 1 else f"{self.ran} episodes"
+        earlier = f", {self.skipped} were there already" if self.skipped else ""
+        left = f", {self.left} left by --limit" if self.left else ""
+        notes = [f"note: {note}" for note in self.notes]
+        return "\n".join([*notes, f"{episodes} run{earlier}{left}; everything is in {self.path}"])
 
 
 def run(
