@@ -86,7 +86,13 @@ def test_a_video_changes_no_row_and_plays(tmp_path) -> None:
     for path, row in zip(paths, plain, strict=True):
         with av.open(str(path)) as film:
             frames = [f.to_ndarray(format="rgb24") for f in film.decode(video=0)]
-        assert len(frames) == row["steps"] + 1
+        shown = row["steps"] + 1 + 20  # a second more, after success
+        assert len(frames) == (shown + 1) // 2, "ten a second, of twenty actions"
+        trace = pq.read_table(traced(path))
+        assert trace["time"].to_pylist()[-1] == pytest.approx(row["sim_s"] + 1.0)
+        height = trace["cube/z"].to_pylist()
+        assert height[0] < 0.03 and height[-1] > 0.03, "the cube is up, and stays up"
+        assert {name.split()[-1] for name in trace.column_names if name.startswith("action/")} >= {"gripper"}
         assert frames[0].shape == (480, 640, 3)
         assert np.abs(frames[0].astype(int) - frames[-1]).mean() > 1
     assert not list(tmp_path.rglob("*.part.mp4"))

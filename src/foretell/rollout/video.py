@@ -1,4 +1,4 @@
-"""Videos of episodes: one frame per action, written as mp4 while the episode runs."""
+"""Videos of episodes, written as mp4 while the episode runs, and beside each the state and the actions behind it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from typing import Any
 
 from foretell.errors import ForetellError
 
-__all__ = ["LateVideo", "Video", "require_encoder"]
+__all__ = ["AFTER_S", "LateVideo", "Video", "require_encoder", "traced"]
+
+RATE = 10.0
+"""Frames per simulated second, at most. A frame takes a tenth of a second of one core to draw with shadows."""
+AFTER_S = 1.0
+"""Simulated seconds that a film goes on after success. The robot holds what it was last told."""
 
 
 def require_encoder() -> Any:
@@ -18,6 +23,11 @@ def require_encoder() -> Any:
     except ImportError:
         raise ForetellError("videos need PyAV: pip install 'foretell[video]'") from None
     return av
+
+
+def traced(film: Path) -> Path:
+    """Where the true state and the actions of a film are: a row for every action."""
+    return film.with_suffix(".parquet")
 
 
 class Video:
@@ -30,8 +40,10 @@ class Video:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path, self._part = path, path.with_suffix(".part.mp4")
         self._slot, self._camera, self._av = slot, camera, av
+        self._trace: list[dict[str, float]] = []
+        self._every, self._calls = max(1, round(rate / RATE)), 0
         self._file = av.open(str(self._part), "w", options={"movflags": "faststart"})
-        self._stream = self._file.add_stream("libx264", rate=Fraction(rate).limit_denominator(1000))
+        self._stream = self._file.add_stream("libx264", rate=Fraction(rate / self._every).limit_denominator(1000))
         self._stream.width, self._stream.height = self.WIDTH, self.HEIGHT
         self._stream.pix_fmt = "yuv420p"  # the only one every browser plays
         self._stream.options = {"crf": "23", "preset": "veryfast"}
@@ -41,17 +53,37 @@ class Video:
         from foretell.sim.render import Camera
 
         known = world.task.cameras
-        name = self._camera or ("overview" if "overview" in known else next(iter(known)))
-        image = world.picture(self._slot, Camera(name, self.HEIGHT, self.WIDTH, fine=True), qpos)
+        name = self._camera or ("overview" if "overview" in known else next(iter(known), "film"))
+        stand = world.task.film if self._camera is None else None
+        if qpos is None:
+            self.note(world)
+            if not self._due():
+                return
+        image = world.picture(self._slot, Camera(name, self.HEIGHT, self.WIDTH, fine=True, stand=stand), qpos)
         frame = self._av.VideoFrame.from_ndarray(image, format="rgb24")
         for packet in self._stream.encode(frame):
             self._file.mux(packet)
+
+    def _due(self) -> bool:
+        """Whether this action is one that is drawn."""
+        self._calls += 1
+        return (self._calls - 1) % self._every == 0
+
+    def note(self, world: Any) -> None:
+        """Write down the state behind an action."""
+        if hasattr(world, "trace"):
+            self._trace.append(world.trace(self._slot))
 
     def close(self) -> None:
         """Finish the file."""
         for packet in self._stream.encode():
             self._file.mux(packet)
         self._file.close()
+        if self._trace:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            pq.write_table(pa.Table.from_pylist(self._trace), traced(self._path))
         self._part.replace(self._path)
 
     def abandon(self) -> None:
@@ -67,7 +99,9 @@ class LateVideo(Video):
         if not hasattr(self, "kept"):
             self.kept: list[Any] = []
             self._world = world
-        self.kept.append(world.snapshot(self._slot))
+        self.note(world)
+        if self._due():
+            self.kept.append(world.snapshot(self._slot))
 
     def close(self) -> None:
         for qpos in self.kept:

@@ -17,7 +17,9 @@ from foretell.episode import Episode, key
 from foretell.errors import UsageError
 from foretell.factors.arms import severity_of
 from foretell.rollout import Job, Outcome
+from foretell.rollout.video import traced
 from foretell.rollout.viewer import require_screen
+from foretell.study import films
 from foretell.study.config import PolicyEntry, Study, load_study
 from foretell.study.latencies import settler
 from foretell.study.plan import Group, Planned, left_out, plan, resolve_scenarios, testset_of
@@ -117,7 +119,7 @@ def run(
                 store.write_testset(made.path.read_bytes())
             store.write_provenance({**about, **provenance()})
             try:
-                done = _fill(study, store, episodes, opened, engine, limit, progress)
+                done = _fill(study, store, episodes, opened, engine, limit, progress, told)
                 return replace(done, notes=(*left_out(study), *done.notes))
             finally:
                 engine.close()
@@ -146,6 +148,7 @@ def _fill(
     engine: _Here | _Crew,
     limit: int | None,
     progress: Callable[[Progress], None],
+    told: Callable[[str], None],
 ) -> Run:
     todo: dict[str, Planned] = {}
     skipped = 0
@@ -174,6 +177,8 @@ def _fill(
     look = _stopper(store)
     for name, outcome in engine.run(chosen, store.path, look):
         row = row_of(study, name, chosen[name], opened[chosen[name].group], outcome)
+        if row.video is None and chosen[name].video:
+            _unfilm(store.path / _video(name, chosen[name], row.task))
         store.append([row])
         state.tally.add(vars(row))
         state.done, state.ran = state.done + 1, state.ran + 1
@@ -193,7 +198,44 @@ def _fill(
         if state.ran < len(chosen):
             look()
     notes = [f"{what}: {_count(len(where))}, first {where[0]}" for what, where in troubles.items()]
+    if study.record.video not in (0, "all") and not left:
+        notes += _film(study, store, named, engine, look, told)
     return Run(store.path, len(episodes), state.ran, skipped, left, (*store.problems, *notes))
+
+
+def _film(
+    study: Study,
+    store: Store,
+    named: dict[str, Planned],
+    engine: _Here | _Crew,
+    look: Callable[[], None],
+    told: Callable[[str], None],
+) -> list[str]:
+    """Run the episodes that are to be filmed once more, with a camera. Returns what is wrong with any."""
+    columns = ["episode", "success", "steps", "end"]
+    rows = {row["episode"]: row for row in read(store.path).select(columns).to_pylist()}
+    ended = {name: row["success"] for name, row in rows.items() if row["end"] != "error"}
+    places = {name: store.path / _video(name, named[name], named[name].scenario.task) for name in named}
+    wanted = [name for name in films.chosen(study.record, named, ended) if not places[name].exists()]
+    if not wanted:
+        return []
+    told(f"filming {_count(len(wanted))}")
+    again = {name: replace(named[name], video=True, events=False) for name in wanted}
+    other: dict[str, list[str]] = {}
+    for name, outcome in engine.run(again, store.path, look):
+        if (outcome.success, outcome.steps, outcome.end) != tuple(rows[name][c] for c in columns[1:]):
+            _unfilm(places[name])
+            other.setdefault(f"policy {named[name].policy!r} on {named[name].scenario.task}", []).append(name)
+    return [
+        f"{who} does not reproduce: {_count(len(names))} came out otherwise when filmed, so there is no film; first "
+        f"episode {names[0]}"
+        for who, names in other.items()
+    ]
+
+
+def _unfilm(path: Path) -> None:
+    for one in (path, traced(path)):
+        one.unlink(missing_ok=True)
 
 
 def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> list[dict[str, str]]:
@@ -244,7 +286,8 @@ def _key(episode: Planned, opened: Opened) -> str:
 def row_of(study: Study, name: str, episode: Planned, opened: Opened, outcome: Outcome) -> Episode:
     """The row of an episode that has ended."""
     scenario = episode.scenario
-    video = _video(name, episode, opened.task) if episode.video and outcome.end != "error" else None
+    shown = outcome.end != "error" and not (study.record.video == "failures" and outcome.success)
+    video = _video(name, episode, opened.task) if episode.video and shown else None
     return Episode(
         episode=name,
         study=study.name,
@@ -295,7 +338,7 @@ def _arguments(study: Study, group: Group, view: bool = False) -> dict[str, Any]
         "controller": group.task.controller,
         "world": study.world,
         "clock": group.clock.to_dict(),
-        "video": study.record.keeps("video", 0),
+        "video": study.record.video != 0,
         "patience": study.policy_timeout,
         "view": view,
     }

@@ -281,7 +281,7 @@ def read(run: Path | str) -> pa.Table:
                 "read; run the study again to fill the gap",
                 stacklevel=2,
             )
-    return _merge(pa.concat_tables([*tables, to_table(rows)]))
+    return _filmed(run, _merge(pa.concat_tables([*tables, to_table(rows)])))
 
 
 def read_scenarios(run: Path | str) -> list[Scenario]:
@@ -331,6 +331,20 @@ def _merge(table: pa.Table) -> pa.Table:
     if len(best) < len(columns):
         table = table.take(pa.array(sorted(i for _, i in best.values()), pa.int64()))
     return table.combine_chunks().sort_by([(name, "ascending") for name in _ORDER])
+
+
+def _filmed(run: Path, table: pa.Table) -> pa.Table:
+    """Films made after their episodes ended are found by name: `videos/WORDS-EPISODE.mp4`."""
+    try:
+        names = [name for name in os.listdir(run / "videos") if name.endswith(".mp4") and ".part." not in name]
+    except OSError:
+        return table
+    if not names:
+        return table
+    there = {name[:-4].rpartition("-")[2]: f"videos/{name}" for name in sorted(names)}
+    columns = zip(table["episode"].to_pylist(), table["video"].to_pylist(), strict=True)
+    at = table.schema.get_field_index("video")
+    return table.set_column(at, table.schema.field(at), pa.array([v or there.get(e) for e, v in columns], pa.string()))
 
 
 def _read_scenarios(path: Path) -> pa.Table:
