@@ -138,7 +138,7 @@ def failed(report):
 def test_a_sound_policy_passes():
     report = check_policy(Good())
     assert report.ok, report.to_dict()
-    names = "constructs binds spec action streams act finite range seeding batch reset observations time"
+    names = "constructs binds spec action streams fingerprint act finite range seeding batch reset observations time"
     assert [f.name for f in report.findings] == names.split()
 
 
@@ -333,7 +333,7 @@ def test_broken_tasks_are_caught_by_name(task, caught, says):
 def test_a_sound_task_passes():
     report = check_task("lift")
     assert report.ok, report.to_dict()
-    names = "constructs scenarios json reach layout contacts stages start expert slots"
+    names = "constructs identity scenarios json reach layout contacts stages start expert slots"
     assert [f.name for f in report.findings] == names.split()
 
 

@@ -12,8 +12,8 @@ import foretell
 
 ROOT = Path(foretell.__file__).parent
 LAYERS = [
-    ("stats", "errors", "process", "seeding", "rotation"),
-    ("scenario", "episode", "policy", "clock", "latency", "spec", "world", "registry"),
+    ("stats", "errors", "process", "seeding", "rotation", "files", "document", "terminal", "source", "loaded"),
+    ("scenario", "episode", "policy", "clock", "latency", "spec", "world", "registry", "fingerprint", "drawing"),
     ("tasks", "robots", "objects", "factors", "papers"),
     ("sim", "bridges"),
     ("rollout", "policies", "zoo"),
@@ -23,6 +23,7 @@ LAYERS = [
         "summary",
         "answers",
         "cards",
+        "card_page",
         "certificate",
         "doctor",
         "machine",

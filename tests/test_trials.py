@@ -71,7 +71,11 @@ def test_a_line_becomes_a_row_and_its_placements_a_scenario(sheet):
     failed = found["bc", second.id, 0]
     assert failed["judge"] == "person" and failed["world"] == "real" and failed["clock"] == '{"kind": "sync"}'
     assert failed["success"] is False and failed["failure_reason"] == "slipped" and failed["blame"] is None
-    assert failed["sim_s"] == 20 and dict(failed["metrics"]) == {"grip force": 2.0} and failed["score"] is None
+    assert (
+        failed["sim_s"] == 20
+        and dict(failed["metrics"]) == {"grip force": 2.0, "cube.x": 0.02, "cube.y": -0.02}
+        and failed["score"] is None
+    )
     assert failed["wall_started"] == 1772375400.0
     assert found["expert", first.id, 0]["success"] is True
     assert any("'operator' is not kept" in note for note in done.notes)
@@ -135,7 +139,6 @@ bc,lift,1,,0.1,0.1,0,,,surplus
     for line, column, given in [
         (2, "policy", "nothing"),
         (3, "success", "'maybe'"),
-        (4, "success", "nothing"),
         (5, "score", "'1.5'"),
         (6, "cube.y", "nothing"),
         (7, "cube.y", "'nan'"),
@@ -147,7 +150,9 @@ bc,lift,1,,0.1,0.1,0,,,surplus
     ]:
         at = [text for text in said.splitlines() if f"lab.csv, line {line}, column {column!r}" in text]
         assert len(at) == 1 and at[0].endswith(f"given: {given}"), (line, column, said)
-    assert "12 problems" in said and "line 5, column 'cube.x': cube at 12.50 m is out of" in said
+    assert (
+        "11 problems" in said and "line 4" not in said and "line 5, column 'cube.x': cube at 12.50 m is out of" in said
+    )
 
 
 @pytest.mark.parametrize(
@@ -182,16 +187,22 @@ def test_measured_placements_of_planned_scenarios_must_be_in_reach_too(sheet, pl
 def test_cards_are_filled_in_and_imported(sheet, planned, tmp_path, capsys):
     scenarios = read_scenarios(planned)
     found = cards(planned)
-    assert found == [{"id": s.id, "task": "lift", "card": s.card()} for s in scenarios] == cards(planned, "lift")
+    assert found == cards(planned, "lift") and [(c["id"], c["task"]) for c in found] == [
+        (s.id, "lift") for s in scenarios
+    ]
+    assert all(card["card"].startswith(s.card()) for card, s in zip(found, scenarios, strict=True))
     main(["cards", str(planned), "--json"])
     assert json.loads(capsys.readouterr().out) == found
     main(["cards", str(planned), "--task", "lift", "--csv", "cards.csv"])
     said = capsys.readouterr().out
     assert f"{scenarios[0].id}  {scenarios[0].card()}" in said and f"import cards.csv --like {planned}" in said
     blank = (tmp_path / "cards.csv").read_text()
-    assert blank.splitlines()[:2] == ["policy,task,scenario,success,failure_reason", f",lift,{scenarios[0].id},,"]
-    assert "3 problems" in problems("cards.csv", like=planned)  # not filled in yet
-    filled = sheet(blank.replace("\n,lift", "\nbc,lift").replace(",,\n", ",no,slipped\n"), "filled.csv")
+    assert blank.splitlines()[:2] == [
+        "policy,task,scenario,cube.x,cube.y,cube.yaw,success,failure_reason,design",
+        f",lift,{scenarios[0].id},-0.006,-0.012,-138,,,random",
+    ]
+    assert "expected an outcome: no line is filled in yet" in problems("cards.csv", like=planned)
+    filled = sheet(blank.replace("\n,lift", "\nbc,lift").replace(",,,random", ",no,slipped,random"), "filled.csv")
     done = foretell.import_(filled, like=planned)
     assert done.added == 3 and read_scenarios(done.path) == scenarios
     assert '"design": "iid"' in (done.path / "provenance.json").read_text()
@@ -313,3 +324,99 @@ def test_the_middle_of_a_task_that_draws_until_it_fits():
     assert nominal(Picky()).placements["cube"].pos[0] >= 0.5
     middle = nominal(Lift()).placements["cube"]
     assert middle.pos[:2] == (0, 0) and middle.quat == (1, 0, 0, 0)
+
+
+LABELLED = """policy,task,scenario,cube.x,cube.y,cube.yaw,success
+"""
+
+
+def spots(count, shift, policy, labelled=True):
+    """Lines of one policy on `count` spots, each measured `shift` away from where the spot is."""
+    places = [(0.02 * (i % 5) - 0.04, 0.02 * (i // 5) - 0.03) for i in range(count)]
+    return "".join(
+        f"{policy},lift,{f'S{i}' if labelled else ''},{x + shift * math.cos(i):.4f},{y + shift * math.sin(i):.4f},"
+        f"{10 * i + 300 * shift:.1f},{i % 2}\n"
+        for i, (x, y) in enumerate(places)
+    )
+
+
+def common(run, a="bc", b="dp"):
+    (pair,) = foretell.compare(run, policies=[a, b]).pairs
+    assert pair.paired
+    return pair.n_a
+
+
+def test_a_label_pairs_whatever_was_measured(sheet):
+    text = LABELLED + spots(20, 0.0, "bc") + spots(20, 0.006, "dp")
+    done = foretell.import_(sheet(text))
+    assert done.added == 40 and done.scenarios == 20 and common(done.path) == 20
+    assert any("20 of 40 trials were measured beside their spot" in note for note in done.notes)
+    for row in foretell.read(done.path).to_pylist():
+        measured = dict(row["metrics"])
+        spot = next(s for s in read_scenarios(done.path) if s.id == row["scenario"]).placements["cube"].pos
+        off = math.dist((measured["cube.x"], measured["cube.y"]), spot[:2])
+        assert off == pytest.approx(0.006 if row["policy"] == "dp" else 0.0, abs=2e-4)
+    again = foretell.import_(sheet(text + "ep,lift,S3,,,,1\nep,lift,S4,,,,0\n"))  # a label alone is enough
+    assert (again.added, again.skipped) == (2, 40) and common(done.path, "bc", "ep") == 2
+
+
+def test_positions_within_a_stated_tolerance_are_one_spot(sheet):
+    text = LABELLED + spots(20, 0.0, "bc", labelled=False) + spots(20, 0.0015, "dp", labelled=False)
+    done = foretell.import_(sheet(text))
+    assert done.scenarios == 20 and common(done.path) == 20
+    assert any("within 2 mm and 5° (--tolerance)" in note for note in done.notes)
+    assert foretell.import_(sheet(text), out="exact", tolerance=0).scenarios == 40
+    wide = LABELLED + spots(20, 0.0, "bc", labelled=False) + spots(20, 0.006, "dp", labelled=False)
+    assert foretell.import_(sheet(wide), out="wide").scenarios == 40
+    assert foretell.import_(sheet(wide), out="wider", tolerance=0.0065).scenarios == 20
+    assert "should be metres" in problems(sheet(wide), out="none", tolerance=2)
+
+
+def test_a_label_once_imported_without_a_position_stays_a_label(sheet):
+    text = "policy,task,scenario,cube.x,cube.y,success\nbc,lift,S1,,,1\nbc,lift,S2,,,0\n"
+    done = foretell.import_(sheet(text))
+    again = foretell.import_(sheet(text + "dp,lift,S1,0.01,0.02,0\ndp,lift,S2,,,1\n"))
+    assert (again.added, again.skipped, again.scenarios) == (2, 2, 0)
+    assert {r["scenario"] for r in foretell.read(done.path).to_pylist()} == {"S1", "S2"} and common(done.path) == 2
+
+
+def test_labels_of_one_sheet_are_those_of_another_like_it(sheet):
+    first = foretell.import_(sheet(LABELLED + spots(4, 0.0, "bc"))).path
+    other = foretell.import_(sheet(LABELLED + spots(4, 0.004, "dp"), "other.csv"), like=first).path
+    (pair,) = foretell.compare(first, other).pairs
+    assert pair.paired and pair.n_a == 4
+
+
+def test_a_sheet_is_filled_in_bit_by_bit(sheet, planned, tmp_path):
+    write_sheet(tmp_path / "cards.csv", cards(planned))
+    head, one, two, three = (tmp_path / "cards.csv").read_text().splitlines()
+    assert head.split(",")[:6] == ["policy", "task", "scenario", "cube.x", "cube.y", "cube.yaw"]
+
+    def fill(line):
+        return line.replace(",lift", "bc,lift", 1).replace(",,", ",yes,", 1)
+
+    path = tmp_path / "cards.csv"
+    path.write_text("\n".join([head, fill(one), two, three]) + "\n")
+    done = foretell.import_(path, like=planned)
+    assert (done.added, done.scenarios) == (1, 1) and any("2 lines are not filled in" in n for n in done.notes)
+    assert read_scenarios(done.path) == read_scenarios(planned)[:1]  # coordinates as printed are no measurement
+    assert not foretell.read(done.path)["metrics"].to_pylist()[0]
+    path.write_text("\n".join([head, fill(one), two, fill(three)]) + "\n")
+    done = foretell.import_(path, like=planned)
+    assert (done.added, done.skipped) == (1, 1)
+    assert any("line 3 lies before filled ones" in note for note in done.notes)
+    path.write_text("\n".join([head, fill(one), fill(two), fill(three)]) + "\n")
+    assert foretell.import_(path, like=planned).added == 1
+    assert '"design": "iid"' in (done.path / "provenance.json").read_text()
+
+
+@pytest.mark.parametrize(("said", "design"), [("random", "iid"), ("iid", "iid"), ("grid", "grid"), ("", "chosen")])
+def test_a_sheet_may_say_how_its_scenarios_came_about(sheet, said, design):
+    text = f"policy,task,cube.x,cube.y,success,design\nbc,lift,0.01,0,1,{said}\nbc,lift,0.02,0,0,{said}\n"
+    done = foretell.import_(sheet(text))
+    assert json.loads((done.path / "provenance.json").read_text())["design"] == design
+    mixed = text + "bc,lift,0.03,0,0,\n"
+    done = foretell.import_(sheet(mixed), out="mixed")
+    assert json.loads((done.path / "provenance.json").read_text())["design"] == "chosen"
+    unfair = "policy,task,cube.x,cube.y,success,design\nbc,lift,0.01,0,1,fair\n"
+    assert "expected random, iid, grid, chosen; given: 'fair'" in problems(sheet(unfair), out="no")

@@ -7,14 +7,14 @@ carry it out.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
+from foretell.document import load_json
 from foretell.errors import UsageError, suggest
-from foretell.latency import Latency, parse_latency
+from foretell.latency import TRACES, Latency, parse_latency
 
-__all__ = ["CLOCKS", "Clock", "Realtime", "Sync", "Virtual", "label", "parse"]
+__all__ = ["CLOCKS", "Clock", "Realtime", "Sync", "Virtual", "label", "parse", "wrong"]
 
 CHUNKS = ("execute", "replace", "ensemble", "rtc")
 HOLDS = ("target", "repeat", "tick", "zero")
@@ -63,13 +63,13 @@ class Asynchronous(Clock):
     """Of `ensemble`: answer i, counted from the oldest, weighs exp(-decay i)."""
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.speed, (int, float)) and 0 < self.speed < float("inf")):
-            raise UsageError(f"clocks: {self.kind}: speed is {self.speed!r}, it must be above 0")
+        if not (_number(self.speed) and 0 < self.speed < float("inf")):
+            raise UsageError(f"clocks: {self.kind}: speed is {self.speed!r:.80}, it must be above 0")
         for option, known in (("chunks", CHUNKS), ("hold", HOLDS)):
             if getattr(self, option) not in known:
                 raise UsageError(f"clocks: {self.kind}: {option}: {suggest(str(getattr(self, option)), known)}")
-        if not (isinstance(self.decay, (int, float)) and abs(self.decay) < float("inf")):
-            raise UsageError(f"clocks: {self.kind}: decay is {self.decay!r}, it should be a number")
+        if not (_number(self.decay) and abs(self.decay) < float("inf")):
+            raise UsageError(f"clocks: {self.kind}: decay is {self.decay!r:.80}, it should be a number")
 
     def _words(self, first: str, defaults: dict[str, Any]) -> str:
         words = [first] + ([] if self.speed == 1 else [f"speed {self.speed:g}"])
@@ -113,12 +113,19 @@ class Realtime(Asynchronous):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not (isinstance(self.camera_rate, (int, float)) and 0 < self.camera_rate < float("inf")):
-            raise UsageError(f"clocks: realtime: camera_rate is {self.camera_rate!r}, it must be above 0")
+        if not (_number(self.camera_rate) and 0 < self.camera_rate < float("inf")):
+            raise UsageError(f"clocks: realtime: camera_rate is {self.camera_rate!r:.80}, it must be above 0")
 
     @property
     def label(self) -> str:
         return self._words("realtime", {"chunks": "execute", "hold": "target"})
+
+
+def _number(value: Any) -> bool:
+    """Whether it is one that arithmetic can take: not true or false, and no whole number beyond the largest float."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return isinstance(value, float) or value.bit_length() < 1000
 
 
 CLOCKS: dict[str, type[Clock]] = {"sync": Sync, "virtual": Virtual, "realtime": Realtime}
@@ -126,16 +133,37 @@ CLOCKS: dict[str, type[Clock]] = {"sync": Sync, "virtual": Virtual, "realtime": 
 
 def label(text: str) -> str:
     """A short name of the clock in a row (JSON); of one that this foretell cannot run, its kind."""
-    value = json.loads(text)
+    value = load_json(text)
     return parse(value).label if value["kind"] in CLOCKS else str(value["kind"])
 
 
+def wrong(text: str) -> str:
+    """What is wrong with the clock of a row; empty if nothing is. One that this foretell cannot run is none the less
+    sound: it may be newer."""
+    try:
+        value = load_json(text)
+        if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
+            return "it has no kind"
+        if value["kind"] in CLOCKS:
+            parse(value)
+    except (ValueError, UsageError) as error:
+        return str(error)
+    return ""
+
+
 def parse(value: Any) -> Clock:
-    """A clock from a study, `sync` or `{name: {option: value}}`, or from a row, `{"kind": name, option: value}`."""
+    """A clock from a study, `sync` or `{name: {option: value}}`, or from a row, `{"kind": name, option: value}`.
+
+    A study may name files of latencies, which are read. A row holds values, and never a path: it may come from someone
+    else, and looking at it must not open what it names.
+    """
     if isinstance(value, Clock):
         return value
     if isinstance(value, dict) and "kind" in value:
-        value = {value["kind"]: {k: v for k, v in value.items() if k != "kind"}}
+        latency = value.get("latency")
+        if isinstance(latency, dict) and any(isinstance(latency.get(kind), str) for kind in TRACES):
+            raise UsageError("clocks: latency: the clock of a row holds values, and this one names a file")
+        value = {str(value["kind"]): {k: v for k, v in value.items() if k != "kind"}}
     options: dict[str, Any] = {}
     if isinstance(value, str):
         name = value
@@ -143,13 +171,14 @@ def parse(value: Any) -> Clock:
         ((name, given),) = value.items()
         options = {} if given is None else given
         if not isinstance(options, dict):
-            raise UsageError(f"clocks: {name}: {options!r} should be a mapping of options, such as {{speed: 1.0}}")
+            raise UsageError(f"clocks: {name}: {options!r:.80} should be a mapping of options, such as {{speed: 1.0}}")
     else:
-        raise UsageError(f"clocks: {value!r} should be a name or a mapping of one name to its options")
-    if name not in CLOCKS:
-        raise UsageError(f"clocks: {name!r} is not a clock; {suggest(str(name), CLOCKS)}")
+        raise UsageError(f"clocks: {value!r:.80} should be a name or a mapping of one name to its options")
+    if not isinstance(name, str) or name not in CLOCKS:
+        raise UsageError(f"clocks: {name!r:.80} is not a clock; {suggest(str(name), CLOCKS)}")
     try:
         return CLOCKS[name](**options)
-    except TypeError:
+    except TypeError:  # an option that is not known, or is no name at all
         known = [f.name for f in fields(CLOCKS[name])]
-        raise UsageError(f"clocks: {name}: options {sorted(options)} given, it takes {known or 'none'}") from None
+        given = str(sorted(map(str, options)))[:200]
+        raise UsageError(f"clocks: {name}: options {given} given, it takes {known or 'none'}") from None

@@ -87,7 +87,7 @@ def demo(
         "demo-standin": {**tried, "world": "standin", "scenarios": {"like": str(folder / "demo"), "count": trials}},
     }
     done = {
-        name: run({"name": name, **study}, out=folder / name, workers=workers, progress=progress)
+        name: run({"name": name, **study}, out=folder / name, workers=workers, progress=progress, retire=True)
         for name, study in studies.items()
     }
     simulated, real = _scores(done["demo"].path), _scores(done["demo-standin"].path)

@@ -50,6 +50,8 @@ class Episode:
     """The clock, as JSON."""
     policy_options: str = "{}"
     """Options the study gave it, `execute` among them, as JSON."""
+    task_hash: str = ""
+    """Names the source of a task of one's own; empty for those that come with foretell, which have `task_version`."""
     parent: str | None = None
     factors: str = "{}"
     """Factor values, as JSON."""
@@ -123,9 +125,12 @@ def key(
     arm: str,
     trial: int,
     clock: dict[str, Any],
+    task_hash: str = "",
 ) -> str:
-    """Names an episode by all that decides its outcome: a changed weight file or θ never mixes with old rows."""
-    return digest([world_hash, task, task_version, policy, policy_hash, policy_options, scenario, arm, trial, clock])
+    """Names an episode by all that decides its outcome: a changed weight file, task
+    file or θ never mixes with old rows."""
+    told = [world_hash, task, task_version, policy, policy_hash, policy_options, scenario, arm, trial, clock]
+    return digest([*told, task_hash] if task_hash else told)
 
 
 def arrow_schema() -> pa.Schema:

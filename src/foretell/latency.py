@@ -1,29 +1,35 @@
 """Latency as data: how long an inference takes, drawn from the scenario's seed, so that rows reproduce.
 
-In a study: a number of seconds, `{uniform: [0.02, 0.05]}`, `{normal: [0.03, 0.005]}` (mean, standard deviation; never
-below 0), `{lognormal: [0.03, 0.3]}` (median, sigma), `{trace: [0.031, 0.029]}` or `{trace: FILE}`, a number a line;
-`{replay: ...}` is a trace taken from its beginning in every episode, and may have `looks`, seconds after it is asked at
-which the policy looks, as `realtime` records them. Two depend on the policy and are settled before
-the first episode: `measured` (a trace recorded on this machine) and `{profile: FILE or name, device: NAME}`.
+In a study: a number of seconds (or `50 ms`, `2 s`), `{uniform: [0.02, 0.05]}`, `{normal: [0.03, 0.005]}` (mean,
+standard deviation; never below 0), `{lognormal: [0.03, 0.3]}` (median, sigma), `{trace: [0.031, 0.029]}` or `{trace:
+FILE}`, a number a line; `{replay: ...}` is a trace taken from its beginning in every episode, and may have `looks`,
+seconds after it is asked at which the policy looks, as `realtime` records them. Two depend on the policy and are
+settled before the first episode: `measured` (a trace recorded on this machine) and `{profile: FILE or name, device:
+NAME}`.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from foretell.errors import UsageError, suggest
+from foretell.files import SMALL, read_file
 
 __all__ = ["Latency", "parse_latency"]
 
 PARAMETERS = {"constant": 1, "uniform": 2, "normal": 2, "lognormal": 2}
 TRACES = ("trace", "replay")
 KNOWN = (*PARAMETERS, *TRACES, "profile")
+LONG = 10.0
+"""Seconds above which a bare number is more likely one of milliseconds."""
+VALUES = 10_000
+"""Of a trace, at most: every row carries it."""
 OPEN = ("measured", "profile")
 """Kinds that stand for another one, of each policy."""
 
@@ -84,12 +90,12 @@ def parse_latency(value: Any) -> Latency:
         return value
     if isinstance(value, bool) or value is None:
         raise UsageError(f"latency: {value!r} is not a number of seconds")
-    if isinstance(value, (int, float)):
-        return _checked("constant", [value])
     if value == "measured":
         return Latency("measured", (), "measured")
+    if isinstance(value, (int, float)) or (isinstance(value, str) and UNIT.fullmatch(value)):
+        return _checked("constant", [_seconds(value)])
     if not isinstance(value, dict):
-        raise UsageError(f"latency: {value!r} should be seconds, `measured`, or one of {', '.join(KNOWN)}")
+        raise UsageError(f"latency: {_short(value)} should be seconds, `measured`, or one of {', '.join(KNOWN)}")
     if {"kind", "values"} <= set(value) <= {"kind", "values", "name", "device", "looks"}:
         name, device = str(value.get("name", "")), str(value.get("device", ""))
         if value["kind"] in OPEN:
@@ -100,11 +106,36 @@ def parse_latency(value: Any) -> Latency:
     if set(value) == {"replay", "looks"}:
         return _seen(parse_latency({"replay": value["replay"]}), value["looks"])
     if len(value) != 1:
-        raise UsageError(f"latency: {value!r} should name one distribution")
+        raise UsageError(f"latency: {_short(value)} should name one distribution")
     ((kind, numbers),) = value.items()
     if kind in TRACES and isinstance(numbers, str):
-        numbers = _read(Path(numbers))
-    return _checked(str(kind), numbers if isinstance(numbers, (list, tuple)) else [numbers])
+        numbers = _read(numbers)
+    numbers = numbers if isinstance(numbers, (list, tuple)) else [numbers]
+    if kind in PARAMETERS:
+        # a sigma has no unit
+        numbers = [v if kind == "lognormal" and i else _seconds(v) for i, v in enumerate(numbers)]
+    return _checked(str(kind), numbers)
+
+
+UNIT = re.compile(r"\s*(\d{1,9}(?:\.\d{0,9})?)\s*(ms|s)\s*")
+
+
+def _seconds(value: Any) -> Any:
+    """A number of seconds, or text with its unit; what is neither stays as it is. A bare number above `LONG` is asked
+    about: somebody may have meant milliseconds."""
+    if isinstance(value, str) and (said := UNIT.fullmatch(value)):
+        return float(said[1]) / (1000 if said[2] == "ms" else 1)
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and LONG < value < 1e300:
+        raise UsageError(
+            f"latency: {_short(value)} is in seconds: for milliseconds write {_short(value)} ms, or "
+            f"{value / 1000:g}; if seconds are meant, write {_short(value)} s"
+        )
+    return value
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _seen(latency: Latency, looks: Any) -> Latency:
@@ -118,27 +149,29 @@ def _seen(latency: Latency, looks: Any) -> Latency:
     return replace(latency, looks=found)
 
 
-def _read(path: Path) -> list[float]:
+def _read(path: str) -> list[float]:
     try:
-        return [float(line) for line in path.read_text().split()]
+        return [float(line) for line in read_file(path, SMALL, follow=True).decode().split()]
     except OSError as error:
-        raise UsageError(f"latency: trace: {path}: {error.strerror}") from None
-    except ValueError as error:
-        raise UsageError(f"latency: trace: {path}: {error}; it should have one number of seconds a line") from None
+        raise UsageError(f"latency: trace: {_short(path)}: {error.strerror}") from None
+    except ValueError:  # what it holds is not quoted: it may not be the file that was meant
+        raise UsageError(f"latency: trace: {_short(path)} should have one number of seconds a line") from None
 
 
 def _checked(kind: str, numbers: Any) -> Latency:
     if kind not in KNOWN[:-1]:
-        raise UsageError(f"latency: {kind!r} is not a distribution; {suggest(kind, KNOWN)}")
+        raise UsageError(f"latency: {_short(kind)} is not a distribution; {suggest(kind, KNOWN)}")
     try:
         values = tuple(float(v) for v in numbers)
-    except (TypeError, ValueError):
-        raise UsageError(f"latency: {kind}: {numbers!r} should be numbers") from None
+    except (TypeError, ValueError, OverflowError):
+        raise UsageError(f"latency: {kind}: {_short(numbers)} should be numbers of seconds") from None
     wanted = PARAMETERS.get(kind)
     if (wanted is not None and len(values) != wanted) or not values:
         raise UsageError(f"latency: {kind} takes {wanted or 'at least 1'} numbers, given {len(values)}")
     if not all(math.isfinite(v) and v >= 0 for v in values):
-        raise UsageError(f"latency: {kind}: {list(values)} must be 0 or more, and finite")
+        raise UsageError(f"latency: {kind}: {_short(list(values))} must be 0 or more, and finite")
+    if len(values) > VALUES:
+        raise UsageError(f"latency: {kind}: it has {len(values):,} values, at most {VALUES:,} are taken")
     if kind == "uniform" and values[0] > values[1]:
         raise UsageError(f"latency: uniform: {values[0]} is above {values[1]}")
     return Latency(kind, values)

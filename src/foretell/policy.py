@@ -7,8 +7,6 @@ A slot is one of the episodes that run side by side. The driver keeps observatio
 
 from __future__ import annotations
 
-import hashlib
-import inspect
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from foretell.errors import PolicyError, UsageError
+from foretell.source import source_hash
 from foretell.spec import EE_DELTA, ActionSpec, Stream, check_streams
 
 if TYPE_CHECKING:
     from foretell.tasks.task import Task
 
-__all__ = ["Chunk", "Policy", "PolicySpec", "as_chunk", "fingerprint", "observed"]
+__all__ = ["Chunk", "Policy", "PolicySpec", "as_chunk", "fingerprint", "observed", "source_hash"]
 
 PLANS = ("plan", "committed")
 """Streams that come from the driver, not the world: `plan` (chunk, dim), the actions that are to run next, and
@@ -81,6 +80,9 @@ class Policy:
     """Base class with the full contract; override `act`, and what else you need."""
 
     spec: PolicySpec
+    files: Sequence[str | Path]
+    """Optional: the files it loads, such as its weights. Where it says nothing, those count that Python opens while it
+    is made and that its options name. Relative to the class's own file or the current folder; may be a property."""
 
     def bind(self, task: Task, action: ActionSpec) -> None:
         """Called once, before `spec` is read: the task to be run and the action its controller takes."""
@@ -95,23 +97,9 @@ class Policy:
         raise NotImplementedError
 
     def fingerprint(self) -> str:
-        """Hex SHA-256 of what decides the behaviour (weights); episodes of another value never mix."""
+        """Hex SHA-256 of what decides the behaviour; episodes of another value never mix. Of a class that does not
+        override this, the files that it loads and the modules of yours that it imports are added."""
         return source_hash(type(self))
-
-
-def source_hash(cls: type) -> str:
-    """SHA-256 of a class's source file: an edited policy is another policy."""
-    try:
-        text = Path(inspect.getfile(cls)).read_bytes()
-    except (OSError, TypeError):  # defined in a notebook, an interactive session or a module made by hand
-        try:
-            text = inspect.getsource(cls).encode()
-        except (OSError, TypeError):
-            codes = [m.__code__ for m in vars(cls).values() if inspect.isfunction(m)]
-            text = repr(
-                [(c.co_name, c.co_code, [k for k in c.co_consts if not inspect.iscode(k)]) for c in codes]
-            ).encode()
-    return hashlib.sha256(cls.__qualname__.encode() + b"\0" + text).hexdigest()
 
 
 def fingerprint(policy: Any) -> str:

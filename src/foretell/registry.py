@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from foretell.errors import ForetellError, UsageError, suggest
+from foretell.loaded import loading, of_module
 
 __all__ = ["BUILTIN", "load", "names", "resolve"]
 
@@ -77,7 +78,7 @@ def resolve(group: str, name: str) -> Any:
         return load(name, field=group)
     target = BUILTIN[group].get(name) or _plugins(group).get(name)
     if target is None:
-        raise UsageError(f"{group}: {name!r} is not known; {suggest(name, names(group))}")
+        raise UsageError(f"{group}: {name!r:.200} is not known; {suggest(name, names(group))}")
     return load(target, field=group)
 
 
@@ -96,16 +97,18 @@ def load(target: str, field: str = "use") -> Any:
     """Import "package.module:Class" or "path/to/file.py:Class"."""
     where, _, attribute = target.rpartition(":")
     if not where or not attribute:
-        raise UsageError(f'{field}: {target!r} should look like "package.module:Class" or "file.py:Class"')
+        raise UsageError(f'{field}: {target!r:.200} should look like "package.module:Class" or "file.py:Class"')
     try:
-        module = _load_file(Path(where), field) if where.endswith(".py") else _import(where)
+        with loading() as opened:
+            module = _load_file(Path(where), field) if where.endswith(".py") else _import(where)
+        of_module(module.__name__, opened)
     except ForetellError:
         raise
     except ModuleNotFoundError as error:
-        raise UsageError(f"{field}: {target!r}: {error}; is it installed or on the path?") from error
+        raise UsageError(f"{field}: {target!r:.200}: {error}; is it installed or on the path?") from error
     except Exception as error:  # a user's file may do anything when it is imported
         raise UsageError(
-            f"{field}: {target!r} cannot be imported: {type(error).__name__}: {error}{_at(error)}"
+            f"{field}: {target!r:.200} cannot be imported: {type(error).__name__}: {error}{_at(error)}"
         ) from error
     try:
         return getattr(module, attribute)
@@ -127,9 +130,10 @@ def _at(error: Exception) -> str:
 
 
 def _load_file(path: Path, field: str) -> Any:
-    path = path.expanduser().resolve()
-    if not path.is_file():
-        raise UsageError(f"{field}: there is no file {path}")
+    path = Path(os.path.expanduser(path))
+    if not os.path.isfile(path):
+        raise UsageError(f"{field}: there is no file {str(path)[:300]}")
+    path = path.resolve()
     # by content too: a file edited since it was loaded is another module
     contents = hashlib.sha256(str(path).encode("utf-8", "surrogateescape") + b"\0" + path.read_bytes()).hexdigest()
     name = f"foretell_user_{path.stem}_{contents[:16]}"

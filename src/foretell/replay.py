@@ -17,7 +17,7 @@ from foretell.rollout import Job
 from foretell.study.config import Study, TaskEntry, load_study
 from foretell.study.journal import plain
 from foretell.study.plan import Group, Planned, make_task
-from foretell.study.provenance import provenance
+from foretell.study.provenance import provenance, read_provenance
 from foretell.study.run import row_of
 from foretell.study.session import Opened, Session
 from foretell.study.store import read, read_scenarios
@@ -170,6 +170,7 @@ def _same_things(row: dict[str, Any], opened: Opened) -> None:
         (f"{policy} (options)", json.loads(row["policy_options"]), found["options"]),
         (f"world {row['world']!r} (hash of its parameters)", row["world_hash"], opened.world_hash),
         (f"task {row['task']!r} (version)", row["task_version"], opened.task_version),
+        (f"task {row['task']!r} (hash of its source)", row["task_hash"] or "", opened.task_hash),
     ):
         if then != now:
             raise UsageError(f"{what} has changed since the run: {then} then, {now} now; put the old one back")
@@ -217,9 +218,9 @@ def _same(a: Any, b: Any) -> bool:
 def _changes(run: Path) -> dict[str, tuple[str, str]]:
     """What provenance says is not as it was."""
     try:
-        then = json.loads((run / "provenance.json").read_text())
+        then = read_provenance(run)
         before = {**then["versions"], **then["machine"]}
-    except (OSError, ValueError, LookupError, TypeError):
+    except (LookupError, TypeError):
         return {"provenance.json": ("written", "missing or damaged")}
     here = provenance()
     now = {**here["versions"], **here["machine"]}

@@ -13,6 +13,7 @@ __all__ = [
     "multiply",
     "rotate",
     "to_axis_angle",
+    "turned",
     "yaw",
 ]
 
@@ -102,3 +103,9 @@ def from_matrix(m: np.ndarray) -> np.ndarray:
     q = np.take_along_axis(candidates, best, axis=-2)[..., 0, :]
     q = q / np.sqrt(np.sum(q * q, axis=-1, keepdims=True))
     return np.where(q[..., :1] < 0, -q, q)
+
+
+def turned(quat: tuple[float, ...], angle: float) -> tuple[float, ...]:
+    """One orientation turned about the vertical by an angle, rad. Rounded, because the last bits of sines differ
+    between machines, and ids of scenarios must not."""
+    return tuple(round(float(v), 12) + 0.0 for v in multiply(from_yaw(angle), np.asarray(quat)))

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from foretell.registry import names, resolve
 from foretell.seeding import generator
@@ -77,7 +77,7 @@ class Scenario(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     task: str
-    seed: int
+    seed: int = Field(ge=-(2**63), lt=2**63)
     """Keys every draw made while the scenario runs (noise, not placements: those are resolved here)."""
     placements: Mapping[str, Placement]
     """Object name -> where it starts."""
@@ -88,6 +88,13 @@ class Scenario(BaseModel):
     """Perturbation factor -> its value; relative to each world's nominal. Empty for a clean scenario."""
     parent: str | None = None
     """`id` of the scenario this one was made near, or None."""
+
+    @field_validator("robot_start")
+    @classmethod
+    def _finite(cls, value: Mapping[str, tuple[float, ...]]) -> Mapping[str, tuple[float, ...]]:
+        if not all(math.isfinite(joint) for joints in value.values() for joint in joints):
+            raise ValueError("must be finite numbers")
+        return value
 
     def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Scenario:
         """A copy with some fields changed; its names are its own."""
@@ -138,7 +145,17 @@ class Scenario(BaseModel):
                 f"turned {math.degrees(p.yaw):+.0f}°"
             )
         for name, value in sorted(self.factors.items()):
-            said = resolve("factors", name)().card_among(value, self.factors) if name in names("factors") else value
+            said = self._said(name, value)
             if said is not None:
                 lines.append(f"  {name}: {said}")
         return "\n".join(lines)
+
+    def _said(self, name: str, value: Any) -> str | None:
+        """A factor's value in words; as it is where the factor is not known here, or does not know the value."""
+        if name in names("factors"):
+            try:
+                told: str | None = resolve("factors", name)().card_among(value, self.factors)
+                return told
+            except Exception:  # a plug-in may do anything, and a file may hold anything
+                pass
+        return str(value)[:200]

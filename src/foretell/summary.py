@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ from foretell.clock import label
 from foretell.errors import UsageError
 from foretell.study.running import COLUMNS, Tally
 from foretell.study.store import read, read_plan
+from foretell.terminal import plain
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -68,13 +70,8 @@ def episode_table(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         outcome = "success" if row["success"] else row["end"] if row["success"] is None else "failure"
         why = row["error"] or ("" if row["success"] else row["failure_reason"]) or ""
-        page.add_row(
-            *(row[c] for c in ("episode", "task", "policy", "clock")),
-            row["scenario"][:8],
-            str(row["trial"]),
-            outcome,
-            why,
-        )
+        names = [row[c] for c in ("episode", "task", "policy", "clock")]
+        page.add_row(*map(plain, [*names, row["scenario"][:8], str(row["trial"]), outcome, why]))
     _print(page if rows else None)
 
 
@@ -87,11 +84,13 @@ def _page(*columns: str) -> Table:
 def _print(page: Table | None) -> None:
     from rich.console import Console
 
+    from foretell.terminal import raw
+
     if page is None:
         print("no episodes")
         return
     # names are data, and whole: a narrow terminal wraps lines itself
-    Console(width=10_000, soft_wrap=True, markup=False, emoji=False, highlight=False).print(page)
+    Console(file=raw(sys.stdout), width=10_000, soft_wrap=True, markup=False, emoji=False, highlight=False).print(page)
 
 
 def table(rows: list[dict[str, Any]]) -> None:
@@ -107,12 +106,13 @@ def table(rows: list[dict[str, Any]]) -> None:
     for column in ("success", "n", f"{1 - rows[0]['alpha']:.0%} interval", "errors"):
         page.add_column(column, justify="right" if column in ("success", "n") else "left")
     for row in rows:
-        cells = [str(row[c]) for c in ("world", "task", "policy", "clock", "arm") if c not in fixed]
+        cells = [plain(str(row[c])) for c in ("world", "task", "policy", "clock", "arm") if c not in fixed]
         rate = "-" if row["rate"] is None else f"{row['rate']:.0%}"
         bounds = "-" if row["low"] is None else f"{row['low']:.0%} to {row['high']:.0%}"
-        if row["running"]:
-            bounds += f", running: {row['finished']} of {row['planned']}"
-        errors = ", ".join(f"{count} {blame}" for blame, count in row["errors"].items())
+        if row["running"] or row["retired"]:
+            word = "running" if row["running"] else "retired"
+            bounds += f", {word}: {row['finished']} of {row['planned']}"
+        errors = plain(", ".join(f"{count} {blame}" for blame, count in row["errors"].items()))
         page.add_row(*cells, rate, str(row["n"]), bounds, errors)
     if fixed:
         print(", ".join(f"{column} {rows[0][column]}" for column in ("world", "clock", "arm") if column in fixed))

@@ -160,7 +160,7 @@ def testset(
     work.mkdir(parents=True, exist_ok=True)
     write_testset(draft, header, lines)
     study = {"name": "expert", "tasks": list(tasks), "policies": ["expert"], "scenarios": {"file": str(draft)}}
-    done = run(study, out=work, workers=workers, progress=progress, told=told)
+    done = run(study, out=work, workers=workers, progress=progress, told=told, add=True)
     certificates = _certified(work, header, lines, required)
     stated = header.protocol.model_copy(update={"required": required})
     write_testset(path, header.model_copy(update={"certificates": tuple(certificates), "protocol": stated}), lines)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -148,18 +149,17 @@ def _checked(path: Path) -> Path:
 
 
 def _read(run: Path, episode: str) -> list[Event]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    from foretell.study.parts import DamagedError, read_parquet
 
     path = run / "events" / f"{episode}.parquet"
-    if not path.exists():
+    if path.parent != run / "events" or not os.path.exists(path):
         others = sorted(p.stem for p in path.parent.glob("*.parquet"))
         told = f"; there are events of {len(others)} others, such as {others[0]}" if others else ""
         how = "`record: {events: N}` in a study keeps those of its first N scenarios of each task and policy"
         raise UsageError(f"{run} has no events of episode {episode}{told}. {how}")
     try:
-        table = pq.read_table(path, use_threads=False).select(list(COLUMNS))
-    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        table = read_parquet(path, list(COLUMNS)).select(list(COLUMNS))
+    except (DamagedError, OSError, ValueError, KeyError) as error:
         raise ForetellError(f"{path} is damaged: {' '.join(str(error).split())[:200]}") from None
     events: list[Event] = [e for e in table.to_pylist() if e["sim_s"] is not None]
     if not events:

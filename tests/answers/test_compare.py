@@ -81,9 +81,14 @@ def test_a_verdict_is_adjusted_for_the_number_of_pairs():
 
 
 def test_an_interval_at_odds_with_the_verdict_is_explained():
-    a, b = [1] * 6 + [0] * 2, [1] * 2 + [0] * 6
-    found = compare(table(a, NAMES[:8]), table(b, NAMES[:8]))
-    told = "the interval is approximate (newcombe_paired); the verdict follows the exact test"
+    a, b = [1] * 5 + [0] * 5, [0] * 10
+    both_exact = compare(table(a, NAMES[:10]), table(b, NAMES[:10]))
+    assert both_exact.notes == (
+        "the interval (paired_difference) and the test are computed apart; the verdict follows the test",
+    )
+    a, b = [1] * 5 + [0] * 3, [1] + [0] * 7
+    found = compare(table(a, NAMES[:8]), table(b, NAMES[:8]), unpaired=True)
+    told = "the interval is approximate (newcombe); the verdict follows the exact test"
     one = found.to_dict()
     assert one["verdict"] == "no difference shown" and one["difference"]["low"] > 0.0 and one["notes"] == [told]
     assert found.text().endswith(f"note: {told}")

@@ -20,7 +20,7 @@ from foretell.study.run import Progress
 from foretell.study.store import read, read_scenarios
 
 KEYS = ["world", "task", "policy", "clock", "arm", "n", "successes", "rate", "low", "high", "alpha", "errors", "method"]
-KEYS += ["running", "finished", "planned"]
+KEYS += ["running", "retired", "finished", "planned"]
 
 
 @pytest.fixture(scope="module")

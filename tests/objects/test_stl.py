@@ -13,7 +13,7 @@ from foretell.cards import cards
 from foretell.cli import main
 from foretell.errors import UsageError
 from foretell.objects import ASSETS, DISTRACTORS
-from foretell.objects.stl import _shape, file_name, read_stl, solid, solid_of, write_objects, write_stl
+from foretell.objects.stl import file_name, read_stl, shape, solid, solid_of, write_objects, write_stl
 from foretell.study.config import load_study
 from foretell.study.plan import plan, resolve_scenarios
 from foretell.study.store import Store
@@ -78,7 +78,7 @@ def test_a_turned_part_is_turned() -> None:
     spec.worldbody.add_geom(name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[1, 1, 1])
     model = spec.compile()
     with pytest.raises(UsageError, match="is a plane, which cannot be printed"):
-        _shape(model, 0)
+        shape(model, 0)
 
 
 @pytest.mark.parametrize("name", list(ASSETS))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -312,3 +314,48 @@ def test_twenty_thousand_episodes_open_and_scroll(tmp_path: Path, open_page: Ope
     tab.fill("input[name=text]", "policy-3")
     assert tab.locator(".tally").inner_text() == "2,500 of 20,000"
     assert 10 < tab.locator(".row").count() < 100
+
+
+@pytest.mark.parametrize(
+    "names",
+    [["constructor", "toString", "__proto__"], ["a\u2028b", "c\u2029d", "hasOwnProperty"]],
+    ids=["inherited", "separators"],
+)
+def test_policies_may_be_called_anything(tmp_path: Path, open_page: Open, names: list[str]) -> None:
+    """What every object of JavaScript has is no name of ours, and Vega's parser takes no line separator."""
+    scenarios, episodes = made.rows({name: 0.3 + 0.2 * i for i, name in enumerate(names)}, 12)
+    late = [replace(e, episode=f"late-{e.episode}", clock=CLOCK) for e in episodes]
+    run = made.run(tmp_path / names[0].replace("\u2028", "-"), scenarios, [*episodes, *late])
+    tab = open_page(foretell.report(run, out=tmp_path / "page.html").path)
+    drawn = marks(tab)
+    assert len(drawn) >= 5 and all(count >= 3 for count in drawn), drawn
+    tab.select_option("select[name=policy]", names[0])
+    assert tab.locator(".tally").inner_text() == "24 of 72"
+    tab.locator(".row").first.click()
+    assert "foretell replay " in tab.locator(".detail").inner_text()
+
+
+def test_a_command_takes_a_name_as_a_word_and_csv_as_text(tmp_path: Path, open_page: Open) -> None:
+    scenarios, episodes = made.rows({'=HYPERLINK("http://x")': 1.0, "+1+1": 0.0, "plain": 0.5}, 8)
+    evil = replace(
+        episodes[0], episode="x'; touch pwned; $(touch pwned) '", scenario="constructor", failure_reason="@why"
+    )
+    odd = replace(episodes[1], episode="y\x1b[2J", arm="odd")
+    run = made.run(tmp_path / "-run", scenarios, [*episodes, evil, odd])
+    tab = open_page(foretell.report(run, out=tmp_path / "page.html").path)
+    for text, said in {"touch": "foretell replay", "y\x1b": "characters that a command cannot hold"}.items():
+        tab.fill("input[name=text]", text)
+        tab.locator(".row").first.click()
+        detail = tab.locator(".detail").first.inner_text()
+        assert said in detail
+        if text == "touch":
+            (command,) = [line for line in detail.splitlines() if line.startswith("foretell replay")]
+            assert shlex.split(command) == ["foretell", "replay", str(run), evil.episode]
+            tab.locator(".row").first.click()
+    with tab.expect_download() as waiting:
+        tab.locator("figure[data-chart=success] button[data-save=CSV]").click()
+    waiting.value.save_as(tmp_path / "success.csv")
+    with open(tmp_path / "success.csv", newline="") as file:
+        cells = [cell for row in csv.reader(file) for cell in row]
+    assert '\'=HYPERLINK("http://x")' in cells and "'+1+1" in cells and "plain" in cells
+    assert not [cell for cell in cells if cell[:1] in "=+@" and cell]

@@ -207,7 +207,7 @@ def test_videos_failures_first_and_what_is_absent(tmp_path: Path) -> None:
     ]
     run = made.run(tmp_path / "run", scenarios, episodes)
     for i in range(3):
-        (run / "videos" / f"{i} of 4.mp4").write_bytes(b"x" * 1000)
+        (run / "videos" / f"{i} of 4.mp4").write_bytes(b"\0\0\0\x18ftyp" + b"x" * 992)
     said = contents([run], place=tmp_path, embed=2500)
     first, *others = said["videos"]
     assert first == "run/videos/1%20of%204.mp4" and len(others) == 1, "the failure first, and what fits besides"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from foretell.stats import clopper_pearson, newcombe_paired
-from foretell.stats.retention import bonett_price
+from foretell.stats.paired import paired_difference, paired_ratio
 from foretell.stats.robustness import (
     delta_success,
     factor_alignment,
@@ -70,10 +70,14 @@ def test_counts_of_equal_tasks_are_put_together():
     rate = success_rate(a)
     assert (rate.estimate, rate.low, rate.high) == (0.7, clopper_pearson(28, 40).low, clopper_pearson(28, 40).high)
     change = paired_change(a, b)
-    assert change == newcombe_paired(28, 0, 10, 2)
+    exact = paired_difference(28, 0, 10, 2)
+    assert (change.estimate, change.low, change.high) == (exact.estimate, exact.low, exact.high)
     assert change.estimate == pytest.approx(-0.25)
+    assert exact.guarantee == "finite-sample" and change.guarantee == "asymptotic"  # the tasks may differ
+    many = paired_change([outcomes(0.8)] * 2, [outcomes(0.9)] * 2)
+    assert (many.low, many.method) == (newcombe_paired(160, 0, 20, 20).low, "newcombe_paired")
     percent = percentage_change(a, b)
-    ratio = bonett_price(28, 0, 10, 2)
+    ratio = paired_ratio(28, 0, 10, 2)
     assert percent.estimate == pytest.approx(100 * (0.7 - 0.95) / 0.95)
     assert (percent.low, percent.high) == pytest.approx((100 * (ratio.low - 1), 100 * (ratio.high - 1)))
 
@@ -82,39 +86,33 @@ def test_tasks_of_unequal_size_have_equal_weight():
     a, b = [outcomes(0.5, 10), outcomes(1.0, 30)], [outcomes(1.0, 10), outcomes(1.0, 30)]
     assert success_rate(a).estimate == pytest.approx(0.75)
     change = paired_change(a, b)
-    assert change.method == "newcombe_paired" and change.n == 40
+    assert (change.method, change.guarantee, change.n) == ("paired_difference", "asymptotic", 40)
     assert change.estimate == pytest.approx(-0.25)
     alone = paired_change(a[:1], b[:1])
     assert change.low == pytest.approx(-0.25 - 0.5 * np.hypot(-0.5 - alone.low, paired_change(a[1:], b[1:]).low))
-    assert -0.45 < change.low < -0.25 < change.high < -0.05
-    assert paired_change(a, b, method="counts") == change
+    assert -0.45 < change.low < -0.25 < change.high < 0.0
     sure = success_rate([np.ones(3), np.ones(4)])
     assert (sure.estimate, sure.high) == (1.0, 1.0) and 0.5 < sure.low < 0.8  # never without width
-    drawn = paired_change(a, b, method="bootstrap")
-    assert (drawn.low, drawn.high) == pytest.approx((change.low, change.high), abs=0.1)
-    assert percentage_change(a, b).estimate == pytest.approx(-25.0)
+    percent = percentage_change(a, b)
+    assert percent.estimate == pytest.approx(-25.0) and percent.guarantee == "finite-sample"
+    assert percent.low < -25.0 < percent.high
 
 
-def test_newcombe_and_the_bootstrap_agree_and_one_of_them_has_width():
-    rng = np.random.default_rng(1)
-    clean = (rng.uniform(size=200) < 0.8).astype(float)
-    after = clean * (rng.uniform(size=200) < 0.8)
-    counts, drawn = paired_change([after], [clean]), paired_change([after], [clean], method="bootstrap")
-    assert counts.method == "newcombe_paired"
-    assert (counts.low, counts.high) == pytest.approx((drawn.low, drawn.high), abs=0.02)
-    same = [np.ones(25)], [np.ones(25)]
-    assert paired_change(*same, method="bootstrap").width == 0.0
-    assert paired_change(*same).width > 0.2
+def test_pairs_that_all_agree_leave_doubt():
+    assert paired_change([np.ones(25)], [np.ones(25)]).width > 0.2
+    assert paired_change([np.full(25, 0.5)], [np.full(25, 0.5)]).width > 0.2
 
 
-def test_partial_credit_is_resampled():
+def test_partial_credit_is_bounded_by_bets():
     rng = np.random.default_rng(2)
     clean = rng.uniform(size=80)
     change = paired_change([clean / 2], [clean])
-    assert change.method == "bootstrap over scenarios" and change.low < change.estimate < change.high < 0
+    assert (change.method, change.guarantee) == ("betting_difference", "finite-sample")
+    assert change.low < change.estimate < change.high < 0
     assert percentage_change([clean / 2], [clean]).estimate == pytest.approx(-50.0)
-    with pytest.raises(ValueError, match="counts need successes"):
-        paired_change([clean / 2], [clean], method="counts")
+    both = paired_change([clean / 2] * 2, [clean] * 2)  # two tasks, each with its own scenarios
+    assert both.estimate == pytest.approx(change.estimate) and both.width < change.width
+    assert both.guarantee == "asymptotic" and success_rate([clean]).method == "star"
 
 
 def test_pairs_must_match():

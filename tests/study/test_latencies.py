@@ -20,7 +20,7 @@ STUDY = {"name": "s", "tasks": ["lift"], "policies": {"e": "expert"}, "scenarios
 
 
 def run(folder: Path, latency: Any, **more: Any) -> list[dict[str, Any]]:
-    foretell.run({**STUDY, **more, "clocks": [{"virtual": {"latency": latency}}]}, out=folder)
+    foretell.run({**STUDY, **more, "clocks": [{"virtual": {"latency": latency}}]}, out=folder, add=True)
     return foretell.read(folder).to_pylist()
 
 

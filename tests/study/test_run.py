@@ -126,14 +126,14 @@ def test_two_studies_in_one_folder_keep_their_rows(lab: Lab) -> None:
     out = lab.folder / "both"
     foretell.run(lab.study("a", "Blink", 3), out=out, workers=0)
     before = rows(out)
-    done = foretell.run(lab.study("b", "Blink", 5, trials=2, policies=["random"]), out=out, workers=0)
+    done = foretell.run(lab.study("b", "Blink", 5, trials=2, policies=["random"]), out=out, workers=0, add=True)
     assert (done.planned, done.ran) == (10, 10)
     after = rows(out)
     assert after.filter(pa.compute.equal(after["study"], "a")).equals(before)
     assert len(after) == 13
     assert {r["policy"]: r["n"] for r in foretell.show(out)} == {"faulty": 3, "random": 10}
     assert len(read_scenarios(out)) == 5
-    shared = foretell.run(lab.study("c", "Blink", 4), out=out, workers=0)  # three of its episodes are a's
+    shared = foretell.run(lab.study("c", "Blink", 4), out=out, workers=0, add=True)  # three of its episodes are a's
     assert (shared.ran, shared.skipped) == (1, 3)
 
 

@@ -139,7 +139,7 @@ def test_progress_ends_with_the_figures_of_show(lab: Lab) -> None:
 def test_plans_of_other_studies_in_the_folder_stay(lab: Lab) -> None:
     out = lab.folder / "two"
     foretell.run(lab.study("one", "Blink", 3), out=out, workers=0, limit=1)
-    foretell.run(lab.study("other", "Blink", 2, policies=["random"]), out=out, workers=0)
+    foretell.run(lab.study("other", "Blink", 2, policies=["random"]), out=out, workers=0, add=True)
     assert {r["policy"]: (r["finished"], r["planned"]) for r in foretell.show(out)} == {
         "faulty": (1, 3),
         "random": (2, 2),

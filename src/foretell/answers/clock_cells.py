@@ -14,21 +14,23 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from foretell import clock as nouns
 from foretell.answers.choice import Choice, choose, labels, single_version
 from foretell.answers.inputs import Source, Table, open_table
 from foretell.answers.words import plain
 from foretell.errors import ForetellError, UsageError, suggest
+from foretell.stats.order import by_id
 from foretell.stats.scenarios import by_scenario
+from foretell.study.parts import DamagedError, read_parquet
+from foretell.study.provenance import read_provenance
 from foretell.study.store import read
 
 __all__ = ["METRICS", "Cell", "cells_of"]
 
 METRICS = ("inferences", "latency_per_inference_s", "latency_per_action_s", "observation_age_s", "starvation_s")
 MEDIANS = ("latency_per_inference_s", "latency_per_action_s")
-ADVICE = "add `sync` to the study's `clocks` and run it again: what is there stays, only what is missing runs"
+ADVICE = "add `sync` to the study's `clocks` and run it again with --add: what is there stays, the rest runs"
 Rows = dict[tuple[str, str], tuple[str, bool, dict[str, float]]]
 """(scenario, trial) -> unit, success, metrics."""
 
@@ -170,10 +172,10 @@ def _read(source: Source, name: str) -> pa.Table:
         if not isinstance(source, (str, Path)):
             return source if isinstance(source, pa.Table) else pa.table(source)
         path = Path(source)
-        return read(path) if path.is_dir() or not path.exists() else pq.read_table(path, use_threads=False)
+        return read(path) if path.is_dir() or not path.exists() else read_parquet(path, follow=True)
     except ForetellError:
         raise
-    except (pa.ArrowException, OSError, TypeError, ValueError) as error:
+    except (pa.ArrowException, DamagedError, OSError, TypeError, ValueError) as error:
         what = f"{name} is neither a run folder nor a Parquet file made from one"
         raise UsageError(f"{what}: {plain(str(error))[:200]}") from None
 
@@ -182,9 +184,7 @@ def _design(source: Source) -> str | None:
     """How the scenarios of a run came about; None where the source cannot know."""
     if not isinstance(source, (str, Path)) or not Path(source).is_dir():
         return None
-    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-        return str(json.loads((Path(source) / "provenance.json").read_text(encoding="utf-8"))["design"])
-    return "chosen"
+    return str(read_provenance(source).get("design", "chosen"))
 
 
 def _only(table: Table, column: str, wanted: Sequence[str]) -> Table:
@@ -227,6 +227,7 @@ def _paired(task: str, policy: str, by_clock: dict[str, Rows], notes: list[str])
         alone = len(rows) + len(waits) - 2 * len(keys)
         if alone:
             notes.append(f"{what} under {label}: {alone} episodes without a partner that counts are left out")
+        keys = [keys[i] for i in by_id([rows[key][0] for key in keys])]  # the order of a file must not matter
         names = [rows[key][0] for key in keys]
         sync, asyn = (by_scenario(names, [float(side[key][1]) for key in keys]) for side in (waits, rows))
         found: dict[str, float | None] = {}

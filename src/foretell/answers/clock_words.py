@@ -56,9 +56,14 @@ def text_of(found: Clocks) -> str:
         parts += [*([_budgets(budgets)] if len(budgets) > FEW else []), *map(sentence, _ranks(of(found.ranks))), ""]
     parts.append(
         f"Intervals are {level(found.alpha)}. gap: sync minus async on the same trials, in points; kept: async as a "
-        "share of sync. Latency, age and starvation are in simulated time, speed included."
+        "share of sync. Latency, age and starvation are in simulated time, speed included. Verdicts follow the paired "
+        f"test of `foretell compare`, with Holm's adjustment over {_many(len(found.cells))}. Each trend has one test."
     )
     return "\n".join(parts + [f"note: {plain(note)}" for note in found.notes])
+
+
+def _many(gaps: int) -> str:
+    return f"all {gaps} gaps" if gaps > 1 else "the one gap"
 
 
 def _clocks(row: Row) -> tuple[str, set[str]]:
@@ -115,22 +120,14 @@ def _trend(row: Row, by: str, alpha: float) -> str:
     if row["trend"] == "does not change":
         return f"{subject} does not change with {by}, {ends}"
     chance = _chance(row["p_value"], alpha)
-    rise = row["rise"]
-    if row["p_value"] is None or row["p_value"] > alpha:
-        said = f"{subject} shows no trend with {by}, {ends} ({chance})"
-        if rise is None or (rise["p_value"] or 1.0) > alpha:
-            return said
-    elif row["trend"] == "falls":
-        never = ", and never rises on the way" if len(row["points"]) > 2 else ""
-        return f"{subject} falls as {by} grows, {ends} ({chance}){never}"
-    else:
-        said = (
-            f"{subject} {'falls' if last['success'] < first['success'] else 'rises'} as {by} grows, {ends} ({chance})"
-        )
-        if row["trend"] == "rises":
-            return said
-    up = f"from {at(rise['from'])} to {at(rise['to'])} ({_chance(rise['p_value'], alpha)})"
-    return f"{said}, but rises {up} on the way"
+    if row["verdict"] not in ("falls", "rises"):
+        return f"{subject} shows no trend with {by}, {ends} ({chance})"
+    said = f"{subject} {row['verdict']} as {by} grows, {ends} ({chance})"
+    if row["verdict"] == "rises":
+        return said
+    if row["rise"] is None:
+        return f"{said}, and never rises on the way" if len(row["points"]) > 2 else said
+    return f"{said}, with a rise from {at(row['rise']['from'])} to {at(row['rise']['to'])} on the way (not tested)"
 
 
 def _fit(row: Row) -> str:

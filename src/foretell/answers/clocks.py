@@ -21,11 +21,14 @@ from foretell.stats import Interval
 from foretell.stats.compare import compare as test_of
 from foretell.stats.latency_fit import latency_budget, tenfold_interval
 from foretell.stats.retention import relative_drop, retention
+from foretell.stats.robustness import paired_change
+from foretell.stats.trend import trend
 
 __all__ = ["Clocks", "clocks"]
 
 VERDICTS = {"better": "loses", "worse": "gains"}
 """Word of `stats.verdict` for sync against async -> what async does."""
+NO_TREND = "no trend shown"
 RANKED = ("rank_reversals", "pairwise_accuracy", "kendall", "spearman")
 Row = dict[str, Any]
 
@@ -37,7 +40,7 @@ class Clocks:
     cells: list[Row]
     """Per task, policy and clock: both success rates, gap, relative drop, retention, latency, age, starvation."""
     against_latency: list[Row]
-    """Per task, policy and way of running chunks: success at each latency, and whether it falls."""
+    """Per task, policy and way of running chunks: success at each latency, and one test for a trend."""
     against_speed: list[Row]
     """Per task, policy and latency that was tried at several speeds: the same by speed."""
     fits: list[Row]
@@ -71,7 +74,7 @@ def clocks(
     """What latency costs each policy: run folders (or Parquet, Arrow tables) with episodes under `sync` and others.
 
     Episodes are paired by policy, task, arm, scenario and trial. `keep`: share of synchronous success that a latency
-    budget must keep. `policies`, `tasks`: default all. `seed` is that of the resampling.
+    budget must keep. `policies`, `tasks`: default all. `seed`: of the resampling.
     """
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"alpha is {alpha}, it must be between 0 and 1")
@@ -90,11 +93,11 @@ def clocks(
     if any(not cell.constant for cell in cells):
         notes.append("latency varies within a clock: its median stands for it")
     return Clocks(
-        _rows(cells, alpha, seed),
-        [_trend(group, ways[key], "latency_s", alpha) for key, group in lines.items()],
-        [_trend(group, "", "speed", alpha) for group in speeds.values() if len(group) > 1],
+        _rows(cells, alpha),
+        [_trend(group, ways[key], "latency_s", alpha, seed) for key, group in lines.items()],
+        [_trend(group, "", "speed", alpha, seed) for group in speeds.values() if len(group) > 1],
         _fits(cells, alpha, seed),
-        [_budget(group, ways[key], keep, alpha, seed) for key, group in lines.items()],
+        [_budget(group, ways[key], keep, alpha) for key, group in lines.items()],
         _ranks(cells, alpha, seed),
         keep,
         alpha,
@@ -133,13 +136,14 @@ def _about(cell: Cell) -> Row:
     return {"task": cell.task, "policy": cell.policy, "clock": cell.label, "speed": cell.speed}
 
 
-def _rows(cells: list[Cell], alpha: float, seed: int) -> list[Row]:
+def _rows(cells: list[Cell], alpha: float) -> list[Row]:
     tests = [test_of(c.sync, c.asyn, paired=True, alpha=alpha, aim=alpha / len(cells)) for c in cells]
     rows = []
     for cell, test, p in zip(cells, tests, stats.holm([t.p_value for t in tests]), strict=True):
-        kept = retention(cell.asyn, cell.sync, alpha, seed=seed)
+        gap = paired_change([cell.sync], [cell.asyn], alpha)
+        kept = retention(cell.asyn, cell.sync, alpha)
         none = "synchronous success is 0: there is no ratio"
-        verdict = stats.verdict(float(p), test.interval, alpha)
+        verdict = stats.verdict(float(p), gap, alpha)
         rows.append(
             {
                 **_about(cell),
@@ -147,7 +151,7 @@ def _rows(cells: list[Cell], alpha: float, seed: int) -> list[Row]:
                 "scenarios": len(cell.units),
                 "sync": _end(_mean(cell.sync, alpha)),
                 "async": _end(_mean(cell.asyn, alpha)),
-                "gap_points": _end(test.interval, scale=100.0),
+                "gap_points": _end(gap, scale=100.0),
                 "p_value": test.p_value,
                 "p_adjusted": float(p),
                 "test": test.test,
@@ -161,8 +165,8 @@ def _rows(cells: list[Cell], alpha: float, seed: int) -> list[Row]:
     return rows
 
 
-def _trend(group: list[Cell], way: str, by: str, alpha: float) -> Row:
-    """Success in order of latency or speed, and the largest rise in it, with a test of whether that is chance."""
+def _trend(group: list[Cell], way: str, by: str, alpha: float, seed: int) -> Row:
+    """Success in order of latency or speed: its shape, one test for a trend in it, and the largest rise, untested."""
     ordered = sorted(group, key=lambda c: (c.latency or 0.0) if by == "latency_s" else c.speed)
     points: list[Row] = []
     for cell in ordered:
@@ -170,7 +174,7 @@ def _trend(group: list[Cell], way: str, by: str, alpha: float) -> Row:
         at = cell.latency if by == "latency_s" else cell.speed
         points.append({by: at, "clock": cell.label, "success": one.estimate, "low": one.low, "high": one.high})
     row: Row = {"task": group[0].task, "policy": group[0].policy, "way": way, "points": points}
-    row |= {"p_value": None, "rise": None}
+    row |= {"p_value": None, "verdict": NO_TREND, "rise": None}
     if by == "speed":
         row["latency_s"] = None if ordered[0].latency is None else ordered[0].latency / ordered[0].speed
         row["clock"] = ordered[0].label.replace(f", speed {ordered[0].speed:g}", "")
@@ -178,7 +182,10 @@ def _trend(group: list[Cell], way: str, by: str, alpha: float) -> Row:
         return {**row, "trend": "one point only"}
     rates = [float(p["success"]) for p in points]
     steps = [b - a for a, b in pairwise(rates)]
-    row["p_value"] = _p_value(ordered[0], ordered[-1], alpha)
+    found = trend([float(p[by]) for p in points], _matrix(ordered)[1], seed=seed)
+    row["p_value"] = found.p_value
+    if found.p_value is not None and found.p_value <= alpha:
+        row["verdict"] = "rises" if found.value > 0.0 else "falls"
     if max(steps) <= 0:
         return {**row, "trend": "falls" if min(steps) < 0 else "does not change"}
     if min(steps) >= 0:
@@ -186,18 +193,8 @@ def _trend(group: list[Cell], way: str, by: str, alpha: float) -> Row:
     else:
         row["trend"] = "falls with a rise" if rates[-1] < rates[0] else "rises and falls"
     i, j = max(combinations(range(len(points)), 2), key=lambda ij: rates[ij[1]] - rates[ij[0]])
-    row["rise"] = {"from": points[i], "to": points[j], "p_value": _p_value(ordered[i], ordered[j], alpha)}
+    row["rise"] = {"from": points[i], "to": points[j]}
     return row
-
-
-def _p_value(a: Cell, b: Cell, alpha: float) -> float | None:
-    """Of a paired test of the asynchronous scores, on the scenarios both have."""
-    at = {unit: i for i, unit in enumerate(b.units)}
-    common = [(i, at[u]) for i, u in enumerate(a.units) if u in at]
-    if len(common) < 2:
-        return None
-    mine, theirs = (np.array(index) for index in zip(*common, strict=True))
-    return test_of(a.asyn[mine], b.asyn[theirs], paired=True, alpha=alpha).p_value
 
 
 def _matrix(cells: list[Cell]) -> tuple[Any, Any]:
@@ -225,10 +222,10 @@ def _fits(cells: list[Cell], alpha: float, seed: int) -> list[Row]:
     return rows
 
 
-def _budget(group: list[Cell], way: str, keep: float, alpha: float, seed: int) -> Row:
+def _budget(group: list[Cell], way: str, keep: float, alpha: float) -> Row:
     sync, asyn = _matrix(group)
     latency = [c.latency or 0.0 for c in group]
-    found = latency_budget(latency, sync, asyn, keep=keep, alpha=alpha, seed=seed).to_dict()
+    found = latency_budget(latency, sync, asyn, keep=keep, alpha=alpha).to_dict()
     ends = {f"{k}_s": found.pop(k) for k in ("estimate", "low", "high", "kept_at", "lost_at")}
     tried = sorted(set(latency))
     return {"task": group[0].task, "policy": group[0].policy, "way": way, **ends, "tried_s": tried, **found}
@@ -276,17 +273,21 @@ def _ranks(cells: list[Cell], alpha: float, seed: int) -> list[Row]:
 
 
 def _reversals(names: list[str], sync: list[Any], asyn: list[Any], alpha: float) -> list[Row]:
-    """Pairs that change places. Shown: both orders are, each by a paired test, after Holm over the pairs."""
-    found = []
+    """Pairs that change places. Shown: both orders are, each by a paired test, after Holm over all pairs of policies.
+
+    A pair that does not change places shows no change of places: its p-value is 1, without a test.
+    """
     pairs = list(combinations(range(len(names)), 2))
-    worst = []
+    moved = {}
     for i, j in pairs:
-        tests = [test_of(side[i], side[j], paired=True, alpha=alpha) for side in (sync, asyn)]
-        worst.append(max(t.p_value for t in tests))
-    for (i, j), p in zip(pairs, stats.holm(worst), strict=True):
         before, after = sync[i].mean() - sync[j].mean(), asyn[i].mean() - asyn[j].mean()
         if before * after < 0:
-            a, b = (i, j) if before > 0 else (j, i)
+            tests = [test_of(side[i], side[j], paired=True, alpha=alpha) for side in (sync, asyn)]
+            moved[i, j] = before, max(t.p_value for t in tests)
+    found = []
+    for pair, p in zip(pairs, stats.holm([moved[ij][1] if ij in moved else 1.0 for ij in pairs]), strict=True):
+        if pair in moved:
+            a, b = pair if moved[pair][0] > 0 else pair[::-1]
             row = {"ahead_sync": names[a], "ahead_async": names[b], "p_adjusted": float(p), "shown": bool(p <= alpha)}
             found.append(row)
     return found

@@ -200,7 +200,7 @@ def _disagree(pair: Versus, alpha: float) -> str | None:
         return None
     if holds == (pair.p_value > alpha):
         return "the interval is that of this pair alone; the verdict is adjusted for the number of pairs"
-    if pair.test in ("mcnemar", "barnard", "fisher"):
+    if pair.test in ("mcnemar", "barnard", "fisher") and one.guarantee == "asymptotic":
         return f"the interval is approximate ({one.method}); the verdict follows the exact test"
     return f"the interval ({one.method}) and the test are computed apart; the verdict follows the test"
 

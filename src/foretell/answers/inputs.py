@@ -5,7 +5,6 @@ Cells are data. Every row keeps its place (file and line, or episode), so that a
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import warnings
@@ -16,11 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from foretell.answers.words import plain
 from foretell.errors import UsageError, suggest
 from foretell.scenario import digest
+from foretell.study.parts import DamagedError, read_parquet
+from foretell.study.provenance import read_provenance
 from foretell.study.store import read
 from foretell.trials.sheet import plain_name, read_sheet
 
@@ -29,7 +29,12 @@ __all__ = ["PROTOCOL", "SHOWN", "Source", "Table", "open_table", "refuse"]
 Source = Any
 """A path, or anything Arrow makes a table of: a mapping of columns, an Arrow table, a data frame."""
 
-PROTOCOL = {"task_version": "version", "controller": "controller", "success_rule": "rule of success"}
+PROTOCOL = {
+    "task_version": "version",
+    "task_hash": "source",
+    "controller": "controller",
+    "success_rule": "rule of success",
+}
 """Columns of episodes that make a task another where they differ, so that rates cannot be compared -> their names."""
 
 SHOWN = 20
@@ -88,8 +93,8 @@ def open_table(source: Source, what: str, *, metric: str | None = None, measured
             return _run(path, metric)
         if _is_parquet(path):
             try:
-                found = pq.read_table(path, use_threads=False)
-            except (pa.ArrowException, OSError, ValueError) as error:
+                found = read_parquet(path, follow=True)
+            except (DamagedError, OSError) as error:
                 raise UsageError(f"{path} is not a sound Parquet file: {plain(str(error))[:200]}") from None
             table = _arrow(found, str(path), metric)
         else:
@@ -187,18 +192,16 @@ def _run(run: Path, metric: str | None) -> Table:
     table = _episodes(found, str(run), metric)
     table = table.keep(_in_order(run, table.columns["scenario"]))
     design = "chosen"  # unless the run says otherwise: nothing is promised of what is not known
-    with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
-        design = str(json.loads((run / "provenance.json").read_text(encoding="utf-8"))["design"])
-    if design not in ("iid", "grid", "chosen"):
-        design = "chosen"
+    if (said := read_provenance(run).get("design")) in ("iid", "grid"):
+        design = str(said)
     return replace(table, design=design, notes=tuple(str(w.message) for w in damage))
 
 
 def _in_order(run: Path, scenarios: list[str]) -> list[int]:
     """Rows in the order planned, which for imported trials is the order tried: bets see trials one by one."""
     try:
-        ids = pq.read_table(run / "scenarios.parquet", columns=["id"], use_threads=False)["id"].to_pylist()
-    except (pa.ArrowException, OSError, LookupError):
+        ids = list(map(str, read_parquet(run / "scenarios.parquet", ["id"])["id"].to_pylist()))
+    except (DamagedError, OSError, LookupError):
         ids = []
     at = {name: i for i, name in enumerate(ids)}
     return sorted(range(len(scenarios)), key=lambda row: at.get(scenarios[row], len(at)))
@@ -223,6 +226,8 @@ def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
     columns["version"] = [digest(pair) for pair in zip(columns["policy_hash"], columns["policy_options"], strict=True)]
     columns["policy"] = _versions(columns["policy"], columns["version"], columns["task"])
     columns["world"] = _versions(columns["world"], columns["world_hash"])
+    if {"task_version", "task_hash", "judge"} <= columns.keys():
+        columns["task"] = _tasks(columns)
     columns["clock"] = _clocks(columns["clock"])
     if "world_params" in found.column_names:
         columns["fitted_to"] = _fitted(found["world_params"].to_pylist())
@@ -258,6 +263,20 @@ def _fitted(params: list[str | None]) -> list[bool]:
         except (ValueError, AttributeError):
             known[text] = False
     return [known[text] for text in params]
+
+
+def _tasks(columns: dict[str, list[Any]]) -> list[str]:
+    """Tasks, with a hash where one name stands for several versions or sources. What a person judged has neither."""
+    parts = zip(columns["task"], columns["task_version"], columns["task_hash"], columns["judge"], strict=True)
+    made: dict[str, set[tuple[Any, ...]]] = defaultdict(set)
+    rows = [(task, (version, source or ""), judge == "person") for task, version, source, judge in parts]
+    for task, version, person in rows:
+        if not person:
+            made[task].add(version)
+    return [
+        task if person or len(made[task]) == 1 else f"{task}#{digest([str(v) for v in version])[:6]}"
+        for task, version, person in rows
+    ]
 
 
 def _clocks(texts: list[str]) -> list[str]:

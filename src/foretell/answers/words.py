@@ -5,12 +5,9 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable, Sequence
 
+from foretell.terminal import plain
+
 __all__ = ["amount", "level", "listed", "noted", "plain", "sentence", "table"]
-
-
-def plain(text: str) -> str:
-    """Data on one line, without characters that a terminal would obey."""
-    return "".join(c if c.isprintable() else " " if c.isspace() else repr(c)[1:-1] for c in text)
 
 
 def amount(value: float | None, metric: str) -> str:

@@ -11,7 +11,7 @@ from foretell.checks.playback import EPISODES, Playback
 from foretell.checks.report import Report
 from foretell.checks.setting import called, task_of, world_of
 from foretell.errors import ForetellError
-from foretell.policies.make import Bound, bind, make_policy
+from foretell.policies.make import Bound, bind, construct, covers, make_policy
 from foretell.policy import PolicySpec, observed
 from foretell.spec import compare
 from foretell.tasks.task import Task
@@ -40,6 +40,7 @@ def check_policy(
     if report.look("constructs", constructs):
         bound = _bind(report, *made)
         if bound is not None:
+            report.look("fingerprint", lambda: _fingerprint(bound))
             Playback(report, made[1], bound).run()
     return report
 
@@ -47,7 +48,7 @@ def check_policy(
 def _make(policy: Any, options: Mapping[str, Any] | None) -> Any:
     if isinstance(policy, str):
         return make_policy(policy, options)
-    return policy(**(options or {})) if isinstance(policy, type) else policy
+    return construct(policy, (), options) if isinstance(policy, type) else policy
 
 
 def _bind(report: Report, policy: Any, world: World) -> Bound | None:
@@ -75,6 +76,16 @@ def _bind(report: Report, policy: Any, world: World) -> Bound | None:
     elif bound is not None:
         report.look("streams", lambda: _streams(spec, world))
     return bound if report.ok else None
+
+
+def _fingerprint(bound: Bound) -> tuple[bool, str]:
+    """What makes it another policy: told, not judged."""
+    found = covers(bound.policy)
+    if found is None:
+        what = f"is what {type(bound.policy).__name__}.fingerprint returns; nothing is added to it."
+    else:
+        what = found.text()
+    return True, f"{bound.hash[:12]} {what}"
 
 
 def _spec(spec: PolicySpec, world: World) -> tuple[bool, str]:

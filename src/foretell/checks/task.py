@@ -17,6 +17,7 @@ from foretell.rotation import conjugate, rotate
 from foretell.scenario import Scenario
 from foretell.sim.scene import Scene, signature
 from foretell.sim.world import MujocoWorld
+from foretell.tasks.identity import task_fingerprint, task_hash
 from foretell.tasks.task import Task
 from foretell.world import World
 
@@ -45,6 +46,7 @@ def check_task(task: str | Task | type[Task], world: Any = "mujoco") -> Report:
     if not report.look("constructs", constructs):
         return report
     asked, scenarios, watched, native = made
+    report.look("identity", lambda: _identity(asked))
     report.look("scenarios", lambda: _scenarios(asked, scenarios))
     report.look("json", lambda: _round_trip(scenarios))
     report.look("reach", lambda: _within_reach(asked, native.scene, scenarios))
@@ -57,6 +59,13 @@ def check_task(task: str | Task | type[Task], world: Any = "mujoco") -> Report:
     report.look("expert", lambda: _expert(watched, world, scenarios))
     report.look("slots", lambda: (not watched.wrong, watched.wrong or f"rows agree in {watched.states} states."))
     return report
+
+
+def _identity(task: Task) -> tuple[bool, str]:
+    """What makes it another task: told, not judged."""
+    found = task_fingerprint(task)
+    version = f"version {task.version}"
+    return True, f"{version}, raised by hand." if found is None else f"{version}, {task_hash(task)} {found.text()}"
 
 
 def _scenarios(task: Task, scenarios: list[Scenario]) -> tuple[bool, str]:
@@ -77,6 +86,8 @@ def _round_trip(scenarios: list[Scenario]) -> tuple[bool, str]:
 def _within_reach(task: Task, scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
     """Inverse kinematics from the home pose, the hand turned as it is there; the nearest robot counts."""
     spots = [(s.seed, name, p.pos) for s in scenarios for name, p in s.placements.items()]
+    if not spots:
+        return True, "it places no objects."
     gaps = np.full(len(spots), np.inf)
     slots = np.arange(len(spots), dtype=np.int32)
     for name, robot in scene.robots.items():

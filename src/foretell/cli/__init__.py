@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 __all__ = ["main"]
 
@@ -26,6 +29,10 @@ def main(arguments: list[str] | None = None) -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # an ASCII terminal must not turn a tick into a traceback
     from foretell.errors import ForetellError, UsageError
+    from foretell.terminal import brief, safe
+
+    def told(error: Exception) -> str:
+        return brief(safe(str(error)))
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
@@ -33,9 +40,9 @@ def main(arguments: list[str] | None = None) -> None:
         _run(arguments)
         sys.stdout.flush()
     except UsageError as error:
-        _fail(str(error), 2)
+        _fail(told(error), 2)
     except ForetellError as error:
-        _fail(str(error), 1)
+        _fail(told(error), 1)
     except KeyboardInterrupt as stop:
         code = 128 + (stop.args[0] if stop.args else signal.SIGINT)
         _fail("stopped; everything finished is kept, and the same command goes on from there", code)
@@ -60,7 +67,23 @@ def _run(arguments: list[str]) -> None:
         raise UsageError(f"there is no verb {verb!r}; {suggest(verb, known)}")
     import tyro
 
-    tyro.cli(import_module(f"foretell.cli.{known[verb].stem}").main, prog=f"foretell {verb}", args=rest)
+    from foretell.cli._flags import check_flags
+
+    verb_main = import_module(f"foretell.cli.{known[verb].stem}").main
+    check_flags(verb, verb_main, rest)
+    tyro.cli(_plain(verb_main), prog=f"foretell {verb}", args=rest)
+
+
+def _plain(main: Callable[..., None]) -> Callable[..., None]:
+    """The verb, with names and reasons in what it prints as text that no terminal obeys."""
+    from foretell.terminal import plainly
+
+    @functools.wraps(main)
+    def said(*arguments: Any, **options: Any) -> None:
+        with plainly():
+            main(*arguments, **options)
+
+    return said
 
 
 def _terminate(number: int, frame: object) -> None:

@@ -18,6 +18,7 @@ def main(
     name: str | None = None,
     world: str = "real",
     like: Path | None = None,
+    tolerance: float = 0.002,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """Import real trials. The same command again adds the lines that are new; docs/real_trials.md has the columns.
@@ -28,12 +29,13 @@ def main(
         name: Name of the set of trials; default the file's.
         world: What the real world is called in tables.
         like: The run folder whose scenarios the column `scenario` names.
+        tolerance: Metres within which two measured positions are one spot.
         json_: Print what was done as JSON.
     """
     from foretell.summary import show, table
     from foretell.trials import import_
 
-    done = import_(trials, out=out, name=name, world=world, like=like)
+    done = import_(trials, out=out, name=name, world=world, like=like, tolerance=tolerance)
     if json_:
         print(json.dumps({**asdict(done), "path": str(done.path)}))
         return
@@ -41,6 +43,8 @@ def main(
     for note in done.notes:
         print(f"note: {note}")
     earlier = f", {done.skipped} were there already" if done.skipped else ""
-    print(f"{done.added} trials added{earlier}; everything is in {done.path}")
+    trials_added = "1 trial" if done.added == 1 else f"{done.added} trials"
+    print(f"{trials_added} added{earlier}; everything is in {done.path}")
     if done.scenarios:
-        print(f"Simulate the same {done.scenarios} situations: foretell run STUDY.yaml --pair-with {done.path}")
+        same = "situation" if done.scenarios == 1 else f"{done.scenarios} situations"
+        print(f"Simulate the same {same}: foretell run STUDY.yaml --pair-with {done.path}")

@@ -21,6 +21,8 @@ def main(
     pair_with: Path | None = None,
     dry_run: bool = False,
     watch: bool = False,
+    add: bool = False,
+    retire: bool = False,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """Run a study. The same command again resumes it: finished episodes are never run twice.
@@ -34,6 +36,8 @@ def main(
         pair_with: A run folder whose scenarios are run instead of the study's own.
         dry_run: Only say how many episodes, how long, and how much disk.
         watch: Show episodes under the realtime clock in MuJoCo's viewer, where there is a screen.
+        add: Run this study beside the other one that the run folder holds.
+        retire: Let this study take the place of the other one. Its finished episodes stay; the rest is given up.
         json_: Print the summary as JSON.
     """
     from foretell.study.estimate import estimate
@@ -55,6 +59,8 @@ def main(
             progress=bar.update,
             told=bar.say,
             watch=watch,
+            add=add,
+            retire=retire,
         )
     if json_:
         print(json.dumps({**asdict(done), "path": str(done.path)}))

@@ -58,11 +58,6 @@ def main(
 
 def _arm(text: str) -> Any:
     """An arm as YAML has it: a name, a number or a mapping."""
-    import yaml
+    from foretell.document import parse_yaml
 
-    from foretell.errors import UsageError
-
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise UsageError(f"arms: {text!r} is not valid YAML: {error}") from None
+    return parse_yaml(text, "arms")

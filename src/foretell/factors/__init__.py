@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from foretell.errors import UsageError, suggest
 from foretell.factors.factor import Factor, Given, Reason, Setting
 from foretell.registry import names, resolve
 from foretell.scenario import Placement, Scenario
@@ -17,7 +18,10 @@ __all__ = ["Factor", "Given", "Reason", "Setting", "apply", "draw", "factor", "p
 
 @cache
 def factor(name: str) -> Factor:
-    """The factor of a name. Raises UsageError for one that is not known."""
+    """The factor of a name. Raises UsageError for one that is not known. Never "file.py:Class": a scenario names its
+    factors, it may come from someone else, and reading it must not load code."""
+    if name not in names("factors"):
+        raise UsageError(f"factors: {name!r:.200} is not known; {suggest(name, names('factors'))}")
     made: Factor = resolve("factors", name)()
     return made
 

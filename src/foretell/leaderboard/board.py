@@ -40,6 +40,8 @@ class Leaderboard:
     clock: str
     alpha: float
     entries: list[Row]
+    pairs: list[Row]
+    """Every two policies with a score: the verdict on a against b, and p, adjusted by Holm over all of them."""
     curves: list[Row]
     """Success against severity, where the test set has several."""
     worlds: Row | None
@@ -50,6 +52,20 @@ class Leaderboard:
     def not_certified(self) -> list[str]:
         """Cells that are shown, and not charged."""
         return [f"{c.task} {c.arm} {c.rate:.0%}" for c in self.ground.certificates.values() if not c.certified]
+
+    @property
+    def family(self) -> str | None:
+        """Which tests ranks and verdicts rest on, in words; None where no two policies are compared."""
+        if not self.pairs:
+            return None
+        how = "McNemar's exact one of successes, bets on partial credit"
+        over = f"all {len(self.pairs)} pairs" if len(self.pairs) > 1 else "the one pair"
+        return f"the paired test of `foretell compare` ({how}) with Holm's adjustment over {over} of policies"
+
+    def open_ranks(self) -> str:
+        """What ranks in brackets are, as a sentence."""
+        left = f"those left open by {self.family}" if self.family else "none, as no two policies are compared"
+        return f"Ranks in brackets: {left}."
 
     def to_dict(self) -> Row:
         """JSON-able form."""
@@ -71,6 +87,8 @@ class Leaderboard:
             "clock": self.clock,
             "alpha": self.alpha,
             "entries": self.entries,
+            "pairs": self.pairs,
+            "family": self.family,
             "curves": self.curves,
             "worlds": self.worlds,
             "notes": list(self.notes),
@@ -122,12 +140,12 @@ def leaderboard(
         worlds = {"sim": shared["world"], "real": theirs["world"], **alignment(ground, found, beside, alpha, seed)}
         notes += [*more, *(f"{theirs['world']}: {note}" for note in said)]
         notes += [f"{theirs['world']}: {e.policy} has {e.missing} episodes missing" for e in beside if e.missing]
-    ranked = _ranked(found, ground, alpha, seed)
+    ranked, pairs = _ranked(found, ground, alpha)
     notes += _told(found, ground)
     order = [row["policy"] for row in ranked]
     lines = [row for e in sorted(found, key=lambda e: order.index(e.policy)) for row in curves(e, ground, alpha)]
     said = list(dict.fromkeys(notes))
-    return Leaderboard(ground, shared["world"], shared["clock"], alpha, ranked, lines, worlds, tuple(said))
+    return Leaderboard(ground, shared["world"], shared["clock"], alpha, ranked, pairs, lines, worlds, tuple(said))
 
 
 def _same_ground(one: Ground, other: Ground) -> None:
@@ -138,16 +156,17 @@ def _same_ground(one: Ground, other: Ground) -> None:
         )
 
 
-def _ranked(found: list[Entry], ground: Ground, alpha: float, seed: int) -> list[Row]:
+def _ranked(found: list[Entry], ground: Ground, alpha: float) -> tuple[list[Row], list[Row]]:
+    """A row for every policy, best first, and one for every two that are compared."""
     scores = {entry.policy: score(entry, ground, alpha) for entry in found}
     values = {policy: interval.estimate for policy, (interval, _) in scores.items() if interval}
     able = [entry for entry in found if entry.policy in values]
-    ranges = _rank_ranges(able, ground, alpha)
+    ranges, pairs = _compared(able, ground, alpha)
     rows = []
     for entry in found:
         interval, why = scores[entry.policy]
         above = [v for v in values.values() if interval and v > interval.estimate + 1e-12]
-        arms = arm_rows(entry, ground, alpha, seed)
+        arms = arm_rows(entry, ground, alpha)
         percents = [row.get("percent_change") for row in arms if row["factor"] and row["tasks"]]
         defined = [p["estimate"] for p in percents if p]
         rows.append(
@@ -166,19 +185,23 @@ def _ranked(found: list[Entry], ground: Ground, alpha: float, seed: int) -> list
                 "cells": cell_rows(entry, ground, alpha),
             }
         )
-    return sorted(rows, key=lambda row: (row["rank"] is None, row["rank"], row["policy"]))
+    return sorted(rows, key=lambda row: (row["rank"] is None, row["rank"], row["policy"])), pairs
 
 
-def _rank_ranges(able: list[Entry], ground: Ground, alpha: float) -> dict[str, list[int]]:
-    """Ranks that paired comparisons of the scores leave open, after Holm's adjustment."""
+def _compared(able: list[Entry], ground: Ground, alpha: float) -> tuple[dict[str, list[int]], list[Row]]:
+    """Ranks that paired comparisons of the scores leave open, and the verdicts; the tests are those of `compare`."""
     if len(able) < 2:
-        return {}
+        return {}, []
     common = np.logical_and.reduce([columns_of(entry, ground) for entry in able])
     if common.sum() < 2:
-        return {}
-    each = {entry.policy: weighted(entry, ground, common) for entry in able}
-    found = stats.compare_all(each, paired=True, test="betting", alpha=alpha)
-    return {name: [int(r[0]), int(r[1])] for name, r in zip(found.names, found.ranks, strict=True)}
+        return {}, []
+    found = stats.compare_all({e.policy: weighted(e, ground, common) for e in able}, paired=True, alpha=alpha)
+    at = {name: i for i, name in enumerate(found.names)}
+    pairs = [
+        {"a": a, "b": b, "verdict": word, "p_adjusted": float(found.p_values[at[a], at[b]]), "n": int(common.sum())}
+        for (a, b), word in found.verdicts.items()
+    ]
+    return {name: [int(r[0]), int(r[1])] for name, r in zip(found.names, found.ranks, strict=True)}, pairs
 
 
 def _told(found: list[Entry], ground: Ground) -> list[str]:

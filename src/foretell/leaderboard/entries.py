@@ -21,8 +21,8 @@ from foretell.study.store import read
 __all__ = ["Entry", "Rows", "entries_of", "read_runs"]
 
 COLUMNS = [
-    "episode", "world", "world_hash", "task", "task_version", "policy", "policy_hash", "policy_options", "controller",
-    "clock", "arm", "scenario", "base", "trial", "success", "blame",
+    "episode", "world", "world_hash", "task", "task_version", "task_hash", "policy", "policy_hash", "policy_options",
+    "controller", "clock", "arm", "scenario", "base", "trial", "success", "blame",
 ]  # fmt: skip
 Rows = list[dict[str, Any]]
 Floats = NDArray[np.float64]
@@ -109,6 +109,7 @@ def entries_of(runs: list[tuple[Path, Rows]], ground: Ground) -> tuple[list[Entr
     """Every policy of the runs, in order of appearance; and what is to be said."""
     place = {(*cell, scenario): i for cell, ids in ground.columns.items() for i, scenario in enumerate(ids)}
     rows, others = {}, 0
+    sources: dict[str, tuple[str, Path]] = {}
     for path, found in runs:
         for row in found:
             if (row["task"], row["arm"], row["scenario"]) not in place:
@@ -117,6 +118,11 @@ def entries_of(runs: list[tuple[Path, Rows]], ground: Ground) -> tuple[list[Entr
                 raise UsageError(
                     f"{path} has episodes of version {row['task_version']} of task {row['task']!r}, the test set is "
                     f"for version {ground.versions[row['task']]}"
+                )
+            elif (first := sources.setdefault(row["task"], (row["task_hash"], path)))[0] != row["task_hash"]:
+                raise UsageError(
+                    f"{path} has episodes of task {row['task']!r} with another source than those in {first[1]}: the "
+                    "task's file was edited; run the older ones anew"
                 )
             else:
                 rows[row["episode"]] = row

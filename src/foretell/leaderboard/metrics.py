@@ -90,7 +90,7 @@ def cell_rows(entry: Entry, ground: Ground, alpha: float) -> list[Row]:
     return rows
 
 
-def arm_rows(entry: Entry, ground: Ground, alpha: float, seed: int = 0) -> list[Row]:
+def arm_rows(entry: Entry, ground: Ground, alpha: float) -> list[Row]:
     """Success and change under every arm, over the tasks on which it counts; `percent_change` is None if undefined.
     `not_charged` has success on the others."""
     rows = []
@@ -98,16 +98,15 @@ def arm_rows(entry: Entry, ground: Ground, alpha: float, seed: int = 0) -> list[
         tasks = [task for task in ground.of(arm) if entry.pairs((task, arm))[0].size]
         row: Row = {"arm": arm, "factor": factor_of(arm), "tasks": tasks}
         if tasks:
-            row["success"] = ends(success_rate([entry.known((task, arm)) for task in tasks], alpha, seed=seed))
+            row["success"] = ends(success_rate([entry.known((task, arm)) for task in tasks], alpha))
         if tasks and arm != CLEAN:
             pairs = [entry.pairs((task, arm)) for task in tasks]
             after, before = [a for a, _ in pairs], [b for _, b in pairs]
-            row["change"] = ends(paired_change(after, before, alpha, seed=seed))
-            row["change_bootstrap"] = ends(paired_change(after, before, alpha, method="bootstrap", seed=seed))
-            row["percent_change"] = ends(percentage_change(after, before, alpha, seed=seed))
+            row["change"] = ends(paired_change(after, before, alpha))
+            row["percent_change"] = ends(percentage_change(after, before, alpha))
         if others := [task for task in ground.spared(arm) if entry.known((task, arm)).size]:
             known = [entry.known((task, arm)) for task in others]
-            row["not_charged"] = {"tasks": others, "success": ends(success_rate(known, alpha, seed=seed))}
+            row["not_charged"] = {"tasks": others, "success": ends(success_rate(known, alpha))}
         rows.append(row)
     return rows
 

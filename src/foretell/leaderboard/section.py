@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from foretell.answers.words import sentence
 from foretell.leaderboard.ground import CLEAN
 from foretell.leaderboard.words import about, change, percent, rate, reasons, spared
+from foretell.stats.paired import EXACT
 
 if TYPE_CHECKING:
     from foretell.leaderboard.board import Leaderboard
@@ -80,7 +81,9 @@ def _says(board: Leaderboard) -> str:
     first = [entry["policy"] for entry in ranked if entry["rank"] == 1]
     score = f"{ranked[0]['score']['estimate']:.0%}"
     said = f"{' and '.join(first)} {'lead' if len(first) > 1 else 'leads'} with a score of {score}"
-    rivals = [e["policy"] for e in ranked if e["policy"] not in first and (e["rank_range"] or [1])[0] == 1]
+    shown = {frozenset((p["a"], p["b"])) for p in board.pairs if p["verdict"] in ("better", "worse")}
+    others = [entry["policy"] for entry in ranked if entry["policy"] not in first]
+    rivals = [other for other in others if any(frozenset((one, other)) not in shown for one in first)]
     if rivals:
         return f"{said}; {' and '.join(rivals)} {'are' if rivals[1:] else 'is'} not shown to be worse."
     return (
@@ -109,7 +112,7 @@ def _ranking(board: Leaderboard) -> Sheet:
     columns = ["rank", "policy", "score", *names, "episodes"]
     told = (
         f"Score: mean success over certified cells, every factor weighing the same, with a {1 - board.alpha:.0%} "
-        "interval that holds for every n. Ranks in brackets: what paired comparisons leave open. Others are success."
+        f"interval that holds for every n. {board.open_ranks()} Others are success."
     )
     return Sheet("leaderboard", "Ranking", columns, rows, [c for c in columns if c not in ("policy",)], told)
 
@@ -150,7 +153,7 @@ def _changes(board: Leaderboard) -> Chart:
                 tips=tips)  # fmt: skip
     told = (
         "Against the clean control in the same scenarios. "
-        f"Bars are {1 - board.alpha:.0%} intervals (Newcombe's for paired successes)."
+        f"Bars are {1 - board.alpha:.0%} intervals, each for itself: exact up to {EXACT} pairs of successes."
     )
     return Chart("change-by-factor", "What each factor costs", spec, rows, told)
 

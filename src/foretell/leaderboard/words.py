@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from foretell.answers.words import level, table
 from foretell.leaderboard.ground import CLEAN
+from foretell.stats.paired import EXACT
 
 if TYPE_CHECKING:
     from foretell.leaderboard.board import Leaderboard
@@ -102,9 +103,10 @@ def text(board: Leaderboard) -> str:
     parts += [
         "",
         f"Score: mean success over certified cells, every factor weighing the same; {confidence} interval, "
-        "finite-sample. Ranks in brackets: what paired comparisons leave open.",
-        "Success: Clopper-Pearson; change in points against the clean control: Newcombe's paired interval, "
-        f"{confidence}; in percent: of the clean control's mean success, as THE COLOSSEUM has it.",
+        f"finite-sample. {board.open_ranks()}",
+        f"Success: Clopper-Pearson; change in points against the clean control, {confidence}, each for itself: exact "
+        f"up to {EXACT} pairs, Newcombe's above; in percent: of the clean control's mean success, as THE COLOSSEUM "
+        "has it.",
     ]
     return "\n".join([*parts, *(f"note: {note}" for note in board.notes)])
 

@@ -17,7 +17,7 @@ from foretell.errors import UsageError
 from foretell.objects.asset import ASSETS, ObjectPhysics, asset
 from foretell.rotation import rotate
 
-__all__ = ["Solid", "file_name", "read_stl", "solid", "solid_of", "write_objects", "write_stl"]
+__all__ = ["Solid", "file_name", "read_stl", "shape", "solid", "solid_of", "write_objects", "write_stl"]
 
 AROUND = 96
 """Facets around a circle; a multiple of 4, so that widths along x and y are exact. At 5 cm across, 0.013 mm off."""
@@ -57,13 +57,13 @@ def solid_of(model: mujoco.MjModel, name: str) -> Solid:
     touched = [g for g in range(first, first + count) if model.geom_contype[g] or model.geom_conaffinity[g]]
     parts = []
     for g in touched:
-        corners = rotate(model.geom_quat[g], _shape(model, g)) + model.geom_pos[g]
+        corners = rotate(model.geom_quat[g], shape(model, g)) + model.geom_pos[g]
         parts.append(1000.0 * corners)
     free = int(body.dofnum[0]) > 0
     return Solid(np.concatenate(parts), 1000.0 * float(body.mass[0]) if free else 0.0)
 
 
-def _shape(model: mujoco.MjModel, g: int) -> np.ndarray:
+def shape(model: mujoco.MjModel, g: int) -> np.ndarray:
     """(k, 3, 3) triangles of a geom in its own frame, m."""
     kind = int(model.geom_type[g])
     if kind == mujoco.mjtGeom.mjGEOM_MESH:

@@ -45,7 +45,7 @@ class NoisyExpert(Expert):
 
     def __init__(self, noise: float = 0.3):
         if isinstance(noise, bool) or not isinstance(noise, (int, float)) or not 0 <= noise < float("inf"):
-            raise UsageError(f"noisy-expert: noise is {noise!r}, it must be a number, 0 or more")
+            raise UsageError(f"noisy-expert: noise is {noise!r:.100}, it must be a number, 0 or more")
         self.noise = noise
 
     def bind(self, task: Task, action: ActionSpec) -> None:

@@ -7,17 +7,24 @@ import hashlib
 import inspect
 import itertools
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from foretell.errors import ForetellError, UsageError, raised, suggest
-from foretell.policy import PolicySpec, fingerprint, observed, source_hash
+from foretell.fingerprint import Fingerprint, fingerprint
+from foretell.loaded import loading, named, remember
+from foretell.policy import PolicySpec, fingerprint, observed
 from foretell.registry import names, resolve
+from foretell.source import own_classes, source_hash
 from foretell.spec import compare
 from foretell.world import World
 
-__all__ = ["Bound", "bind", "make_policy"]
+__all__ = ["Bound", "bind", "construct", "covers", "make_policy"]
+
+_BEFORE: dict[tuple[Any, str], set[Path]] = {}
+"""Class and options -> files it has opened: a loader may keep what it has read, and not open it a second time."""
 
 
 def make_policy(use: str, options: Mapping[str, Any] | None = None, *, alone: bool = False) -> Any:
@@ -26,6 +33,8 @@ def make_policy(use: str, options: Mapping[str, Any] | None = None, *, alone: bo
     `alone`: it will drive one robot, so one that takes a `batch` is given 1, unless options say otherwise."""
     options = dict(options or {})
     kind, _, path = use.partition(":")
+    if use.endswith(".onnx") and not path:
+        raise UsageError(f"policies: {use!r:.200} is a file: write onnx:{use[:200]}")
     if path and kind in names("policies"):
         cls, arguments = resolve("policies", kind), (path,)
     else:
@@ -36,17 +45,29 @@ def make_policy(use: str, options: Mapping[str, Any] | None = None, *, alone: bo
             options.setdefault("batch", 1)
         signature.bind(*arguments, **options)
     except TypeError as error:
-        known = [*(p for p in signature.parameters if p not in ("args", "kwargs")), "execute"]
+        taken = list(signature.parameters)[: len(arguments)]  # the path, which stands in the name
+        known = dict.fromkeys([*(p for p in signature.parameters if p not in ("args", "kwargs", *taken)), "execute"])
         wrong = next((o for o in options if o not in known), "")
         raise UsageError(f"policies: {use}: {error}; {suggest(wrong, known)}") from None
     except ValueError:  # a class without a signature, such as one written in C
         pass
     try:
-        return cls(*arguments, **options)
+        return construct(cls, arguments, options)
     except ForetellError:
         raise
     except Exception as error:
         raise UsageError(f"policies: {use} could not be made: {raised(error)}") from error
+
+
+def construct(cls: Any, arguments: Sequence[Any] = (), options: Mapping[str, Any] | None = None) -> Any:
+    """Call a policy's class, and remember which files it opens: they are part of what it is known by."""
+    options = dict(options or {})
+    with loading() as opened:
+        policy = cls(*arguments, **options)
+    before = _BEFORE.setdefault((cls, repr((arguments, sorted(options.items())))), set())
+    before |= opened | named([*arguments, options])
+    remember(policy, before)
+    return policy
 
 
 class Bound:
@@ -72,7 +93,9 @@ def bind(policy: Any, world: World, who: str, execute: int | None = None, option
     own = getattr(policy, "bind", None)
     try:
         if own is not None:
-            own(world.task, world.action)
+            with loading() as opened:
+                own(world.task, world.action)
+            remember(policy, opened)
         spec = getattr(policy, "spec", None)
     except ForetellError:
         raise
@@ -101,10 +124,21 @@ def bind(policy: Any, world: World, who: str, execute: int | None = None, option
     return Bound(policy, spec, _hash(policy), chosen)
 
 
+def covers(policy: Any) -> Fingerprint | None:
+    """What a policy's hash covers besides its own `fingerprint`; None where that says it all, as foretell's own do."""
+    heirs = _heirs(policy)
+    return fingerprint(policy, heirs) if any(cls in own_classes(type(policy)) for cls in heirs) else None
+
+
+def _heirs(policy: Any) -> list[type]:
+    """Every class that inherited `fingerprint`: its author could not know what subclasses change."""
+    return list(itertools.takewhile(lambda cls: "fingerprint" not in vars(cls), type(policy).__mro__[:-1]))
+
+
 def _hash(policy: Any) -> str:
-    """The policy's fingerprint, and the source of every class that inherited it: the author of `fingerprint` could
-    not know what subclasses change."""
-    heirs = itertools.takewhile(lambda cls: "fingerprint" not in vars(cls), type(policy).__mro__[:-1])
-    sources = [source_hash(cls) for cls in heirs]
+    """The policy's fingerprint, the source of the classes that inherited it, and what they import and load."""
+    sources = [source_hash(cls) for cls in _heirs(policy)]
+    if (found := covers(policy)) is not None and found.more:
+        sources.append(found.more)
     own = fingerprint(policy)
     return hashlib.sha256("".join([own, *sources]).encode()).hexdigest() if sources else own

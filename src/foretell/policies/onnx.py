@@ -77,9 +77,9 @@ class Onnx(Policy):
     """
 
     def __init__(self, path: str | Path, batch: int = 16, execute: int | None = None, threads: int = 1):
-        self.path = Path(path).expanduser()
-        if not self.path.is_file():
-            raise UsageError(f"onnx: there is no file {self.path}")
+        self.path = Path(os.path.expanduser(path))
+        if not os.path.isfile(self.path):
+            raise UsageError(f"onnx: there is no file {str(self.path)[:300]}")
         self._hash = _sha256(self.path)  # taken with the weights that are loaded, not with those there later
         self._session = _open(self.path, threads)
         self._said = self._metadata()
@@ -348,7 +348,7 @@ def _open(path: Path, threads: int) -> Any:
     try:
         return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        raise UsageError(f"{path}: ONNX Runtime cannot load it: {error}") from None
+        raise UsageError(f"{path}: ONNX Runtime cannot load it: {' '.join(str(error).split())[:300]}") from None
 
 
 def _sha256(path: Path) -> str:

@@ -19,7 +19,7 @@ from foretell.study.store import read
 
 __all__ = ["Looks", "Settings"]
 
-SAME = ("policy_hash", "policy_options", "world_hash", "task_version", "clock")
+SAME = ("policy_hash", "policy_options", "world_hash", "task_version", "task_hash", "clock")
 """What must be the same in all rows of a policy that are put together."""
 
 
@@ -125,7 +125,7 @@ class Looks:
             if state.ran:
                 s.progress(Progress(s.budget, before + state.done, s.ran))
 
-        run(wanted, out=s.out / folder, policies=here, progress=progress, told=s.told, **s.how)
+        run(wanted, out=s.out / folder, policies=here, progress=progress, told=s.told, add=True, **s.how)
         rows = [row for row in read(s.out / folder).to_pylist() if row["policy"] == policy]
         for column in SAME:
             if len(values := {row[column] for row in rows}) > 1:

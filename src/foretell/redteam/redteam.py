@@ -134,6 +134,8 @@ def _choose(source: Any, policy: str | None, task: str | None, objects: Mapping[
         raise UsageError("clocks: a search needs one clock that reproduces, `sync` or `virtual`")
     if study.scenarios.file is not None or study.scenarios.like is not None:
         raise UsageError("scenarios: a search needs fresh ones, drawn by seed; `file` and `like` have no more of them")
+    if study.scenarios.fix:
+        raise UsageError("scenarios: a search draws scenarios as the task does; leave `fix` out")
     name, use = policy or next(iter(study.policies)), task or next(iter(uses))
     changes = {"policies": {name: study.policies[name]}, "tasks": [uses[use]]}
     return study.model_copy(update=changes)

@@ -141,7 +141,7 @@ def _against(trends: list[Row], by: str, name: str, title: str) -> list[Block]:
         series = f"{_named(trend)}, {trend['clock']}" if several else _named(trend)
         for point in trend["points"]:
             row = {"policy": series, x: point[by] if by == "speed" else 1000.0 * point[by], "clock": point["clock"]}
-            rows.append({**row, **{k: point[k] for k in ("success", "low", "high")}, "trend": trend["trend"]})
+            rows.append({**row, **{k: point[k] for k in ("success", "low", "high")}, "trend": trend["verdict"]})
     values = sorted({row[x] for row in rows})
     if not values or values[-1] < NEAR * values[0]:
         return []  # no two of them differ enough to make a line

@@ -12,6 +12,8 @@ function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+// What an object has of its own under a name: a policy may be called `constructor`.
+const own = (object, name) => (Object.hasOwn(object, name) ? object[name] : undefined);
 const number = new Intl.NumberFormat("en");
 const seconds = (value) => (value === null ? "" : `${value.toFixed(1)} s`);
 const TRACKS = { frame: "frames", look: "observations", think: "inference", chunk: "actions", action: "actions", hold: "actions", starve: "starvation", seam: "seams" };
@@ -20,7 +22,7 @@ const TRACKS = { frame: "frames", look: "observations", think: "inference", chun
 function opened(table, i, key) {
   const { data } = table, scenario = table.value("scenario", i), error = table.value("error", i), address = table.value("video", i);
   const part = (title, ...body) => el("div", { class: "part" }, el("h4", {}, title), ...body);
-  const card = (data.cards[scenario] || []).map((line) => data.lines[line]).join("\n");
+  const card = (own(data.cards, scenario) || []).map((line) => data.lines[line]).join("\n");
   const stages = [];
   for (let s = 0; s < data.stages[i].length; s += 2) stages.push(`${data.stage_names[data.stages[i][s]]} at ${data.stages[i][s + 1].toFixed(2)} s`);
   const facts = [table.value("task", i), table.value("policy", i), table.value("clock", i), `arm ${table.value("arm", i)}`, `trial ${table.value("trial", i)}`];
@@ -31,7 +33,7 @@ function opened(table, i, key) {
     stages.length ? part("Stages", el("div", {}, stages.join(", "))) : null,
     error ? part("Error", el("pre", { class: "wrong" }, error)) : null,
     part(`Scenario ${scenario}`, card ? el("pre", {}, card) : el("span", { class: "weak" }, "not stored in this run")),
-    data.events[data.episode[i]] ? part("Events, in simulated time", timeline(data.events[data.episode[i]])) : null,
+    own(data.events, data.episode[i]) ? part("Events, in simulated time", timeline(own(data.events, data.episode[i]))) : null,
     again(table, i, part));
   const detail = el("div", { class: address ? "detail filmed" : "detail", "data-key": key });
   if (address) detail.append(el("div", {}, film(address, data.absent)));
@@ -39,13 +41,19 @@ function opened(table, i, key) {
   return detail;
 }
 
+// A word of a command, as a shell takes it: a name is one word, whatever is in it, and never a flag.
+function quoted(word) {
+  const safe = word.startsWith("-") ? `./${word}` : word;
+  return /^[\w@%+=:,./-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", `'"'"'`)}'`;
+}
+
 // The command that runs it again, or why there is none.
 function again(table, i, part) {
   if (table.value("judge", i) === "person") return part("Run it again", "A real trial, judged by a person: it cannot be run again here.");
   if (table.value("clock", i).startsWith("realtime")) return part("Run it again", "It ran by the clock on the wall, and does not come out the same twice.");
-  const run = table.runs[table.value("run", i)].path;
-  const quoted = /^[\w@%+=:,./-]+$/.test(run) ? run : `'${run.replaceAll("'", `'"'"'`)}'`;
-  const command = `foretell replay ${quoted} ${table.data.episode[i]}`;
+  const run = table.runs.get(table.value("run", i)).path, episode = table.data.episode[i];
+  if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(run + episode)) return part("Run it again", "Its name has characters that a command cannot hold.");
+  const command = ["foretell", "replay", run, episode].map(quoted).join(" ");
   const copy = el("button", { type: "button", class: "quiet", onclick: async () => {
     try {
       await navigator.clipboard.writeText(command);
@@ -82,7 +90,7 @@ function timeline(events) {
   const end = Math.max(0.001, ...events.start.map((start, i) => events.stop[i] ?? start));
   const tracks = new Map();
   events.kind.forEach((kind, i) => {
-    const name = events.kinds[kind], track = TRACKS[name] || name;
+    const name = events.kinds[kind], track = own(TRACKS, name) || name;
     if (!tracks.has(track)) tracks.set(track, []);
     tracks.get(track).push([events.start[i], events.stop[i] ?? events.start[i], name]);
   });

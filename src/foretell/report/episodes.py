@@ -7,12 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
+import pyarrow as pa
 
 from foretell.errors import ForetellError
+from foretell.files import read_file
+from foretell.report.films import film_of
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Section
+from foretell.study.parts import DamagedError, read_parquet
 from foretell.study.store import read_scenarios
+from foretell.terminal import plain
 
 __all__ = ["columns", "embedded", "section"]
 
@@ -22,6 +26,7 @@ EVENTS_SHOWN = 40
 """Episodes whose events the page carries."""
 EVENTS_EACH = 3000
 TIMES = ("sim_s", "until_s")
+EVENT = pa.schema({"kind": pa.string(), **dict.fromkeys(TIMES, pa.float64())})
 
 Table = dict[str, Any]
 
@@ -48,12 +53,16 @@ def columns(runs: Runs, link: Callable[[OneRun, str], str], notes: list[str]) ->
     stages: list[Any] = []
     stage_names: dict[str, int] = {}
     absent = set()
+    refused: dict[tuple[str, str], list[str]] = {}
     for run in runs.each:
         for row, clock in zip(run.rows, run.clocks, strict=True):
             keys.append(row["episode"])
-            film = link(run, row["video"]) if row["video"] else ""
-            if film and not (run.path / row["video"]).is_file():
+            there, why = film_of(run, row["video"]) if row["video"] else (None, "")
+            film = link(run, row["video"]) if row["video"] and not why else ""
+            if film and there is None:
                 absent.add(film)
+            if why:
+                refused.setdefault((run.name, why), []).append(row["video"])
             said = {
                 **row,
                 "run": run.name,
@@ -70,6 +79,9 @@ def columns(runs: Runs, link: Callable[[OneRun, str], str], notes: list[str]) ->
                 values.append(round(value, 3) if isinstance(value, float) else value)
             reached = [(stage_names.setdefault(k, len(stage_names)), round(v, 2)) for k, v in row["stages"] or ()]
             stages.append([part for pair in reached for part in pair])
+    for (name, why), videos in refused.items():
+        many = "One video is" if len(videos) == 1 else f"{len(videos):,} videos are"
+        notes.append(f"{many} not shown of {name}: {why}. Named: {plain(videos[0])[:200]}.")
     return {
         "count": len(keys),
         "episode": keys,
@@ -127,8 +139,8 @@ def _events(runs: Runs) -> Table:
 
 def _read_events(path: Path) -> Table | None:
     try:
-        table = pq.read_table(path, columns=["kind", *TIMES], use_threads=False).slice(0, EVENTS_EACH)
-    except (OSError, ValueError, KeyError):  # damaged: `foretell timeline` says how
+        table = read_parquet(path, ["kind", *TIMES]).slice(0, EVENTS_EACH).select(EVENT.names).cast(EVENT)
+    except (DamagedError, OSError, ValueError, KeyError, pa.ArrowException):  # damaged: `foretell timeline` says how
         return None
     kinds = table["kind"].to_pylist()
     known = list(dict.fromkeys(kinds))
@@ -142,7 +154,7 @@ def embedded(runs: Runs, table: Table, most: int) -> dict[str, str]:
     for run in runs.each:
         for row in run.rows:
             if row["video"]:
-                places[run.name, row["episode"]] = run.path / row["video"]
+                places[run.name, row["episode"]] = film_of(run, row["video"])[0]
     names, codes = table["names"], table["codes"]
     order = sorted(range(table["count"]), key=lambda i: names["outcome"][codes["outcome"][i]] == "success")
     found: dict[str, str] = {}
@@ -151,8 +163,11 @@ def embedded(runs: Runs, table: Table, most: int) -> dict[str, str]:
         if not film or film in found or film in table["absent"]:
             continue
         path = places[names["run"][codes["run"][i]], table["episode"][i]]
-        size = path.stat().st_size
-        if size <= most:
-            found[film] = base64.b64encode(path.read_bytes()).decode()
-            most -= size
+        try:
+            if path is not None and path.stat().st_size <= most:
+                data = read_file(path, most)
+                found[film] = base64.b64encode(data).decode()
+                most -= len(data)
+        except OSError:  # gone, or changed, since it was looked at
+            continue
     return found

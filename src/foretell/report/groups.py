@@ -11,7 +11,6 @@ from functools import cached_property
 from itertools import count, dropwhile
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from foretell import clock as nouns
 from foretell.answers.compare import Compared, compare
@@ -21,6 +20,8 @@ from foretell.report.section import Block, Words
 from foretell.scenario import digest
 from foretell.stats import Interval, betting, bound
 from foretell.stats.order import by_id
+from foretell.study.parts import DamagedError, read_parquet
+from foretell.study.running import CELL
 
 __all__ = ["Group", "chosen", "distinct", "first_groups", "groups", "noted", "unfinished"]
 
@@ -131,7 +132,7 @@ def unfinished(runs: Runs) -> list[Block]:
     left = 0
     for run in runs.each:
         there = set(run.table["episode"].to_pylist())
-        left += sum(entry["episode"] not in there for entry in run.plan)
+        left += sum(entry["episode"] not in there and not entry["retired"] for entry in run.plan)
     are = "1 episode is" if left == 1 else f"{left:,} episodes are"
     said = f"{are} still to come: intervals here are those of a finished study, so do not stop by them."
     return [Words(said, "caution")] if left else []
@@ -172,8 +173,9 @@ def _groups(runs: Runs) -> list[Group]:
     for run in runs.each:
         table, rows = _named(run, runs.tasks_of(run), hashes), defaultdict(list)
         episodes, *keys = (table[c].to_pylist() for c in ("episode", "world", "task", "clock", "arm"))
+        retired = _retired(run)
         for i in _planned(run):
-            if episodes[i] not in seen:
+            if episodes[i] not in seen and episodes[i] not in retired:
                 rows[tuple(column[i] for column in keys)].append(i)
         for key, left in _ahead(run, set(episodes), runs.task_names(run), hashes).items():
             ahead[key].append(left)
@@ -190,11 +192,12 @@ def _ahead(
 ) -> dict[tuple[str, ...], tuple[int, set[str]]]:
     """World, task, clock and arm of which episodes are still to come -> how many, and the scenarios from the first on
     that lacks one."""
-    if all(entry["episode"] in there for entry in run.plan):
+    plan = [entry for entry in run.plan if not entry["retired"]]
+    if all(entry["episode"] in there for entry in plan):
         return {}
     units: dict[tuple[str, ...], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     families: dict[str, str] = {}
-    for entry in run.plan:
+    for entry in plan:
         world, task, clock = entry["world"], entry["task"], entry["clock"]
         name = world if len(worlds[world]) < 2 else f"{world}#{entry['world_hash'][:6]}"
         key = (name, tasks.get(task, task), families.setdefault(clock, _family(clock)), entry["arm"])
@@ -206,6 +209,12 @@ def _ahead(
     }
 
 
+def _retired(run: OneRun) -> set[str]:
+    """Episodes of cells whose plan was given up half-way: success rates show them, questions are not asked of them."""
+    given_up = {tuple(e[c] for c in CELL) for e in run.plan if e["retired"]}
+    return {e["episode"] for e in run.plan if tuple(e[c] for c in CELL) in given_up} if given_up else set()
+
+
 def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: list[tuple[int, set[str]]]) -> Group:
     world, task, clock, arm = key
     apart = _apart([table for _, table in parts])
@@ -213,7 +222,7 @@ def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: li
     for run, table in parts:
         names = [f"{p} ({run.name})" if p in apart else p for p in table["policy"].to_pylist()]
         tables.append(_with(table, policy=names))
-    known = [d if (d := run.provenance.get("design")) in DESIGNS else "chosen" for run, _ in parts]
+    known = [d if (d := str(run.provenance.get("design"))) in DESIGNS else "chosen" for run, _ in parts]
     real = all(run.real for run, _ in parts)
     table, design = pa.concat_tables(tables), max(known, key=DESIGNS.index)
     late = {unit for _, units in ahead for unit in units}
@@ -290,8 +299,8 @@ def _label(family: str) -> str:
 def _planned(run: OneRun) -> list[int]:
     """Rows in the order planned, as answers take them: bets see trials one by one."""
     try:
-        ids = pq.read_table(run.path / "scenarios.parquet", columns=["id"], use_threads=False)["id"].to_pylist()
-    except (pa.ArrowException, OSError, LookupError):
+        ids = list(map(str, read_parquet(run.path / "scenarios.parquet", ["id"])["id"].to_pylist()))
+    except (DamagedError, OSError, LookupError):
         ids = []
     at = {name: i for i, name in enumerate(ids)}
     scenarios = run.table["scenario"].to_pylist()

@@ -21,9 +21,13 @@ function cell(value) {
   return Number.isInteger(value) ? number.format(value) : String(+value.toPrecision(3));
 }
 
+// What a spreadsheet would carry out, where a name begins like that; a number may.
+const FORMULA = /^[=+\-@\t\r](?![\d.]+%?$)/;
+
 function csv(rows, columns) {
   const quote = (v) => {
-    const text = v === null || v === undefined ? "" : typeof v === "object" ? JSON.stringify(v) : String(v);
+    let text = v === null || v === undefined ? "" : typeof v === "object" ? JSON.stringify(v) : String(v);
+    if (typeof v !== "number" && FORMULA.test(text)) text = `'${text}`;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return [columns, ...rows].map((row) => row.map(quote).join(",")).join("\r\n") + "\r\n";

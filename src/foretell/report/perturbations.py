@@ -17,6 +17,7 @@ from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Block, Chart, Section, Sheet, Words
 from foretell.stats import ALPHA, Interval, holm
 from foretell.stats.compare import compare as test_of
+from foretell.stats.paired import EXACT
 from foretell.stats.robustness import paired_change, success_rate
 
 __all__ = ["section"]
@@ -156,9 +157,10 @@ def _bars(rows: list[dict[str, Any]], name: str, title: str) -> Chart:
         rows, y="arm", x="points", title="change in success, points", unit="points", zero=True, series=series, tips=tips
     )
     about = (
-        "Change against the clean control in the same scenarios, with 95% intervals (Newcombe's for paired successes), "
-        "each for itself: of twenty perturbations without any effect, about one interval excludes 0 by chance. The "
-        "sentence above speaks only of what is shown with all of them considered (p adjusted by Holm)."
+        f"Change against the clean control in the same scenarios, with 95% intervals (exact up to {EXACT} pairs of "
+        "successes), each for itself: of twenty perturbations without any effect, about one interval may exclude 0 by "
+        "chance. The sentence above speaks only of what is shown by the paired test of `foretell compare` with Holm's "
+        "adjustment over every change of this section."
     )
     return Chart(name, title, spec, rows, about)
 

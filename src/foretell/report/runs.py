@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,15 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import yaml
 
 from foretell.answers.inputs import PROTOCOL
 from foretell.clock import label
+from foretell.document import load_yaml
 from foretell.errors import UsageError
+from foretell.study.provenance import read_provenance
 from foretell.study.store import read, read_plan
 
 __all__ = ["OneRun", "Runs"]
 
+STUDY = {"name": (str,), "tasks": (list,), "policies": (dict, list), "scenarios": (dict,)}
+PROVENANCE = {"study": (str,), "machine": (dict,), "versions": (dict,), "command": (list,), "imported": (dict,)}
+"""Kinds of what a report reads of `study.yaml` and `provenance.json`."""
 REAL = ("standin", "robot", "real")
 """Worlds that stand for reality."""
 
@@ -86,7 +89,8 @@ class Runs:
             name = path.resolve().name
             while name in {run.name for run in found}:
                 name += "'"
-            found.append(OneRun(path, name, read(path), _study(path), _provenance(path)))
+            about = _shaped(read_provenance(path), PROVENANCE)
+            found.append(OneRun(path, name, read(path), _study(path), about))
         if not found:
             raise UsageError("give at least one run folder")
         return cls(found)
@@ -145,6 +149,13 @@ class Runs:
         return [run for run in self.each if not run.real]
 
 
+def _shaped(found: Any, kinds: dict[str, tuple[type, ...]]) -> dict[str, Any]:
+    """Without what is not of the kind that it should be: a run folder may be damaged, or come from someone else."""
+    if not isinstance(found, dict):
+        return {}
+    return {key: value for key, value in found.items() if isinstance(value, kinds.get(str(key), object))}
+
+
 def _listed(first: Sequence[Any], found: Sequence[str]) -> list[str]:
     there = dict.fromkeys(found)
     return [*(name for name in dict.fromkeys(map(str, first)) if name in there), *(n for n in there if n not in first)]
@@ -152,15 +163,7 @@ def _listed(first: Sequence[Any], found: Sequence[str]) -> list[str]:
 
 def _study(run: Path) -> dict[str, Any]:
     try:
-        found = yaml.safe_load((run / "study.yaml").read_text())
-    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        found = load_yaml(run / "study.yaml", follow=False)
+    except UsageError:
         return {}
-    return found if isinstance(found, dict) else {}
-
-
-def _provenance(run: Path) -> dict[str, Any]:
-    try:
-        found = json.loads((run / "provenance.json").read_text())
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+    return _shaped(found, STUDY)

@@ -12,6 +12,11 @@ from typing import Any
 __all__ = ["Block", "Chart", "Section", "Sheet", "Words"]
 
 Row = dict[str, Any]
+INHERITED = frozenset(
+    ("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString", "valueOf")
+    + ("__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__", "__proto__")
+)
+"""What every object in JavaScript has: Vega looks names up in objects, and would find these."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +33,9 @@ class Chart:
     about: str = ""
     """What to see in it, and how its intervals are made."""
     kind: str = "chart"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "spec", _drawable(self.spec))
 
 
 @dataclass(frozen=True)
@@ -68,3 +76,15 @@ class Section:
 
     def to_dict(self) -> Row:
         return asdict(self)
+
+
+def _drawable(value: Any) -> Any:
+    """A specification that Vega draws whatever things are called. A name that it would take for something else gets a
+    space of no width, and a line separator, which its parser refuses, becomes a space. Tables keep the names."""
+    if isinstance(value, dict):
+        return {key: _drawable(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_drawable(part) for part in value]
+    if isinstance(value, str):
+        return f"{value}\u200b" if value in INHERITED else value.replace("\u2028", " ").replace("\u2029", " ")
+    return value

@@ -90,7 +90,9 @@ def _declared(task: str, runs: Runs) -> list[str]:
     kept: dict[str, list[str]] = vars(runs).setdefault("_stages", {})
     if task not in kept:
         kept[task] = []
-        uses = [entry["use"] for run in runs.each for entry in run.study.get("tasks") or () if isinstance(entry, dict)]
+        uses = [
+            entry.get("use") for run in runs.each for entry in run.study.get("tasks") or () if isinstance(entry, dict)
+        ]
         for use in dict.fromkeys(u for u in uses if isinstance(u, str) and ":" not in u):  # built in: no file is run
             try:
                 made = make_task(use)

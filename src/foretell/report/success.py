@@ -97,7 +97,7 @@ def _charts(rows: Sequence[Cell]) -> list[Chart]:
         varying.append("arm")
     for row in clean:
         row["series"] = " · ".join(str(row[name]) for name in varying)
-        row["interval"] = f"{row['method']}{', running' if row['running'] else ''}"
+        row["interval"] = f"{row['method']}{_state(row)}"
     tasks = list(dict.fromkeys(row["task"] for row in clean))
     names = list(dict.fromkeys(row["series"] for row in clean))
     if len(names) > SERIES:
@@ -134,19 +134,23 @@ def _about(rows: Sequence[Cell], arms: set[str]) -> str:
     level = f"{1 - rows[0]['alpha']:.0%}"
     exact = "Clopper-Pearson; star where scenarios were tried several times"
     said = f"Dots are success rates, bars {level} intervals ({exact}), each for its own policy."
-    if any(row["running"] for row in rows):
+    if any(_state(row) for row in rows):
         said = (
-            f"Dots are success rates, bars {level} intervals: {exact}. Where episodes are still to "
-            "come, wider ones that hold whenever one looks (betting), of the leading scenarios."
+            f"Dots are success rates, bars {level} intervals: {exact}. Where episodes have not "
+            "run, wider ones that hold whenever one looks (betting), of the leading scenarios."
         )
     return f"{said} Perturbed episodes are left out here." if "none" in arms and len(arms) > 1 else said
+
+
+def _state(row: Cell) -> str:
+    return ", running" if row["running"] else ", retired" if row["retired"] else ""
 
 
 def _sheet(rows: Sequence[Cell]) -> Sheet:
     names = [c for c in ("run", "world", "task", "policy", "clock", "arm") if len({row[c] for row in rows}) > 1]
     names = [c for c in ("run", "world", "task", "policy", "clock", "arm") if c in (*names, "task", "policy")]
     columns = [*names, "success", "solved", "n", f"{1 - rows[0]['alpha']:.0%} interval"]
-    errors, running = any(row["errors"] for row in rows), any(row["running"] for row in rows)
+    errors, running = any(row["errors"] for row in rows), any(_state(row) for row in rows)
     columns += ["errors"] * errors + ["done"] * running
     lines = []
     for row in rows:
@@ -154,7 +158,7 @@ def _sheet(rows: Sequence[Cell]) -> Sheet:
         ends = "–" if row["low"] is None else f"{row['low']:.0%} to {row['high']:.0%}"
         line = [*(row[c] for c in names), rate, row["successes"], row["n"], ends]
         line += [", ".join(f"{count} {blame}" for blame, count in row["errors"].items())] * errors
-        line += [f"{row['finished']} of {row['planned']}, running" if row["running"] else "all"] * running
+        line += [f"{row['finished']} of {row['planned']}{state}" if (state := _state(row)) else "all"] * running
         lines.append(line)
     about = "The same figures as `foretell show`. n counts episodes that were judged, and errors blamed on the policy."
     return Sheet("success-table", "Every rate", columns, lines, ("success", "solved", "n"), about)

@@ -59,7 +59,7 @@ class EpisodeTable {
   set(data, runs) {
     const top = this.scroll.scrollTop;
     this.data = data;
-    this.runs = Object.fromEntries(runs.map((run) => [run.name, run]));
+    this.runs = new Map(runs.map((run) => [run.name, run]));
     this.shown = COLUMNS.filter((c) => {
       const values = data.names[c.name];
       if (c.name === "video") return values.some(Boolean);

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from foretell.errors import UsageError
+from foretell.files import create
 from foretell.machine import require_writable
 from foretell.report.contents import contents
 from foretell.report.page import needs_extra, page
@@ -59,6 +60,8 @@ def report(
     """
     needs_extra()
     given = _together(runs)
+    if not given:
+        raise UsageError("runs: give at least one run folder, such as runs/demo")
     if embed < 0:
         raise UsageError(f"embed is {embed}, it must be 0 or more bytes")
     if out is None and len(given) > 1:
@@ -79,7 +82,8 @@ def report(
     text = page(found).encode()
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        part.write_bytes(text)
+        with open(create(part), "wb") as file:
+            file.write(text)
         part.replace(path)
     except OSError as error:
         raise UsageError(f"out: cannot write {path}: {error.strerror}") from None

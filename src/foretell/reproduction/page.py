@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from foretell.papers import PAPERS
@@ -58,7 +59,9 @@ def show(rows: list[dict[str, Any]], brief: bool = False) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    console = Console(markup=False, emoji=False, highlight=False, soft_wrap=True)
+    from foretell.terminal import raw
+
+    console = Console(file=raw(sys.stdout), markup=False, emoji=False, highlight=False, soft_wrap=True)
     if rows:
         console.print(f"{PAPERS[rows[0]['paper']]}. {RULE}")
     for name in dict.fromkeys(r["table"] for r in rows):

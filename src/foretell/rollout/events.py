@@ -60,5 +60,6 @@ class Events:
         table = pa.table([pa.array(list(c), f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_suffix(".part")
+        part.unlink(missing_ok=True)  # it may be a link, in a folder from someone else
         pq.write_table(table, part)
         os.replace(part, self.path)

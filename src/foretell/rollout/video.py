@@ -42,6 +42,7 @@ class Video:
         self._slot, self._camera, self._av = slot, camera, av
         self._trace: list[dict[str, float]] = []
         self._every, self._calls = max(1, round(rate / RATE)), 0
+        self._part.unlink(missing_ok=True)  # it may be a link, in a folder from someone else
         self._file = av.open(str(self._part), "w", options={"movflags": "faststart"})
         self._stream = self._file.add_stream("libx264", rate=Fraction(rate / self._every).limit_denominator(1000))
         self._stream.width, self._stream.height = self.WIDTH, self.HEIGHT

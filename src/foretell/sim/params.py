@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from foretell.document import load_yaml, parse_yaml
 from foretell.errors import UsageError, suggest
+from foretell.files import read_file
 from foretell.objects import ObjectPhysics
 from foretell.robots import ArmPhysics
 from foretell.scenario import digest
 
-__all__ = ["Physics", "Theta", "WorldFile", "load_world"]
+__all__ = ["Physics", "Theta", "WorldFile", "explain", "load_world", "load_world_file"]
 
+SHOWN = 8
+"""Problems that an error lists."""
 VERSION = 2
 """Raised whenever a change to the native simulation could alter an outcome; part of every world's hash."""
 
@@ -23,7 +27,7 @@ VERSION = 2
 class Theta(BaseModel):
     """θ: what this world believes. Everything here is a number that `identify` and `tune` may fit."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     kp_scale: float = Field(default=1.0, gt=0)
     """Multiplies the position gains of the arm."""
@@ -58,7 +62,7 @@ class Theta(BaseModel):
 class Physics(BaseModel):
     """How this world computes: structure and numerics that no θ can express."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     timestep: float = Field(default=0.002, gt=0, le=0.01)
     integrator: Literal["implicitfast", "implicit", "euler", "rk4"] = "implicitfast"
@@ -139,14 +143,12 @@ def load_world(source: str | Path | dict[str, Any] | WorldFile) -> WorldFile:
         contents, where = source, "world"
     elif str(source) in BUILTIN:
         text = (files("foretell") / "worlds" / f"{source}.yaml").read_text()
-        contents, where = yaml.safe_load(text), str(source)
+        contents, where = parse_yaml(text, f"world {source}"), str(source)
     else:
         path = Path(source)
         if path.suffix not in (".yaml", ".yml"):
             raise UsageError(f"world: {str(source)!r} is not known; {suggest(str(source), BUILTIN)}, or a .yaml file")
-        if not path.is_file():
-            raise UsageError(f"world: there is no file {path}")
-        contents, where = yaml.safe_load(path.read_text()), str(path)
+        contents, where = load_world_file(path), str(path)
         if isinstance(contents, dict):
             contents.setdefault("name", path.stem)
             if isinstance(seen := contents.get("fitted_to"), str):
@@ -159,10 +161,18 @@ def load_world(source: str | Path | dict[str, Any] | WorldFile) -> WorldFile:
         raise UsageError(explain(error, where, WorldFile)) from None
 
 
+def load_world_file(path: Path) -> Any:
+    """What a world file holds."""
+    try:
+        return load_yaml(path)
+    except UsageError as error:
+        raise UsageError(f"world: {error}") from None
+
+
 def _listed(path: Path, where: str) -> list[str]:
     """Ids in a text file, one a line."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = read_file(path, follow=True).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
         raise UsageError(f"{where}: fitted_to: cannot read the list of scenarios in {path}: {why}") from None
@@ -172,21 +182,23 @@ def _listed(path: Path, where: str) -> list[str]:
 def explain(error: ValidationError, where: str, model: type[BaseModel]) -> str:
     """A validation error as one line per problem: the field, what was expected, what was given."""
     lines = []
-    for problem in error.errors():
-        path = ".".join(map(str, problem["loc"]))
+    found = error.errors(include_url=False)
+    for problem in found[:SHOWN]:
+        path = ".".join(_short(str(part), repr=str) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
             known = _fields(model, problem["loc"][:-1])
             lines.append(f"{where}: {path} is not a field; {suggest(str(problem['loc'][-1]), known)}")
         else:
             whole = problem["type"] == "missing" and len(problem["loc"]) == 1  # what was given is the whole file
             given = "" if whole else f" (given: {_short(problem.get('input'))})"
-            lines.append(f"{where}: {path}: {problem['msg'].removeprefix('Value error, ')}{given}")
-    return "\n".join(lines)
+            said = _short(problem["msg"].removeprefix("Value error, "), 300, repr=str)
+            lines.append(f"{where}: {path}: {said}{given}")
+    return "\n".join([*lines, f"and {len(found) - SHOWN} problems more"] if len(found) > SHOWN else lines)
 
 
-def _short(value: Any) -> str:
+def _short(value: Any, most: int = 120, repr: Callable[[Any], str] = repr) -> str:
     text = repr(value)
-    return text if len(text) <= 120 else text[:117] + "..."
+    return text if len(text) <= most else text[: most - 3] + "..."
 
 
 def _fields(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:

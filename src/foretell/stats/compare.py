@@ -20,6 +20,7 @@ from foretell.stats.family import Expected, bets_aim, expected, holm, in_forecas
 from foretell.stats.interval import ALPHA, Horizon, Interval
 from foretell.stats.letters import compact_letters, rank_ranges
 from foretell.stats.order import by_content
+from foretell.stats.paired import EXACT, paired_difference
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, is_binary, scores
 
 __all__ = [
@@ -137,7 +138,8 @@ def compare(
         interval, p = found.interval, found.p_value
     elif test == "mcnemar":
         both, only_a, only_b = int((x * y).sum()), int((x * (1 - y)).sum()), int(((1 - x) * y).sum())
-        interval = newcombe_paired(both, only_a, only_b, x.size - both - only_a - only_b, alpha)
+        paired_interval = paired_difference if x.size <= EXACT else newcombe_paired
+        interval = paired_interval(both, only_a, only_b, x.size - both - only_a - only_b, alpha)
         p = _both_ways(lambda way: mcnemar(only_a, only_b, way), expected)
     else:
         counts = (int(x.sum()), x.size, int(y.sum()), y.size)

@@ -261,6 +261,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--saved", action="store_true", help="real trials saved, over the width regimes")
     parser.add_argument("--sampled", action="store_true", help="bounds after uneven sampling")
     parser.add_argument("--predictivity", action="store_true", help="coverage of the predictivity intervals")
+    parser.add_argument("--paired", action="store_true", help="paired changes, retention, latency budgets and trends")
     parser.add_argument("--asymptotic", action="store_true", help="methods that claim no finite-sample guarantee")
     parser.add_argument("--only", default="", help="comma-separated regime numbers, counted from 1")
     parser.add_argument("--draws", type=int)
@@ -277,6 +278,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             families = [families[k] for k in chosen]
         else:
             regimes = [regimes[k] for k in chosen]
+    if options.paired:
+        from foretell.stats.coverage_paired import print_paired
+
+        return 1 if print_paired(options.draws or 2000, options.alpha, options.seed) else 0
     if options.saved:
         print_saved(regimes, options.draws or 800, options.alpha, options.seed)
         return 0

@@ -1,7 +1,7 @@
 """Success against latency: drop per tenfold latency, a curve that never rises, and the latency budget read from it.
 
-A column is one policy under one clock; scenarios are the rows, NaN where one did not count. Scenarios are resampled as
-a whole, so that all columns of a resample saw the same ones.
+A column is one policy under one clock; scenarios are the rows, NaN where one did not count. Where scenarios are
+resampled, it is as a whole, so that all columns of a resample saw the same ones.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from foretell.stats.agreement import pearson
 from foretell.stats.binomial import newcombe_paired
 from foretell.stats.interval import ALPHA, IID, Interval
+from foretell.stats.paired import table
 from foretell.stats.retention import retention
 from foretell.stats.scores import Floats, check_alpha, is_binary
 
@@ -24,6 +25,8 @@ __all__ = ["Budget", "antitonic", "crossing", "latency_budget", "tenfold", "tenf
 
 DRAWS = 2000
 SLACK = 1e-12
+FAR = 1e9
+"""Stands for an upper end that is missing."""
 JOINT = "policies and latencies fixed, scenarios resampled jointly"
 
 
@@ -115,9 +118,7 @@ def _constant(x: Floats, sync: Floats, asyn: Floats, alpha: float) -> tuple[floa
         there = np.isfinite(sync[:, k])
         u, v = sync[there, k], asyn[there, k]
         if np.ptp(u - v) == 0.0 and is_binary(u) and is_binary(v):
-            both, only = int((u * v).sum()), int((u * (1 - v)).sum())
-            other = int(((1 - u) * v).sum())
-            one = newcombe_paired(both, only, other, u.size - both - only - other, alpha)
+            one = newcombe_paired(*table(u, v), alpha)
             below, above = one.estimate - (one.low or 0.0), (one.high or 0.0) - one.estimate
             down, up = (
                 math.hypot(down, c * (below if c > 0 else above)),
@@ -189,7 +190,7 @@ class Budget:
         return dict(vars(self))
 
 
-METHOD = "antitonic curve, linear between latencies tried; bootstrap over scenarios"
+METHOD = "antitonic curve, linear between latencies tried"
 
 
 def latency_budget(
@@ -199,14 +200,15 @@ def latency_budget(
     *,
     keep: float = 0.95,
     alpha: float = ALPHA,
-    draws: int = DRAWS,
-    seed: int = 0,
 ) -> Budget:
     """Latency up to which keep * sync is kept; latency: (K,), in any order; sync: (S,) or (S, K); asyn: (S, K).
 
     The share kept, mean(asyn) / mean(sync) on the scenarios that both have, is made never to rise with latency, and
-    read off where it crosses `keep`. Resampling alone sees no doubt in 50 successes of 50: of successes the interval
-    also reaches to where the retention at a latency tried may itself (`bonett_price`) be on the other side of `keep`.
+    read off where it crosses `keep`. Its interval assumes that the true share never rises with latency and is straight
+    between the latencies tried. The lower end is where the lower ends of the shares kept cross `keep`, each taken at
+    alpha/4: it lies above the true budget only if one of the two true shares next to the budget lies below its own
+    lower end, which has probability at most alpha/2. The upper end mirrors it. Each share's interval is that of
+    `retention`, so columns of successes and columns of partial credit may stand side by side.
     """
     check_alpha(alpha)
     if not 0.0 < keep <= 1.0:
@@ -224,37 +226,26 @@ def latency_budget(
         return replace(blank, reason="synchronous success is 0: there is nothing to keep")
     points, starts = np.unique(x, return_index=True)
 
-    def curve(weights: Floats) -> Floats:
-        (top, total), (bottom, _) = _means(b, weights), _means(a, weights)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            share = top / bottom
-        merged = np.add.reduceat(np.where(total > 0, share * total, 0.0), starts, axis=1)
-        count = np.add.reduceat(total, starts, axis=1)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return antitonic(merged / count, count)
+    kept = [retention(v[np.isfinite(v)], u[np.isfinite(u)], alpha / 2.0) for u, v in zip(a.T, b.T, strict=True)]
+    band = [one for one in kept if one is not None]
+    if len(band) < len(kept):
+        return replace(blank, reason="synchronous success is 0 in the scenarios of a clock: there is nothing to keep")
 
-    def read(curves: Floats) -> Floats:
-        return crossing(points, curves, np.full(len(curves), keep))
+    def read(curve: Floats) -> float:
+        return float(crossing(points, curve[None], [keep])[0])
 
-    smooth = curve(np.ones((1, size)))
-    best = float(read(smooth)[0])
-    curves = curve(_weights(size, draws, seed))
-    found = np.sort(read(curves[np.isfinite(curves).all(axis=1)]))
-    if not found.size:
-        return replace(blank, reason="too few scenarios count in every column")
-    low, high = (float(found[min(int(q * found.size), found.size - 1)]) for q in (alpha / 2.0, 1.0 - alpha / 2.0))
-    band = [retention(v[np.isfinite(v)], u[np.isfinite(u)], alpha) for u, v in zip(a.T, b.T, strict=True)]
-    method = METHOD
-    if all(one is not None and one.method == "bonett_price" for one in band):
-        lows = np.array([one.low for one in band if one is not None], dtype=np.float64)
-        highs = np.array([np.inf if one.high is None else one.high for one in band if one is not None])
-        # tested from the smallest latency upwards, and from the largest downwards, until one is not shown
-        worst = np.minimum.accumulate(np.minimum.reduceat(lows, starts))
-        most = np.maximum.accumulate(np.maximum.reduceat(np.minimum(highs, 1e9), starts)[::-1])[::-1]
-        low, high = min(low, float(read(worst[None])[0])), max(high, float(read(most[None])[0]))
-        method += ", widened by bonett_price"
-    low, high = min(low, best), max(high, best)
-    last = int((smooth[0] >= keep - SLACK).sum())
+    count = np.isfinite(a).sum(axis=0).astype(np.float64)
+    weight = np.add.reduceat(count, starts)
+    smooth = antitonic(np.add.reduceat([one.estimate for one in band] * count, starts) / weight, weight)
+    best = read(smooth)
+    lows = np.array([one.low for one in band], dtype=np.float64)
+    highs = np.array([FAR if one.high is None else one.high for one in band])
+    # equal latencies: the pooled share is at least the least of theirs, whose lower end is at least the least
+    worst = np.minimum.accumulate(np.minimum.reduceat(lows, starts))
+    most = np.maximum.accumulate(np.maximum.reduceat(highs, starts)[::-1])[::-1]
+    low, high = min(best, read(worst)), max(best, read(most))
+    method = f"{METHOD}; {' and '.join(dict.fromkeys(one.method for one in band))}"
+    last = int((smooth >= keep - SLACK).sum())
     reason = "the largest latency tried still keeps it" if best == math.inf else None
     reason = "the smallest latency tried already loses it" if best == -math.inf else reason
     if best == math.inf:

@@ -6,17 +6,18 @@ import math
 import operator
 from dataclasses import replace
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from foretell.stats.binomial import z_value
 from foretell.stats.interval import ALPHA, BINARY, FIXED_N, IID, NORMAL, Interval
-from foretell.stats.scores import check_alpha, is_binary, scores
+from foretell.stats.paired import EXACT, SAME, paired_ratio, table
+from foretell.stats.partial import betting_ratio, matched
+from foretell.stats.scores import check_alpha, is_binary
 
 __all__ = ["bonett_price", "relative_drop", "retention"]
 
-SAME = "both were tried on the same scenarios"
-DRAWS = 2000
+BETS = 1000
+"""Scenarios up to which bets bound the ratio of successes; they take 0.2 ms for each."""
 
 
 def bonett_price(both: int, only_a: int, only_b: int, neither: int, alpha: float = ALPHA) -> Interval:
@@ -45,27 +46,20 @@ def bonett_price(both: int, only_a: int, only_b: int, neither: int, alpha: float
     return Interval(a / b, low_a / high_b, high, alpha, "bonett_price", "asymptotic", assumes, sum(cells))
 
 
-def retention(kept: ArrayLike, base: ArrayLike, alpha: float = ALPHA, *, seed: int = 0) -> Interval | None:
+def retention(kept: ArrayLike, base: ArrayLike, alpha: float = ALPHA) -> Interval | None:
     """Interval of mean(kept) / mean(base), scores in [0, 1] on the same scenarios, both of shape (n,).
 
-    Successes: Bonett and Price. Partial credit: scenarios resampled. None where mean(base) is 0: there is no ratio.
+    Successes: exact up to `paired.EXACT` scenarios, `betting_ratio` up to `BETS`, Bonett and Price above, which covers
+    0.92 with 200 scenarios of which 3 % are lost. Partial credit: `betting_ratio`. None where mean(base) is 0: there is
+    no ratio.
     """
     check_alpha(alpha)
-    a, b = scores(kept, "kept"), scores(base, "base")
-    if a.shape != b.shape:
-        raise ValueError(f"kept and base must pair one to one, got {a.size} and {b.size} values")
+    a, b = matched(kept, base, ("kept", "base"))
     if not b.any():
         return None
-    if is_binary(a) and is_binary(b):
-        both, only_a, only_b = int((a * b).sum()), int((a * (1 - b)).sum()), int(((1 - a) * b).sum())
-        return bonett_price(both, only_a, only_b, a.size - both - only_a - only_b, alpha)
-    pick = np.random.default_rng(seed).integers(a.size, size=(DRAWS, a.size))
-    top, bottom = a[pick].mean(axis=1), b[pick].mean(axis=1)
-    ratios = top[bottom > 0.0] / bottom[bottom > 0.0]
-    low, high = (float(v) for v in np.quantile(ratios, [alpha / 2.0, 1.0 - alpha / 2.0]))
-    value = float(a.mean() / b.mean())
-    ends = min(low, value), max(high, value)
-    return Interval(value, *ends, alpha, "bootstrap over scenarios", "asymptotic", (IID, SAME), a.size)
+    if is_binary(a) and is_binary(b) and not EXACT < a.size <= BETS:
+        return (paired_ratio if a.size <= EXACT else bonett_price)(*table(a, b), alpha)
+    return betting_ratio(a, b, alpha)
 
 
 def relative_drop(kept: Interval) -> Interval:

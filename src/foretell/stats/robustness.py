@@ -3,88 +3,89 @@
 `groups`, `perturbed` and `clean` hold one array per task, shape (n_t,): a score in [0, 1] for each scenario, perturbed
 and clean ones in the same order. Every value is a mean of the tasks' means. Where all scores are successes and the
 tasks have equally many scenarios, that is the rate of all trials put together, and intervals are those of counts;
-taking tasks for one sample makes them a little wider than they need be. Where tasks differ in number, their intervals'
-reaches are squared and added, as Newcombe does. Partial credit is resampled, scenario by scenario.
+taking tasks for one sample makes them a little wider than they need be. Otherwise the reaches of the tasks' own
+intervals are squared and added, as Newcombe does. Intervals of one task are finite-sample (but of successes in more
+than `paired.EXACT` scenarios); those of several tasks put together are called asymptotic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from foretell.stats.agreement import r_squared
+from foretell.stats.betting import star
 from foretell.stats.binomial import clopper_pearson, newcombe_paired
 from foretell.stats.bounds import bound
-from foretell.stats.interval import ALPHA, IID, Interval
+from foretell.stats.interval import ALPHA, Interval
+from foretell.stats.paired import EXACT, paired_difference, table
+from foretell.stats.partial import betting_difference
 from foretell.stats.resampling import with_interval
-from foretell.stats.retention import bonett_price
-from foretell.stats.scores import Floats, check_alpha, is_binary, scores
+from foretell.stats.retention import retention
+from foretell.stats.scores import Floats, is_binary, scores
 
 __all__ = [
     "delta_success", "factor_alignment", "factor_weights", "headline", "paired_change", "percentage_change",
     "success_rate", "weighted_scores",
 ]  # fmt: skip
 
-Method = Literal["auto", "counts", "bootstrap"]
 Groups = Sequence[ArrayLike]
 
-DRAWS = 2000
-SAME = "perturbed and clean episodes ran in the same scenarios"
-TASKS = "tasks fixed, scenarios resampled within each"
+TASKS = "tasks fixed, and put together as if they were one"
 
 
-def success_rate(groups: Groups, alpha: float = ALPHA, *, seed: int = 0) -> Interval:
-    """Mean over tasks of mean scores; groups: one array of shape (n_t,) per task. Clopper-Pearson, or resampled."""
+def success_rate(groups: Groups, alpha: float = ALPHA) -> Interval:
+    """Mean over tasks of mean scores; groups: one array of shape (n_t,) per task. Clopper-Pearson of successes, `star`
+    of partial credit."""
     tasks = _tasks(groups, "groups")
     if _countable(tasks):
         return clopper_pearson(int(sum(t.sum() for t in tasks)), sum(t.size for t in tasks), alpha)
-    if all(map(is_binary, tasks)):
-        return _mean_of([clopper_pearson(int(t.sum()), t.size, alpha) for t in tasks])
-    return _resampled(tasks, tasks, lambda after, before: after, alpha, seed, (IID, TASKS))
+    return _mean_of([
+        clopper_pearson(int(t.sum()), t.size, alpha) if is_binary(t) else star(t, alpha) for t in tasks
+    ])  # fmt: skip
 
 
-def paired_change(
-    perturbed: Groups, clean: Groups, alpha: float = ALPHA, *, method: Method = "auto", seed: int = 0
-) -> Interval:
+def paired_change(perturbed: Groups, clean: Groups, alpha: float = ALPHA) -> Interval:
     """Change of the mean score, perturbed less clean; both: one array of shape (n_t,) per task, paired.
 
-    counts: Newcombe's paired score interval. bootstrap: pairs resampled within tasks. auto: counts where scores are
-    successes; a bootstrap of pairs that all agree has no width, which is no evidence.
+    Successes: exact (`paired_difference`) up to `paired.EXACT` scenarios, Newcombe's paired score interval above.
+    Partial credit: `betting_difference`.
     """
     after, before = _pairs(perturbed, clean)
-    binary = all(map(is_binary, [*after, *before]))
-    if method == "counts" and not binary:
-        raise ValueError("counts need successes (0 or 1); use bootstrap for partial credit")
-    if method == "bootstrap" or not binary:
-        return _resampled(after, before, lambda a, b: a - b, alpha, seed, (IID, SAME, TASKS))
-    if _countable(after):
-        return newcombe_paired(*_table(after, before), alpha)
-    return _mean_of([newcombe_paired(*_table([a], [b]), alpha) for a, b in zip(after, before, strict=True)])
+    if _countable(after) and _countable(before):
+        one = _change(np.concatenate(after), np.concatenate(before), alpha)
+        return one if len(after) == 1 else _together(one)
+    return _mean_of([_change(a, b, alpha) for a, b in zip(after, before, strict=True)])
 
 
-def percentage_change(perturbed: Groups, clean: Groups, alpha: float = ALPHA, *, seed: int = 0) -> Interval | None:
+def _change(after: Floats, before: Floats, alpha: float) -> Interval:
+    if is_binary(after) and is_binary(before):
+        return (paired_difference if after.size <= EXACT else newcombe_paired)(*table(after, before), alpha)
+    return betting_difference(after, before, alpha)
+
+
+def percentage_change(perturbed: Groups, clean: Groups, alpha: float = ALPHA) -> Interval | None:
     """THE COLOSSEUM's change in percent: 100 (mean of perturbed - mean of clean) / mean of clean, a ratio of averages
     over the tasks a factor applies to; both: one array of shape (n_t,) per task, paired. None where clean is 0: the
     change is undefined.
 
-    Successes: Bonett and Price's interval of the ratio. Otherwise pairs are resampled.
+    The interval is that of `retention`. Tasks that cannot be put together are averaged scenario by scenario first.
     """
     after, before = _pairs(perturbed, clean)
     if not any(task.any() for task in before):
         return None
-    if _countable(after) and _countable(before):
-        ratio = bonett_price(*_table(after, before), alpha)
-        ends = [None if v is None else 100.0 * (v - 1.0) for v in (ratio.low, ratio.high)]
-        return replace(ratio, estimate=100.0 * (ratio.estimate - 1.0), low=ends[0], high=ends[1])
-
-    def percent(a: Floats, b: Floats) -> Floats:
-        return 100.0 * (a - b) / np.where(b > 0.0, b, np.nan)
-
-    return _resampled(after, before, percent, alpha, seed, (IID, SAME, TASKS))
+    counts = _countable(after) and _countable(before)
+    put = np.concatenate if counts else _columns
+    one = retention(put(after), put(before), alpha)
+    assert one is not None
+    one = _together(one) if counts and len(after) > 1 else one
+    value = 100.0 * (float(np.mean([t.mean() for t in after]) / np.mean([t.mean() for t in before])) - 1.0)
+    low, high = (None if v is None else 100.0 * (v - 1.0) for v in (one.low, one.high))
+    low, high = None if low is None else min(low, value), None if high is None else max(high, value)
+    return replace(one, estimate=value, low=low, high=high)
 
 
 def delta_success(shifted: ArrayLike, base: ArrayLike, *, absolute: bool = False) -> Floats:
@@ -159,41 +160,27 @@ def _countable(tasks: list[Floats]) -> bool:
 
 def _mean_of(tasks: list[Interval]) -> Interval:
     """Interval of the mean of independent tasks' values: their reaches to each side, squared and added."""
+    if len(tasks) == 1:
+        return tasks[0]
     centre = np.array([t.estimate for t in tasks])
     below = centre - [t.estimate if t.low is None else t.low for t in tasks]
     above = np.array([t.estimate if t.high is None else t.high for t in tasks]) - centre
     mean = float(centre.mean())
     low, high = (float(np.sqrt((reach**2).sum()) / len(tasks)) for reach in (below, above))
-    first = replace(tasks[0], guarantee="asymptotic")
-    return replace(first, estimate=mean, low=mean - low, high=mean + high, n=sum(t.n for t in tasks))
+    return _together(replace(tasks[0], estimate=mean, low=mean - low, high=mean + high, n=sum(t.n for t in tasks)))
 
 
-def _table(after: list[Floats], before: list[Floats]) -> tuple[int, int, int, int]:
-    a, b = np.concatenate(after), np.concatenate(before)
-    both, only_a, only_b = int((a * b).sum()), int((a * (1 - b)).sum()), int(((1 - a) * b).sum())
-    return both, only_a, only_b, a.size - both - only_a - only_b
+def _together(one: Interval) -> Interval:
+    """The interval of several tasks: no proof covers tasks that differ, although simulations do."""
+    return replace(one, guarantee="asymptotic", anytime=False, assumes=(*one.assumes, TASKS))
 
 
-def _resampled(
-    after: list[Floats],
-    before: list[Floats],
-    value: Callable[[Floats, Floats], Floats],
-    alpha: float,
-    seed: int,
-    assumes: tuple[str, ...],
-) -> Interval:
-    """Percentiles of `value` of the two means, with pairs redrawn within each task."""
-    check_alpha(alpha)
-    rng = np.random.default_rng(seed)
-    picks = [rng.integers(a.size, size=(DRAWS, a.size)) for a in after]
-    means = [
-        np.mean([one[pick].mean(axis=1) for one, pick in zip(side, picks, strict=True)], axis=0)
-        for side in (after, before)
-    ]
-    drawn = value(*means)
-    drawn = drawn[np.isfinite(drawn)]
-    low, high = (float(v) for v in np.quantile(drawn, [alpha / 2.0, 1.0 - alpha / 2.0]))
-    point = float(value(*(np.asarray(np.mean([one.mean() for one in side])) for side in (after, before))))
-    n = sum(a.size for a in after)
-    name = "bootstrap over scenarios"
-    return Interval(point, min(low, point), max(high, point), alpha, name, "asymptotic", assumes, n)
+def _columns(tasks: list[Floats]) -> Floats:
+    """Mean over tasks of one scenario each, shape (least n_t,); a task with more deals them out and averages.
+
+    Every column has the same expected value, the mean of the tasks' means.
+    """
+    least = min(t.size for t in tasks)
+    at = [np.arange(t.size) % least for t in tasks]
+    dealt = [np.bincount(i, t) / np.bincount(i) for i, t in zip(at, tasks, strict=True)]
+    return np.asarray(np.mean(dealt, axis=0))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
+import os
+import unicodedata
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,9 +12,12 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from foretell import clock
-from foretell.errors import UsageError
+from foretell.document import load_yaml
+from foretell.errors import UsageError, suggest
 from foretell.factors import arms
 from foretell.sim.params import explain
+from foretell.study.fix import FIXES
+from foretell.study.name import clean_name
 
 __all__ = ["PolicyEntry", "Record", "ScenarioSource", "Study", "TaskEntry", "load_study"]
 
@@ -36,7 +40,7 @@ class PolicyEntry(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     use: str
-    execute: int | None = Field(default=None, ge=1)
+    execute: int | None = Field(default=None, ge=1, le=1_000_000)
 
     @model_validator(mode="after")
     def _recordable(self) -> PolicyEntry:
@@ -58,17 +62,31 @@ class ScenarioSource(_Model):
 
     count: int | None = Field(default=None, ge=1)
     """How many; with `file` or `like`, the first so many of each task; of a test set, of each task and arm."""
-    seed: int = Field(default=0, ge=0)
+    seed: int = Field(default=0, ge=0, le=2**62)
     """Scenario i of a task is the one of seed `seed + i`."""
     file: Path | None = None
     """One scenario per line, as JSON; or a test set, which brings its own arms (`foretell testset build`)."""
     like: Path | None = None
     """A run folder: exactly the scenarios that run holds."""
+    fix: tuple[str, ...] = ()
+    """What is the same in all scenarios that are drawn: `size` (every object has its own), `turn` (none is turned),
+    `start` (the robot is at home)."""
+
+    @field_validator("fix", mode="before")
+    @classmethod
+    def _fixes(cls, value: Any) -> Any:
+        value = [value] if isinstance(value, str) else value
+        for name in value if isinstance(value, (list, tuple)) else ():
+            if name not in FIXES:
+                raise ValueError(f"{name!r} cannot be fixed; {suggest(str(name), FIXES)}")
+        return value
 
     @model_validator(mode="after")
     def _one_source(self) -> ScenarioSource:
         if self.file is not None and self.like is not None:
             raise ValueError("give either `file` or `like`, not both")
+        if self.fix and (self.file is not None or self.like is not None):
+            raise ValueError("`fix` is for scenarios that are drawn; those of `file` and `like` are as they are")
         return self
 
 
@@ -117,7 +135,7 @@ class Study(_Model):
     tasks: list[TaskEntry] = Field(min_length=1)
     policies: dict[str, PolicyEntry] = Field(min_length=1)
     scenarios: ScenarioSource = ScenarioSource()
-    trials: int = Field(default=1, ge=1)
+    trials: int = Field(default=1, ge=1, le=1_000_000)
     arms: list[Any] = Field(default=["none"], min_length=1)
     """Perturbations, as `factors.arms` reads them."""
     clocks: list[Any] = Field(default=["sync"], min_length=1)
@@ -128,8 +146,12 @@ class Study(_Model):
     @field_validator("name")
     @classmethod
     def _name(cls, value: str) -> str:
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,99}", value):
-            raise ValueError("should be up to 100 letters, digits, dots, dashes, spaces, the first a letter or digit")
+        value = unicodedata.normalize("NFC", value)
+        if (clean := clean_name(value)) != value or not value:
+            fix = f"; {clean!r} would do" if clean else ""
+            raise ValueError(
+                f"should be up to 100 letters, digits, dots, dashes, spaces, the first a letter or digit{fix}"
+            )
         return value
 
     @field_validator("tasks", mode="before")
@@ -149,6 +171,12 @@ class Study(_Model):
         if not isinstance(value, dict):
             return value
         return {k: {"use": v} if isinstance(v, str) else v for k, v in value.items()}
+
+    @field_validator("scenarios", mode="before")
+    @classmethod
+    def _count(cls, value: Any) -> Any:
+        """`scenarios: 20` is `scenarios: {count: 20}`."""
+        return {"count": value} if isinstance(value, int) and not isinstance(value, bool) else value
 
     @field_validator("arms", "clocks", mode="before")
     @classmethod
@@ -196,18 +224,6 @@ def _distinct(names: list[Any]) -> list[Any]:
     return names
 
 
-class _Loader(yaml.SafeLoader):
-    """Refuses a key given twice, of which YAML would silently keep the last."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        seen = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value in seen:
-                raise yaml.constructor.ConstructorError(None, None, f"{key.value!r} is given twice", key.start_mark)
-            seen.add(key.value if isinstance(key, yaml.ScalarNode) else id(key))
-        return super().construct_mapping(node, deep)
-
-
 def load_study(source: Study | dict[str, Any] | str | Path) -> Study:
     """A study from a YAML file, a mapping, or as it is. Paths in a file are relative to that file."""
     if isinstance(source, Study):
@@ -215,14 +231,9 @@ def load_study(source: Study | dict[str, Any] | str | Path) -> Study:
     where, folder = "study", None
     if isinstance(source, (str, Path)):
         path = Path(source)
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise UsageError(f"there is no study file {path}")
-        try:
-            contents = yaml.load(path.read_text(encoding="utf-8"), _Loader)
-        except (yaml.YAMLError, UnicodeDecodeError) as error:
-            raise UsageError(f"{path} is not valid YAML: {error}") from None
-        except OSError as error:
-            raise UsageError(f"the study file cannot be read: {error}") from None
+        contents = load_yaml(path)
         where, folder = str(path), path.resolve().parent
         if isinstance(contents, dict):
             contents.setdefault("name", path.stem)
@@ -244,7 +255,7 @@ def _anchor_traces(clocks: Any, folder: Path) -> None:
         for options in item.values() if isinstance(item, dict) else ():
             latency = options.get("latency") if isinstance(options, dict) else None
             for kind in ("trace", "replay", "profile") if isinstance(latency, dict) else ():
-                if isinstance(latency.get(kind), str) and (kind != "profile" or (folder / latency[kind]).is_file()):
+                if isinstance(latency.get(kind), str) and (kind != "profile" or os.path.isfile(folder / latency[kind])):
                     latency[kind] = str(folder / latency[kind])
 
 
@@ -253,14 +264,14 @@ def _anchor(study: Study, folder: Path) -> Study:
 
     def there(path: str) -> str:
         found = folder / path  # an absolute path stays as it is
-        return str(found) if found.exists() or not Path(path).exists() else path
+        return str(found) if os.path.exists(found) or not os.path.exists(path) else path
 
     def use(name: str) -> str:
         """Such as file.py:Class, or onnx:model.onnx."""
         kind, colon, rest = name.partition(":")
         if colon and kind.endswith(".py"):
             return f"{there(kind)}:{rest}"
-        return f"{kind}:{there(rest)}" if colon and (folder / rest).exists() else name
+        return f"{kind}:{there(rest)}" if colon and os.path.exists(folder / rest) else name
 
     policies = {name: entry.model_copy(update={"use": use(entry.use)}) for name, entry in study.policies.items()}
     tasks = [task.model_copy(update={"use": use(task.use)}) for task in study.tasks]

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foretell.clock import Clock, Realtime
+from foretell.rollout import Outcome
+from foretell.rollout.video import traced
 from foretell.study.config import Record
+from foretell.study.store import read
 
 if TYPE_CHECKING:
     from foretell.study.plan import Planned
 
-__all__ = ["FAILURES", "at_most", "chosen", "while_it_runs"]
+__all__ = ["FAILURES", "at_most", "chosen", "film", "unfilm", "while_it_runs"]
 
 FAILURES = 20
 """Failures of one task, policy, clock and arm that `video: failures` films."""
@@ -48,6 +53,49 @@ def at_most(record: Record, episodes: list[Planned]) -> int:
     again = {str(i): episode for i, episode in enumerate(episodes)}
     later = 0 if record.video == "all" else sum(min(len(names), _most(record)) for names in _cells(again))
     return later + sum(episode.video for episode in episodes)
+
+
+def film(
+    record: Record,
+    run: Path,
+    named: Mapping[str, Planned],
+    places: Mapping[str, Path],
+    again: Callable[[dict[str, Planned]], Iterator[tuple[str, Outcome]]],
+    told: Callable[[str], None],
+) -> list[str]:
+    """Film the episodes of a run that are to be filmed and have ended. Returns plain sentences on what went wrong.
+
+    `named`: key -> episode as planned; `places`: key -> where its film goes; `again` runs episodes once more.
+    """
+    if record.video in (0, "all"):
+        return []
+    columns = ["episode", "success", "steps", "end"]
+    rows = {row["episode"]: row for row in read(run).select(columns).to_pylist()}
+    ended = {name: row["success"] for name, row in rows.items() if row["end"] != "error"}
+    wanted = [name for name in chosen(record, named, ended) if not places[name].exists()]
+    if not wanted:
+        return []
+    told(f"filming {_count(len(wanted))}")
+    other: dict[str, list[str]] = {}
+    for name, outcome in again({name: replace(named[name], video=True, events=False) for name in wanted}):
+        if (outcome.success, outcome.steps, outcome.end) != tuple(rows[name][c] for c in columns[1:]):
+            unfilm(places[name])
+            other.setdefault(f"policy {named[name].policy!r} on {named[name].scenario.task}", []).append(name)
+    return [
+        f"{who} does not reproduce: {_count(len(names))} came out otherwise when filmed, so there is no film; first "
+        f"episode {names[0]}"
+        for who, names in other.items()
+    ]
+
+
+def unfilm(path: Path) -> None:
+    """Take a film away, and what was measured beside it."""
+    for one in (path, traced(path)):
+        one.unlink(missing_ok=True)
+
+
+def _count(episodes: int) -> str:
+    return "1 episode" if episodes == 1 else f"{episodes} episodes"
 
 
 def _most(record: Record) -> int:

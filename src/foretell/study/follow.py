@@ -8,11 +8,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from foretell.files import read_file
 from foretell.study.journal import journals, parse
 from foretell.study.lock import writer
 from foretell.study.parts import DamagedError, parts, read_part
 from foretell.study.running import COLUMNS, Tally
-from foretell.study.store import read_plan
+from foretell.study.store import JOURNAL, read_plan
 
 __all__ = ["Follower"]
 
@@ -45,15 +46,14 @@ class Follower:
         self.tally.since = _seconds(self.writer["since"]) if self.writer else 0.0
         # Journal first, as in `store.read`: what vanishes from it meanwhile is in a part that is listed after.
         for path in journals(self.run):
-            with contextlib.suppress(FileNotFoundError), open(path, "rb") as file:
-                file.seek(self._read.get(path.name, 0))
-                data = file.read()
+            with contextlib.suppress(OSError):  # gone, or no file at all: `store.read` says so
+                data = read_file(path, JOURNAL, start=self._read.get(path.name, 0))
                 whole = data.rfind(b"\n") + 1
                 self._add(parse(data[:whole], path).rows)
                 self._read[path.name] = self._read.get(path.name, 0) + whole
         for path in parts(self.run):
             if path.name not in self._parts:
-                with contextlib.suppress(DamagedError, FileNotFoundError):
+                with contextlib.suppress(DamagedError, OSError):
                     self._add(read_part(path).select(COLUMNS).to_pylist())
                 self._parts.add(path.name)
                 self._read = {}  # the journal was sealed, and the next one may have its name

@@ -21,8 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from foretell.document import load_json
 from foretell.episode import SCHEMA, Episode, arrow_schema
 from foretell.errors import ForetellError, UsageError
+from foretell.files import create
+from foretell.study.sound import unsound
 
 __all__ = [
     "Journal",
@@ -105,15 +108,18 @@ def parse(data: bytes, where: Path) -> Lines:
     rows, faults = [], []
     for number, line in enumerate(lines, 1):
         try:
-            row = json.loads(line)
+            row = load_json(line)
             if not isinstance(row, dict):
                 raise ValueError("not a JSON object")
             version = row.get("schema")
             if isinstance(version, int):
                 check_version(version, where)
-            rows.append(plain(row))
-        except (ValueError, RecursionError) as error:
-            faults.append(f"line {number} is not an episode ({error})")
+            found = plain(row)
+            if trouble := unsound(found):
+                raise ValueError(trouble)
+            rows.append(found)
+        except ValueError as error:
+            faults.append(f"line {number} is not an episode ({str(error)[:200]})")
     return Lines(rows, faults, len(tail))
 
 
@@ -183,7 +189,7 @@ def replace(path: Path, data: bytes | pa.Buffer, verify: Callable[[Path], None] 
     """Writes a file that has either its old content or all of the new, even after a power cut."""
     temp = path.with_name(f".{path.name}.tmp")
     try:
-        with open(temp, "wb") as file:
+        with open(create(temp), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())

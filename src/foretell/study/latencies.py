@@ -18,9 +18,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from foretell.clock import Clock, Virtual
+from foretell.document import load_yaml, parse_yaml
 from foretell.errors import ForetellError, UsageError, suggest
 from foretell.latency import Latency, parse_latency
 from foretell.process import start
@@ -74,13 +73,11 @@ def _device(latency: Latency) -> tuple[str, Any]:
     """The device that a study means, and what its profile says of it."""
     known = files("foretell") / "profiles" / f"{latency.name}.yaml"
     try:
-        text = known.read_text() if known.is_file() else Path(latency.name).read_text()
-        contents = yaml.safe_load(text)
-    except (OSError, yaml.YAMLError) as error:
-        shipped = sorted(p.name.removesuffix(".yaml") for p in (files("foretell") / "profiles").iterdir())
-        raise UsageError(
-            f"latency: profile {latency.name!r} cannot be read ({error}); it is a file, or one of {', '.join(shipped)}"
-        ) from None
+        shipped = "/" not in latency.name and known.is_file()
+        contents = parse_yaml(known.read_text(), latency.name) if shipped else load_yaml(latency.name)
+    except (UsageError, OSError, ValueError) as error:
+        names = sorted(p.name.removesuffix(".yaml") for p in (files("foretell") / "profiles").iterdir())
+        raise UsageError(f"latency: profile: {error}; it is a file, or one of {', '.join(names)}") from None
     if not isinstance(contents, dict) or not contents:
         raise UsageError(f"latency: profile {latency.name!r} should be a mapping of devices to latencies")
     if not latency.device and len(contents) > 1:
@@ -97,7 +94,7 @@ def _of_policy(given: Any, device: str, name: str, entry: PolicyEntry, task: str
     source, _, kind = entry.use.rpartition(":")
     execute = entry.execute
     if execute is None and source == "zoo":
-        with contextlib.suppress(OSError):  # there is none of that name
+        with contextlib.suppress(OSError, ValueError):  # there is none of that name
             card = read_card(kind, task)
             execute = card.latency.execute if card.latency else None
     names = [name, *([f"{kind}/{execute}"] if execute else []), kind, entry.use]

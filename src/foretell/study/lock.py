@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import json
 import os
+import stat
 import time
 from pathlib import Path
 from typing import Any
 
+from foretell.document import load_json
 from foretell.errors import UsageError
+from foretell.files import read_file
 
 __all__ = ["STOP", "ask_to_stop", "lock", "writer"]
 
@@ -21,8 +25,15 @@ STOP = "stop"
 def lock(run: Path) -> int:
     """The open lock file. The kernel frees it with the process, however that ends; the file itself stays: if
     it were deleted, two processes could each lock a file of that name."""
-    fd = os.open(run / "lock", os.O_RDWR | os.O_CREAT, 0o666)
+    try:  # a link, in a folder of someone else's, would have us write what it leads to
+        fd = os.open(run / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise UsageError(f"run {run.name} ({run}): lock is a link: remove it") from None
     try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise UsageError(f"run {run.name} ({run}): lock is not a regular file: remove it")
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         with contextlib.suppress(OSError):  # who holds it is a courtesy; a full disk must not stop us here
             holder = {"pid": os.getpid(), "since": time.strftime("%Y-%m-%d %H:%M:%S %z")}
@@ -50,7 +61,7 @@ def writer(run: Path | str) -> dict[str, Any] | None:
     study from starting. What another machine's process says of itself is believed."""
     path = Path(run) / "lock"
     try:
-        found = json.loads(path.read_text())
+        found = load_json(read_file(path, 4096))
         holder = {"pid": int(found["pid"]), "host": str(found["host"]), "since": str(found["since"])}
     except (OSError, ValueError, LookupError, TypeError):
         return None
@@ -77,5 +88,6 @@ def ask_to_stop(run: Path | str) -> bool:
     """
     if writer(run) is None:
         return False
-    (Path(run) / STOP).touch()
+    with contextlib.suppress(FileExistsError):  # asked before; a link there is not followed
+        os.close(os.open(Path(run) / STOP, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
     return True

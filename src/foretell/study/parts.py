@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,10 +14,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from foretell.episode import SCHEMA, arrow_schema
+from foretell.files import read_file, size
 from foretell.study.journal import check_version, replace
+from foretell.study.sound import unsound_table
 
-__all__ = ["DamagedError", "parts", "read_part", "read_table", "set_aside_as", "write_table"]
+__all__ = ["DamagedError", "parts", "read_parquet", "read_part", "read_table", "set_aside_as", "write_table"]
 
+MEMORY = 300_000_000
+"""Bytes that a file may take while it is read. A part of a run takes some MB."""
 _VERSION = b"foretell.schema"
 
 
@@ -35,34 +41,80 @@ def set_aside_as(path: Path) -> Path:
     return next(name for name in names if not name.exists())
 
 
-def read_table(path: Path) -> pa.Table:
-    """A whole Parquet file. The disk's own errors pass; whatever is wrong with the bytes is damage."""
-    data = path.read_bytes()
+def read_parquet(path: Path, columns: list[str] | None = None, *, follow: bool = False) -> pa.Table:
+    """A whole Parquet file, or some of its columns. The disk's own errors pass; whatever is wrong with the bytes is
+    damage, and so is what takes more than `MEMORY` to read: a few bytes of Parquet can stand for terabytes, and what
+    its footer says of that need not be true."""
+    data = read_file(path, follow=follow)
     try:
-        file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
-        table = file.read(use_threads=False)  # small, and safe in a forked process
-        version = int((table.schema.metadata or {}).get(_VERSION, SCHEMA))
+        with _bounded(MEMORY):
+            file = pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True)
+            about = file.metadata
+            if sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups)) > MEMORY:
+                raise MemoryError  # and if what it says is not true, the bound holds
+            return file.read(columns, use_threads=False)  # small, and safe in a forked process
     except MemoryError:
-        raise
+        raise DamagedError(f"{len(data)} bytes; to read it takes more than {size(MEMORY)}") from None
     except Exception as error:  # Arrow says almost anything of random bytes
         raise DamagedError(f"{len(data)} bytes; {' '.join(str(error).split())[:200]}") from None
+
+
+@contextlib.contextmanager
+def _bounded(most: int) -> Iterator[None]:
+    """While this is open, the process gets no more than so many bytes of memory besides what it has. Arrow asks the
+    system for them meanwhile: its own pool keeps a gigabyte in stock, which no bound would see."""
+    pool = pa.default_memory_pool()
+    try:
+        import resource
+
+        before = resource.getrlimit(resource.RLIMIT_AS)
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + most
+        if before[0] != resource.RLIM_INFINITY:
+            limit = min(limit, before[0])
+        resource.setrlimit(resource.RLIMIT_AS, (limit, before[1]))
+        pa.set_memory_pool(pa.system_memory_pool())
+    except (ImportError, OSError, ValueError):  # not a system that can tell, or that can bound
+        yield
+        return
+    try:
+        yield
+    finally:
+        pa.set_memory_pool(pool)
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def read_table(path: Path) -> pa.Table:
+    """A whole Parquet file that foretell wrote."""
+    table = read_parquet(path)
+    try:
+        version = int((table.schema.metadata or {}).get(_VERSION, SCHEMA))
+    except ValueError:
+        raise DamagedError("its version is no number") from None
     check_version(version, path)
     return table.replace_schema_metadata(None)
 
 
 def read_part(path: Path) -> pa.Table:
     table = read_table(path)
-    if "schema" in table.column_names:
+    if len(set(table.column_names)) < len(table.column_names):
+        raise DamagedError("it has a column twice")
+    if "schema" in table.column_names and pa.types.is_integer(table["schema"].type):
         check_version(pc.max(table["schema"]).as_py() or SCHEMA, path)
     if "episode" not in table.column_names:
         raise DamagedError("it has no column 'episode'")
     for f in arrow_schema():
         if f.name not in table.column_names:  # a column that came after the part was written
-            table = table.append_column(f, pa.nulls(len(table), f.type))
+            new = pa.array([""] * len(table)) if f.name == "task_hash" else pa.nulls(len(table), f.type)
+            table = table.append_column(f, new)
     try:
-        return table.select(arrow_schema().names).cast(arrow_schema())
+        table = table.select(arrow_schema().names).cast(arrow_schema())
+        table.validate(full=True)
     except (pa.ArrowException, ValueError) as error:
-        raise DamagedError(str(error)) from None
+        raise DamagedError(" ".join(str(error).split())[:200]) from None
+    if trouble := unsound_table(table):
+        raise DamagedError(trouble)
+    return table
 
 
 def write_table(path: Path, table: pa.Table) -> None:

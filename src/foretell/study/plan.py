@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +11,13 @@ from foretell import clock
 from foretell.clock import Clock
 from foretell.errors import UsageError
 from foretell.factors import arms, factor
+from foretell.loaded import loading, remember
 from foretell.registry import resolve
 from foretell.scenario import Scenario
 from foretell.study.config import Study, TaskEntry
 from foretell.study.films import while_it_runs
+from foretell.study.fix import fixed
+from foretell.study.provenance import read_provenance
 from foretell.study.scenario_file import ScenarioFile, read_scenario_file
 from foretell.study.store import read_scenarios
 from foretell.tasks.task import Task
@@ -55,11 +57,13 @@ def make_task(use: str) -> Any:
     """The task of a name."""
     made = resolve("tasks", use)
     try:
-        task = made() if isinstance(made, type) else made
+        with loading() as opened:
+            task = made() if isinstance(made, type) else made
     except Exception as error:
         raise UsageError(f"tasks: {use} could not be made: {type(error).__name__}: {error}") from error
     if not isinstance(task, Task):
         raise UsageError(f"tasks: {use} is a {type(task).__name__}, it should be a foretell.Task")
+    remember(task, opened)
     return task
 
 
@@ -70,6 +74,8 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, list[Scenario]], str]:
     if source.file is None and source.like is None:
         count = source.count or COUNT
         drawn = {use: [task.scenario(source.seed + i) for i in range(count)] for use, task in tasks.items()}
+        if source.fix:
+            drawn = {use: [fixed(s, tasks[use], source.fix) for s in found] for use, found in drawn.items()}
         return drawn, "iid"
     made = testset_of(study)
     if source.file is not None:
@@ -113,10 +119,7 @@ def testset_of(study: Study) -> ScenarioFile | None:
 
 
 def _design_of(run: Path) -> str:
-    try:
-        return str(json.loads((run / "provenance.json").read_text())["design"])
-    except (OSError, KeyError, ValueError):
-        return "chosen"
+    return str(read_provenance(run).get("design", "chosen"))
 
 
 def perturb_scenarios(study: Study, scenarios: dict[str, list[Scenario]]) -> dict[str, dict[str, list[Scenario]]]:

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from foretell.study.run import Progress
+from foretell.terminal import plain
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -39,7 +40,9 @@ class Bar:
             from rich.console import Console
             from rich.live import Live
 
-            self._live = Live(console=Console(stderr=True, highlight=False), auto_refresh=False)
+            from foretell.terminal import raw
+
+            self._live = Live(console=Console(file=raw(sys.stderr), highlight=False), auto_refresh=False)
             self._live.start()
             self._thread.start()
         return self
@@ -78,7 +81,7 @@ class Bar:
         from rich.text import Text
 
         state, console = self._state, self._live.console
-        page = draw(state, console.width, console.height, figures) if state else Text(self._text, no_wrap=True)
+        page = draw(state, console.width, console.height, figures) if state else Text(plain(self._text), no_wrap=True)
         self._live.update(page, refresh=True)
 
     def __exit__(self, kind: type[BaseException] | None, *_: BaseException | TracebackType | None) -> None:
@@ -154,7 +157,7 @@ def _table(rows: list[dict[str, Any]], width: int) -> list[Text]:
 
     if not rows:
         return []
-    columns = {name: [str(row[name]) for row in rows] for name in NAMES if name in rows[0]}
+    columns = {name: [plain(str(row[name])) for row in rows] for name in NAMES if name in rows[0]}
     names = list(columns)
     columns["done"] = [f"{row['finished']}/{row['planned']}" for row in rows]
     columns["success"] = ["-" if row["rate"] is None else f"{row['rate']:.0%}" for row in rows]

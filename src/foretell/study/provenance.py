@@ -7,9 +7,13 @@ import platform
 import subprocess
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
-__all__ = ["provenance"]
+from foretell.document import load_json
+from foretell.files import SMALL, read_file
+
+__all__ = ["provenance", "read_provenance"]
 
 PACKAGES = ("foretell", "mujoco", "numpy", "scipy", "onnxruntime", "pyarrow")
 
@@ -29,6 +33,15 @@ def provenance() -> dict[str, Any]:
         "command": sys.argv,
         "reproducible": "bit for bit on the same machine and versions; other CPUs or versions may differ in last bits",
     }
+
+
+def read_provenance(run: Path | str) -> dict[str, Any]:
+    """What a run folder says of itself; nothing where it says nothing, or not so that it can be read."""
+    try:
+        found = load_json(read_file(Path(run) / "provenance.json", SMALL))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _commit() -> str | None:

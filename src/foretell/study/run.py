@@ -17,23 +17,26 @@ from foretell.episode import Episode, key
 from foretell.errors import UsageError
 from foretell.factors.arms import severity_of
 from foretell.rollout import Job, Outcome
-from foretell.rollout.video import traced
 from foretell.rollout.viewer import require_screen
 from foretell.study import films
 from foretell.study.config import PolicyEntry, Study, load_study
+from foretell.study.difference import settle
 from foretell.study.latencies import settler
-from foretell.study.plan import Group, Planned, left_out, plan, resolve_scenarios, testset_of
+from foretell.study.plan import Group, Planned, left_out, make_task, plan, resolve_scenarios, testset_of
 from foretell.study.pool import Batch, Pool
 from foretell.study.provenance import provenance
 from foretell.study.running import COLUMNS, Tally
 from foretell.study.session import Opened, Session
 from foretell.study.store import Store, read
 from foretell.study.world import params_of
+from foretell.tasks.frame import frame
 
 __all__ = ["Progress", "Run", "row_of", "run", "with_names"]
 
 SLOTS = 32
 """Episodes side by side in each worker: enough to drown Python's share, few enough to end together."""
+WORDS = 4000
+"""Characters that a row keeps of an error or a reason."""
 LOOK = 0.2
 """Wall seconds between two looks whether somebody asks the study to stop."""
 
@@ -81,8 +84,13 @@ def run(
     progress: Callable[[Progress], None] = lambda state: None,
     told: Callable[[str], None] = lambda text: None,
     watch: bool = False,
+    add: bool = False,
+    retire: bool = False,
 ) -> Run:
     """Run a study into a run folder (default `runs/<name>`). Calling it again resumes it.
+
+    A folder that holds another study is refused, field by field. `add` runs this one beside it. `retire` lets this one
+    take its place: finished episodes stay, and what the other has not run yet is given up.
 
     `workers`: processes; default one per core; 0 runs in this process. `policies` adds policy objects or classes
     from Python, which run in this process. `pair_with` takes the scenarios of another run. `told` hears what is done
@@ -99,8 +107,9 @@ def run(
         require_screen()
         if not any(isinstance(parse(c), Realtime) for c in study.clocks):
             raise UsageError("watch: shows episodes under the clock `realtime`, and the study has none")
-    scenarios, design = resolve_scenarios(study)
     path = Path(out) if out is not None else Path("runs") / study.name
+    written, studies, keep = settle(study, path, add=add, retire=retire)
+    scenarios, design = resolve_scenarios(study)
     episodes = plan(study, scenarios, settler(study, path, told))
     here = dict(policies or {})
     crew = 0 if here else (os.cpu_count() or 1) if workers is None else workers
@@ -108,10 +117,11 @@ def run(
     try:
         opened = {group: engine.inspect(group) for group in dict.fromkeys(e.group for e in episodes)}
         with Store(path) as store:
-            store.write_study(study.to_yaml())
+            store.write_study(written.to_yaml())
             store.write_scenarios(s for group in scenarios.values() for s in group)
             store.write_scenarios(e.scenario for e in episodes)  # under their arms
-            about: dict[str, Any] = {"study": study.name, "design": design}
+            about: dict[str, Any] = {"study": study.name, "design": design, "studies": studies}
+            about["frames"] = {task.name: frame(task) for task in map(make_task, (t.use for t in written.tasks))}
             if seen := sorted({one for group in opened.values() for one in group.params.get("fitted_to", ())}):
                 about["fitted_to"] = seen
             if (made := testset_of(study)) and made.header:
@@ -119,7 +129,7 @@ def run(
                 store.write_testset(made.path.read_bytes())
             store.write_provenance({**about, **provenance()})
             try:
-                done = _fill(study, store, episodes, opened, engine, limit, progress, told)
+                done = _fill(study, store, episodes, opened, engine, limit, progress, told, keep)
                 return replace(done, notes=(*left_out(study), *done.notes))
             finally:
                 engine.close()
@@ -149,17 +159,15 @@ def _fill(
     limit: int | None,
     progress: Callable[[Progress], None],
     told: Callable[[str], None],
+    keep: bool,
 ) -> Run:
+    _distinct(opened)
     todo: dict[str, Planned] = {}
     skipped = 0
     named: dict[str, Planned] = {}
     for episode in episodes:
         name = _key(episode, opened[episode.group])
-        if (other := named.setdefault(name, episode)) is not episode:
-            raise UsageError(
-                f"tasks: {other.group.task.use!r} and {episode.group.task.use!r} are both {episode.scenario.task!r}, "
-                f"version {opened[episode.group].task_version}; give one of them another `name`"
-            )
+        named[name] = episode
         if name in store.done and store.done[name] != "machine":
             skipped += 1
         else:
@@ -167,7 +175,7 @@ def _fill(
     left = max(0, len(todo) - limit) if limit else 0
     chosen = dict(list(todo.items())[: len(todo) - left])
     planned = _planned(named, opened)
-    store.write_plan(planned)
+    retired = store.write_plan(planned, keep=keep)
     state = Progress(len(episodes), skipped, 0, tally=Tally(planned, since=time.time()), study=study.name)
     if store.done:
         for earlier in read(store.path).select(COLUMNS).to_pylist():
@@ -178,7 +186,7 @@ def _fill(
     for name, outcome in engine.run(chosen, store.path, look):
         row = row_of(study, name, chosen[name], opened[chosen[name].group], outcome)
         if row.video is None and chosen[name].video:
-            _unfilm(store.path / _video(name, chosen[name], row.task))
+            films.unfilm(store.path / _video(name, chosen[name], row.task))
         store.append([row])
         state.tally.add(vars(row))
         state.done, state.ran = state.done + 1, state.ran + 1
@@ -198,44 +206,24 @@ def _fill(
         if state.ran < len(chosen):
             look()
     notes = [f"{what}: {_count(len(where))}, first {where[0]}" for what, where in troubles.items()]
-    if study.record.video not in (0, "all") and not left:
-        notes += _film(study, store, named, engine, look, told)
+    if retired:
+        notes.append(f"{_count(retired)} of an earlier plan will not be run any more: foretell show marks them retired")
+    if not left:
+        places = {name: store.path / _video(name, e, e.scenario.task) for name, e in named.items()}
+        notes += films.film(study.record, store.path, named, places, lambda again: engine.run(again, store.path, look), told)
     return Run(store.path, len(episodes), state.ran, skipped, left, (*store.problems, *notes))
 
 
-def _film(
-    study: Study,
-    store: Store,
-    named: dict[str, Planned],
-    engine: _Here | _Crew,
-    look: Callable[[], None],
-    told: Callable[[str], None],
-) -> list[str]:
-    """Run the episodes that are to be filmed once more, with a camera. Returns what is wrong with any."""
-    columns = ["episode", "success", "steps", "end"]
-    rows = {row["episode"]: row for row in read(store.path).select(columns).to_pylist()}
-    ended = {name: row["success"] for name, row in rows.items() if row["end"] != "error"}
-    places = {name: store.path / _video(name, named[name], named[name].scenario.task) for name in named}
-    wanted = [name for name in films.chosen(study.record, named, ended) if not places[name].exists()]
-    if not wanted:
-        return []
-    told(f"filming {_count(len(wanted))}")
-    again = {name: replace(named[name], video=True, events=False) for name in wanted}
-    other: dict[str, list[str]] = {}
-    for name, outcome in engine.run(again, store.path, look):
-        if (outcome.success, outcome.steps, outcome.end) != tuple(rows[name][c] for c in columns[1:]):
-            _unfilm(places[name])
-            other.setdefault(f"policy {named[name].policy!r} on {named[name].scenario.task}", []).append(name)
-    return [
-        f"{who} does not reproduce: {_count(len(names))} came out otherwise when filmed, so there is no film; first "
-        f"episode {names[0]}"
-        for who, names in other.items()
-    ]
-
-
-def _unfilm(path: Path) -> None:
-    for one in (path, traced(path)):
-        one.unlink(missing_ok=True)
+def _distinct(opened: dict[Group, Opened]) -> None:
+    """Two tasks of one name could not be told apart in tables."""
+    uses: dict[tuple[str, str], str] = {}
+    for group, found in opened.items():
+        other = uses.setdefault((found.task, found.controller), group.task.use)
+        if other != group.task.use:
+            raise UsageError(
+                f"tasks: {other!r} and {group.task.use!r} are both {found.task!r}, version {found.task_version}; "
+                "give one of them another `name`"
+            )
 
 
 def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> list[dict[str, str]]:
@@ -246,6 +234,7 @@ def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> list[dic
         cell = (id(episode.group), episode.policy, episode.arm)
         if cell not in cells:
             cells[cell] = _columns(episode, opened[episode.group])
+            cells[cell]["task_version"] = str(opened[episode.group].task_version)
         plan.append({**cells[cell], "unit": episode.scenario.parent or episode.scenario.id, "episode": name})
     return plan
 
@@ -280,6 +269,7 @@ def _key(episode: Planned, opened: Opened) -> str:
         arm=episode.arm,
         trial=episode.trial,
         clock=episode.group.clock.to_dict(),
+        task_hash=opened.task_hash,
     )
 
 
@@ -304,8 +294,13 @@ def row_of(study: Study, name: str, episode: Planned, opened: Opened, outcome: O
         success_rule=opened.success_rule,
         video=str(video) if video else None,
         **_columns(episode, opened),
-        **asdict(outcome),
+        **{**asdict(outcome), "error": _cut(outcome.error), "failure_reason": _cut(outcome.failure_reason)},
     )
+
+
+def _cut(text: str | None) -> str | None:
+    """What a policy says of its error may be as long as it likes, and a row is read with all others."""
+    return text if text is None or len(text) <= WORDS else f"{text[:WORDS]}... ({len(text):,} characters)"
 
 
 def _columns(episode: Planned, opened: Opened) -> dict[str, str]:
@@ -314,6 +309,7 @@ def _columns(episode: Planned, opened: Opened) -> dict[str, str]:
         "world": opened.world,
         "world_hash": opened.world_hash,
         "task": opened.task,
+        "task_hash": opened.task_hash,
         "policy": episode.policy,
         "policy_hash": opened.policies[episode.policy]["hash"],
         "policy_options": json.dumps(opened.policies[episode.policy]["options"], sort_keys=True),

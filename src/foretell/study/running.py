@@ -30,8 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = ["CELL", "COLUMNS", "Tally"]
 
-CELL = ("world", "world_hash", "task", "policy", "policy_hash", "policy_options", "clock", "arm")
-"""Columns that tell cells apart: a changed weight file or θ never mixes with old rows."""
+CELL = (
+    "world", "world_hash", "task", "task_version", "task_hash", "policy", "policy_hash", "policy_options", "clock",
+    "arm",
+)  # fmt: skip
+"""Columns that tell cells apart: a changed weight file, task or θ never mixes with old rows."""
 COLUMNS = (*CELL, "episode", "scenario", "parent", "success", "blame", "wall_started", "wall_s")
 """What a tally reads of a row."""
 WINDOW, LEAST = 60.0, 10
@@ -57,6 +60,8 @@ class _Cell:
     """Planned or not."""
     n: int = 0
     successes: int = 0
+    retired: bool = False
+    """Whether some of the planned ones will never run."""
     errors: Counter[str] = field(default_factory=Counter)
     began: float = float("inf")
     ends: deque[float] = field(default_factory=lambda: deque(maxlen=200))
@@ -97,6 +102,7 @@ class Tally:
         """Seconds since the epoch: the pace is reckoned from there."""
         self._cells: dict[tuple[str, ...], _Cell] = defaultdict(_Cell)
         self._where: dict[str, tuple[_Cell, int]] = {}
+        self._retired = 0
         self._blames: dict[str, str | None] = {}
         self._ends: deque[float] = deque(maxlen=1000)
         units: dict[tuple[int, str], int] = {}
@@ -109,11 +115,15 @@ class Tally:
                     counts.append(0)
             cell.left[unit] += 1
             cell.planned += 1
+            if entry.get("retired"):
+                cell.retired = True
+                self._retired += 1
             self._where[entry["episode"]] = (cell, unit)
 
     @property
     def planned(self) -> int:
-        return len(self._where)
+        """Without what is retired."""
+        return len(self._where) - self._retired
 
     @property
     def finished(self) -> int:
@@ -158,26 +168,33 @@ class Tally:
         return _pace(self._ends, self.since, time.time() if now is None else now)
 
     def figures(self, alpha: float = 0.05, now: float | None = None) -> list[dict[str, Any]]:
-        """One entry per cell: the names, n, successes, rate, interval, errors; `planned`, `finished`, `running` (n is
-        then that of the leading scenarios), the `method` of the interval, and the `pace` in episodes per second.
+        """One entry per cell: the names, n, successes, rate, interval, errors; `planned`, `finished`, `running` and
+        `retired` (n is then that of the leading scenarios), the `method` of the interval, and the `pace` in episodes
+        per second.
 
         Errors blamed on the policy count as failures; those of world or machine are left out of n and counted apart.
-        A policy whose weights changed, or a world whose θ did, under one name is listed once for each, with its hash.
+        A policy whose weights changed, a task whose file did, or a world whose θ did, under one name is listed once for
+        each, with its hash.
         """
         now = time.time() if now is None else now
         hashes: dict[tuple[str, ...], set[str]] = defaultdict(set)
-        for world, world_hash, task, policy, policy_hash, options, *_ in self._cells:
+        for world, world_hash, task, policy, policy_hash, options, _, _, *source in self._cells:
             hashes["world", world].add(world_hash)
+            if source[0]:  # a plan without versions, of an older foretell
+                hashes["task", task].add(digest(source))
             hashes[task, policy].add(digest([policy_hash, options]))
         found = []
         for names in sorted(self._cells, key=_order):
-            world, world_hash, task, policy, policy_hash, options, clock, arm = names
+            world, world_hash, task, policy, policy_hash, options, clock, arm, *source = names
             cell = self._cells[names]
             n, successes, interval = cell.interval(alpha)
+            left = cell.finished < cell.planned
             if len(hashes["world", world]) > 1:
                 world += f"#{world_hash[:6]}"
             if len(hashes[task, policy]) > 1:
                 policy += f"#{digest([policy_hash, options])[:6]}"
+            if len(hashes["task", task]) > 1:
+                task += f"#{digest(source)[:6]}"
             found.append(
                 {
                     "world": world,
@@ -193,17 +210,19 @@ class Tally:
                     "alpha": alpha,
                     "errors": {blame: count for blame, count in dict(cell.errors).items() if count},
                     "method": interval.method if interval else None,
-                    "running": cell.finished < cell.planned,
+                    "running": left and not cell.retired,
+                    "retired": left and cell.retired,
                     "finished": cell.rows,
                     "planned": cell.planned + cell.rows - cell.finished,
-                    "pace": _pace(cell.ends, cell.began, now) if cell.finished < cell.planned else None,
+                    "pace": _pace(cell.ends, cell.began, now) if left and not cell.retired else None,
                 }
             )
         return found
 
 
 def _names(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(row[c] or "" for c in CELL)  # a part may be older than a column
+    found = map(row.get, CELL)
+    return tuple("" if value is None else str(value) for value in found)  # a part or plan may be older than a column
 
 
 _label = lru_cache(maxsize=1000)(label)
@@ -211,8 +230,8 @@ _label = lru_cache(maxsize=1000)(label)
 
 def _order(names: tuple[str, ...]) -> tuple[Any, ...]:
     """By name, the plain clocks before those with options."""
-    *first, clock, arm = names
-    return (*first, _label(clock).partition(" ")[0], clock, arm)
+    *first, clock, arm, version, source = names
+    return (*first, version, source, _label(clock).partition(" ")[0], clock, arm)
 
 
 def _pace(ended: deque[float], since: float, now: float) -> float | None:

@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-import json
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,13 +17,17 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from foretell.document import load_json
 from foretell.errors import UsageError
+from foretell.files import read_file
 from foretell.scenario import Scenario, digest
 
 __all__ = ["FORMAT", "Certificate", "Header", "Protocol", "ScenarioFile", "identify", "read_scenario_file"]
 
 Method = Literal["clopper_pearson", "wilson"]
 
+MOST = 256 << 20
+"""Bytes of a file, at most."""
 FORMAT = 1
 """Version of test set files. Newer ones are refused, not guessed at."""
 
@@ -119,9 +123,9 @@ def read_scenario_file(path: Path) -> ScenarioFile:
     """Read a file of scenarios. Raises UsageError, with the line, for what is none, and for a test set that was changed
     after it was built."""
     try:
-        stat = path.stat()
-    except OSError:
-        raise UsageError(f"scenarios: there is no file {path}") from None
+        stat = os.stat(path)
+    except (OSError, ValueError):
+        raise UsageError(f"scenarios: there is no file {str(path)[:300]}") from None
     return _read(path, stat.st_mtime_ns, stat.st_size)
 
 
@@ -130,10 +134,12 @@ def _read(path: Path, changed: int, size: int) -> ScenarioFile:
     if not path.is_file():
         raise UsageError(f"scenarios: there is no file {path}")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_file(path, MOST, follow=True).decode("utf-8")
     except UnicodeDecodeError:
         raise UsageError(f"scenarios: {path} is not text; it should hold one scenario a line, as JSON") from None
-    numbered = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
+    except OSError as error:
+        raise UsageError(f"scenarios: {path} cannot be read: {error.strerror}") from None
+    numbered = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     header = _header(path, *numbered[0]) if numbered and numbered[0][1].lstrip().startswith('{"testset"') else None
     found: dict[tuple[str, str], tuple[int, Scenario]] = {}
     for number, line in numbered[1:] if header else numbered:
@@ -145,15 +151,15 @@ def _read(path: Path, changed: int, size: int) -> ScenarioFile:
         given = identify(header.tasks, ((s.task, arm, s.id) for arm, s in lines))
         if given != header.id:
             raise UsageError(
-                f"scenarios: {path} is not the test set it says: its first line has id {header.id}, its other lines "
-                f"give {given}. Build it anew, or take out the first line and the arms"
+                f"scenarios: {path} is not the test set it says: its first line has id {header.id[:40]}, its other "
+                f"lines give {given}. Build it anew, or take out the first line and the arms"
             )
     return ScenarioFile(path, lines, header)
 
 
 def _header(path: Path, number: int, line: str) -> Header:
     try:
-        given = json.loads(line)["testset"]
+        given = load_json(line)["testset"]
         if isinstance(given, dict) and isinstance(given.get("format"), int) and given["format"] > FORMAT:
             raise UsageError(
                 f"scenarios: {path} has format {given['format']}; this foretell reads up to {FORMAT}: upgrade foretell"
@@ -168,18 +174,24 @@ def _header(path: Path, number: int, line: str) -> Header:
 def _line(path: Path, number: int, line: str, named: bool) -> tuple[str, Scenario]:
     try:
         if not named:
-            return "", Scenario.model_validate_json(line)
-        given = json.loads(line)
+            return "", _named(Scenario.model_validate_json(line))
+        given = load_json(line)
         if not isinstance(given, dict) or set(given) != {"arm", "scenario"} or not isinstance(given["arm"], str):
             raise UsageError(f"scenarios: {path}, line {number}: a line of a test set has an arm and a scenario")
-        return given["arm"], Scenario.model_validate(given["scenario"])
+        return given["arm"], _named(Scenario.model_validate(given["scenario"]))
     except ValidationError as error:
         raise UsageError(f"scenarios: {path}, line {number}: {_first(error)}") from None
     except ValueError as error:
         raise UsageError(f"scenarios: {path}, line {number}: {error}") from None
 
 
+def _named(scenario: Scenario) -> Scenario:
+    """The scenario, if its contents have a name: infinity, among factors, has none. Raises ValueError."""
+    _ = scenario.id
+    return scenario
+
+
 def _first(error: ValidationError) -> str:
-    first = error.errors()[0]
-    field = "".join(f"{part}." for part in first["loc"])[:-1] or "scenario"
-    return f"{field}: {first['msg']}"
+    first = error.errors(include_url=False)[0]
+    field = "".join(f"{str(part)[:60]}." for part in first["loc"])[:-1] or "scenario"
+    return f"{field}: {first['msg'][:200]}"

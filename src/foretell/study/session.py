@@ -8,13 +8,14 @@ from typing import Any
 
 from foretell.clock import Realtime, Virtual, parse
 from foretell.errors import ForetellError, UsageError
-from foretell.policies.make import Bound, bind, make_policy
+from foretell.policies.make import Bound, bind, construct, make_policy
 from foretell.rollout import Job, Outcome, run_realtime, run_sync, run_virtual
 from foretell.rollout.companion import Companion
 from foretell.rollout.video import require_encoder
 from foretell.study.config import PolicyEntry
 from foretell.study.plan import make_task
 from foretell.study.world import make_world
+from foretell.tasks.identity import task_hash
 
 __all__ = ["Opened", "Session"]
 
@@ -30,6 +31,7 @@ class Opened:
     controller: str
     task: str
     task_version: int
+    task_hash: str
     success_rule: str
     time_limit: float
     policies: dict[str, dict[str, Any]]
@@ -38,8 +40,10 @@ class Opened:
     def check_same(self, now: Opened) -> None:
         """Raise ForetellError if files were edited since: their rows would go under the name of what was there."""
         what = [f"policy {n!r}" for n in self.policies if now.policies.get(n) != self.policies[n]]
-        if (self.world_hash, self.task_version) != (now.world_hash, now.task_version):
-            what.append(f"world {self.world!r} or task {self.task!r}")
+        if (self.task_version, self.task_hash) != (now.task_version, now.task_hash):
+            what.append(f"task {self.task!r}")
+        if self.world_hash != now.world_hash:
+            what.append(f"world {self.world!r}")
         if what:
             raise ForetellError(f"{what[0]} was changed while the study ran; re-issue the same command to go on")
 
@@ -70,6 +74,7 @@ class Session:
             require_encoder()
         made = make_task(task)
         self.world = make_world(world, made, slots=1 if realtime else slots, threads=threads, controller=controller)
+        self._task_hash = task_hash(made)
         self.policies: dict[str, Bound] = {}
         for name, entry in policies.items():
             if isinstance(entry, PolicyEntry):
@@ -80,7 +85,7 @@ class Session:
                     'name or "package.module:Class"'
                 )
             else:  # an object, given from Python
-                policy, runs, options = (entry() if isinstance(entry, type) else entry), execute, None
+                policy, runs, options = (construct(entry) if isinstance(entry, type) else entry), execute, None
             self.policies[name] = bind(policy, self.world, name, runs, options)
             reads = self.policies[name].spec.reads
             if getattr(self.clock, "chunks", "") == "rtc" and "plan" not in reads:
@@ -100,6 +105,7 @@ class Session:
             controller=world.controller,
             task=task.name,
             task_version=task.version,
+            task_hash=self._task_hash,
             success_rule=task.success_rule,
             time_limit=task.time_limit,
             policies={n: {"hash": b.hash, "options": b.options} for n, b in self.policies.items()},

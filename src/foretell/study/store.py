@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+from pydantic import ValidationError
 
 from foretell.episode import Episode
 from foretell.errors import ForetellError, UsageError
+from foretell.files import read_file, size
 from foretell.scenario import Scenario
 from foretell.study.journal import (
     Journal,
@@ -43,12 +45,19 @@ from foretell.study.running import CELL
 
 __all__ = ["SEAL", "Store", "read", "read_plan", "read_scenarios"]
 
+FAULTS = 5
+"""Lines that are no episodes, of a journal, that are told one by one."""
+JOURNAL = 256 << 20
+"""Bytes of a journal file, at most: it has a thousand rows."""
+MEMORY, RATIO = 500_000_000, 40
+"""A run may take so many bytes, besides so many times its files: more is no run, but made to fill the memory."""
 SEAL = 1000
 """Rows at which the journal becomes a part."""
 
 _ORDER = ("world", "task", "policy", "clock", "arm", "scenario", "trial", "episode")
 _TEXT = pa.string()
-_PLAN = pa.schema([(name, pa.dictionary(pa.int32(), _TEXT)) for name in CELL] + [("unit", _TEXT), ("episode", _TEXT)])
+_CODED = pa.dictionary(pa.int32(), _TEXT)
+_PLAN = pa.schema([(name, _CODED) for name in (*CELL, "retired")] + [("unit", _TEXT), ("episode", _TEXT)])
 _SCENARIOS = pa.schema({"id": _TEXT, "base": _TEXT, "parent": _TEXT, "task": _TEXT, "seed": pa.int64(), "json": _TEXT})
 
 
@@ -69,6 +78,11 @@ class Store:
         self._failed = False
         self._journal = Journal(self.path / "journal")
         with disk_errors(self.path, opening=True):
+            for name in ("journal", "episodes", "videos", "events", "latency"):
+                if (self.path / name).is_symlink():  # a folder of someone else's could lead anywhere
+                    raise UsageError(
+                        f"run {self.path.name} ({self.path}): {name} is a link: put the folder itself there"
+                    )
             for name in ("journal", "episodes", "videos"):
                 (self.path / name).mkdir(parents=True, exist_ok=True)
             sync_folder(self.path)
@@ -140,14 +154,26 @@ class Store:
                 added = pa.Table.from_pylist([_scenario_row(s) for s in new.values()], schema=_SCENARIOS)
                 write_table(path, pa.concat_tables([table, added]))
 
-    def write_plan(self, plan: Sequence[dict[str, str]]) -> None:
-        """Every episode to be, in order, with the columns `CELL`, `unit` and `episode`. Cells of other studies in this
-        folder keep their plans."""
+    def write_plan(self, plan: Sequence[dict[str, str]], *, keep: bool = True) -> int:
+        """Every episode to be, in order, with the columns `CELL`, `unit` and `episode`. What is there already stays
+        where `keep` says so; else, and where a cell is there again with other weights, sources or θ, what has not run
+        yet is retired: it stays in the plan, marked. Gives the number of episodes that this call retires."""
         self._check_open()
-        mine = {tuple(entry[c] for c in CELL) for entry in plan}
-        others = [entry for entry in read_plan(self.path) if tuple(entry[c] for c in CELL) not in mine]
+        known, cells = {entry["episode"] for entry in plan}, {_cell(entry) for entry in plan}
+        again = {_asked(entry) for entry in plan}
+        others, retired = [], 0
+        for entry in read_plan(self.path):
+            if entry["episode"] in known or (not keep and _cell(entry) in cells):
+                continue
+            waits = self.done.get(entry["episode"], "machine") == "machine"
+            if waits and not entry["retired"] and (not keep or (_asked(entry) in again and _cell(entry) not in cells)):
+                entry["retired"] = "yes"
+                retired += 1
+            others.append(entry)
+        fresh = [{"retired": "", **entry} for entry in plan]
         with disk_errors(self.path):
-            write_table(self.path / "plan.parquet", pa.Table.from_pylist([*others, *plan], schema=_PLAN))
+            write_table(self.path / "plan.parquet", pa.Table.from_pylist([*others, *fresh], schema=_PLAN))
+        return retired
 
     def stop_asked(self) -> bool:
         """Whether somebody has called `ask_to_stop` since this store was opened."""
@@ -193,7 +219,7 @@ class Store:
             for row in rows:
                 self._sealed[row["episode"]] = max(_rank(row), self._sealed.get(row["episode"], _LOWEST))
         for path in journals(self.path):
-            found = parse(path.read_bytes(), path)
+            found = parse(read_file(path, JOURNAL), path)
             self._note(found.rows)
             self._pending += len(found.rows)
             faults = list(found.faults)
@@ -213,7 +239,7 @@ class Store:
         rows: dict[str, dict[str, Any]] = {}
         faulty = set()
         for path in files:
-            found = parse(path.read_bytes(), path)
+            found = parse(read_file(path, JOURNAL), path)
             if found.faults:
                 faulty.add(path)
             for row in found.rows:
@@ -266,16 +292,28 @@ def read(run: Path | str) -> pa.Table:
     # Journal first: a journal file that vanishes before we open it was sealed, and its part was named before
     # the file was deleted, so the listing of parts below has it. The other way round, rows could be missed.
     for path in journals(run):
-        with contextlib.suppress(FileNotFoundError):
-            found = parse(path.read_bytes(), path)
-            rows += found.rows  # a torn end is no damage here: it may be just being written
-            for fault in found.faults:
-                warnings.warn(f"{path}: {fault}: it is ignored; run the study again", stacklevel=2)
-    tables = []
+        try:
+            found = parse(read_file(path, JOURNAL), path)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            warnings.warn(f"{path} cannot be read ({error.strerror}): it is ignored", stacklevel=2)
+            continue
+        rows += found.rows  # a torn end is no damage here: it may be just being written
+        for fault in found.faults[:FAULTS]:
+            warnings.warn(f"{path}: {fault}: it is ignored; run the study again", stacklevel=2)
+        if len(found.faults) > FAULTS:
+            warnings.warn(f"{path}: {len(found.faults) - FAULTS} lines more are no episodes either", stacklevel=2)
+    tables: list[pa.Table] = []
+    room = MEMORY
     for path in parts(run):
         try:
-            tables.append(read_part(path))
-        except (DamagedError, FileNotFoundError) as damage:  # not found: a writer has just set it aside
+            table = read_part(path)
+            room += RATIO * path.stat().st_size - table.nbytes
+            if room < 0:
+                raise UsageError(f"{run}: its rows take more than {size(MEMORY)} besides {RATIO} times their files")
+            tables.append(table)
+        except (DamagedError, OSError) as damage:  # not found: a writer has just set it aside
             warnings.warn(
                 f"{path} is damaged ({damage}); how many rows are missing is unknown. The other parts are "
                 "read; run the study again to fill the gap",
@@ -288,9 +326,19 @@ def read_scenarios(run: Path | str) -> list[Scenario]:
     """The run's scenarios, in the order in which they were stored."""
     path = _check_run(run) / "scenarios.parquet"
     try:
-        return [Scenario.model_validate_json(text) for text in _read_scenarios(path)["json"].to_pylist()]
-    except (DamagedError, ValueError) as damage:
-        raise ForetellError(f"{path} is damaged ({damage}): run the study again to write it anew") from None
+        found = [Scenario.model_validate_json(text) for text in _read_scenarios(path)["json"].to_pylist()]
+        for scenario in found:
+            _ = scenario.id  # what cannot be named cannot be used
+        return found
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        damage = f"{where}: {first['msg']}"
+    except (DamagedError, ValueError) as error:
+        damage = str(error)
+    except OSError as error:
+        damage = str(error.strerror)
+    raise UsageError(f"{path} is damaged ({damage[:200]}): run the study again to write it anew")
 
 
 def read_plan(run: Path | str) -> list[dict[str, str]]:
@@ -298,9 +346,20 @@ def read_plan(run: Path | str) -> list[dict[str, str]]:
     things are."""
     try:
         table = read_table(Path(run) / "plan.parquet")
-        return table.select(_PLAN.names).to_pylist()
-    except (OSError, DamagedError, KeyError, UsageError):
+        blank = dict.fromkeys(_PLAN.names, "")  # a plan may be older than a column
+        table = table.select([name for name in _PLAN.names if name in table.column_names])
+        return [blank | entry for entry in table.to_pylist()]
+    except (OSError, DamagedError, KeyError, ValueError, UsageError):
         return []
+
+
+def _cell(entry: dict[str, str]) -> tuple[str, ...]:
+    return tuple(entry[column] for column in CELL)
+
+
+def _asked(entry: dict[str, str]) -> tuple[str, ...]:
+    """What a study says of a cell, without what is in the files that it names."""
+    return tuple(entry[c] for c in ("world", "task", "policy", "policy_options", "clock", "arm"))
 
 
 def _check_run(run: Path | str) -> Path:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from foretell.errors import UsageError, suggest
 from foretell.registry import names, resolve
 from foretell.scenario import Scenario, digest
+from foretell.sim.params import load_world_file
 from foretell.tasks.task import Task
 
 __all__ = ["make_world", "params_of"]
@@ -27,7 +26,7 @@ def make_world(
     else:
         kind = source
     if kind not in names("worlds") and ":" not in kind:
-        raise UsageError(f"world: {kind!r} is not known; {suggest(kind, names('worlds'))}, or a .yaml file")
+        raise UsageError(f"world: {kind!r:.200} is not known; {suggest(kind, names('worlds'))}, or a .yaml file")
     return resolve("worlds", kind)(task, source, slots=slots, threads=threads, controller=controller)
 
 
@@ -42,10 +41,5 @@ def params_of(params: dict[str, Any], scenario: Scenario) -> dict[str, Any]:
 
 
 def _kind(path: Path) -> str:
-    try:
-        contents = yaml.safe_load(path.read_text())
-    except FileNotFoundError:
-        raise UsageError(f"world: there is no file {path}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"world: {path} is not valid YAML: {error}") from None
+    contents = load_world_file(path)
     return str(contents.get("kind", "mujoco")) if isinstance(contents, dict) else "mujoco"

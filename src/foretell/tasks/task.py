@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import mujoco
 import numpy as np
+from pydantic import ValidationError
 
+from foretell.errors import UsageError
 from foretell.scenario import Placement, Scenario
 from foretell.seeding import generator
 
@@ -86,7 +88,8 @@ class Task:
 
     name: str
     version: int = 1
-    """Raised whenever a change could alter an outcome; part of every episode's key."""
+    """Raised whenever a change could alter an outcome; part of every episode's key. A task of one's own is known by its
+    source too (see `tasks.identity`), and need not raise it."""
     instruction: str = ""
     robots: Mapping[str, Mount] = {}
     roles: Mapping[str, str] = {}
@@ -135,12 +138,30 @@ class Task:
         """A scripted policy that solves the task through the same controller as any other."""
         raise NotImplementedError(f"task {self.name!r} has no scripted expert")
 
+    def _placed(self, rng: np.random.Generator, seed: int) -> dict[str, Placement]:
+        """What `place` returns. Raises UsageError where it is not what the task needs."""
+        who = f"task {self.name!r}: place() for seed {seed}"
+        try:
+            found = self.place(rng)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            field = ".".join(map(str, first["loc"]))
+            said = first["msg"].removeprefix("Value error, ")
+            raise UsageError(f"{who}: {field}: {said} (given: {first.get('input')!r:.100})") from None
+        if not isinstance(found, Mapping):
+            raise UsageError(f"{who} returns {type(found).__name__}, it should be a dict of object -> Placement")
+        for name, role in self.roles.items():
+            if role == "MO" and name not in found:
+                has = ", ".join(map(repr, found)) or "nothing"
+                raise UsageError(f"{who} returns {has}: {name!r}, which the robot is to move, has no Placement")
+        return dict(found)
+
     def scenario(self, seed: int) -> Scenario:
         """The scenario of a seed: all placements resolved."""
         from foretell.registry import resolve
 
         rng = generator(f"{self.name}/{seed}", 0, "layout")
-        placements = self.place(rng)
+        placements = self._placed(rng, seed)
         start = {}
         for name, mount in self.robots.items():
             robot = resolve("robots", mount.robot)

@@ -21,8 +21,10 @@ CLOCKS = ("sync", "realtime")
 """On a robot the world either waits for the policy or does not."""
 KNOWN = frozenset(
     ("policy", "task", "success", "score", "scenario", "trial", "failure_reason", "notes", "video", "duration")
-    + ("instruction", "date", "clock", "policy_hash", "robot", "controller")
+    + ("instruction", "date", "clock", "policy_hash", "robot", "controller", "design")
 )
+FILLED = ("success", "score", "failure_reason", "notes", "duration", "video")
+"""Columns of which a trial that was run fills in at least one."""
 KEYED = ("policy", "policy_hash", "task", "controller", "scenario", "clock")
 
 
@@ -42,9 +44,11 @@ class _Rows:
         if not self._headed():
             return {}
         self.metrics = self._numeric()
-        lines = [line for line in self.sheet.lines if self._named(line)]
+        done = self._filled()
+        lines = [line for line in done if self._named(line)]
         facts = {line.number: self._facts(line) for line in lines}
         trials = self._trials(lines, facts)
+        self._skipped(done)
         for sentence, where in self.said.items():
             self.sheet.notes.append(f"{sentence} ({len(where)} lines, first {where[0]})")
         return {n: _episode(facts[n], trial) for n, trial in sorted(trials.items())}
@@ -60,6 +64,30 @@ class _Rows:
         if not self.sheet.lines:
             self.sheet.fault(self.sheet.head + 1, "policy", "a trial", None)
         return len(self.sheet.faults) == before
+
+    def _filled(self) -> list[Line]:
+        """Lines of trials that were run. A sheet is filled in bit by bit, so the others are for later."""
+        done = [line for line in self.sheet.lines if any(column in line.cells for column in FILLED)]
+        blank = len(self.sheet.lines) - len(done)
+        if blank and not done:
+            self.sheet.fault(self.sheet.lines[0], "success", "an outcome: no line is filled in yet", None)
+        elif blank:
+            lines = "1 line is" if blank == 1 else f"{blank} lines are"
+            self.sheet.notes.append(f"{lines} not filled in (no outcome), and not imported")
+        return done
+
+    def _skipped(self, done: list[Line]) -> None:
+        """Say where trials were left out on the way, for guarantees rest on that nobody chose which to run."""
+        last = max((line.number for line in done), default=0)
+        numbers = {line.number for line in done}
+        gaps = [line.number for line in self.sheet.lines if line.number < last and line.number not in numbers]
+        if gaps and self.situations.design == "iid":
+            listed = ", ".join(map(str, gaps[:8])) + (", ..." if len(gaps) > 8 else "")
+            lie = f"line {listed} lies" if len(gaps) == 1 else f"lines {listed} lie"
+            self.sheet.notes.append(
+                f"{lie} before filled ones without an outcome: guarantees hold only if scenarios are tried in their "
+                "order and none is left out"
+            )
 
     def _named(self, line: Line) -> bool:
         missing = [column for column in ("policy", "task") if column not in line.cells]
@@ -170,8 +198,12 @@ class _Rows:
         return [*kept, *filter(POSE.fullmatch, self.sheet.columns)]
 
     def _metric(self, line: Line, column: str) -> float | None:
-        if POSE.fullmatch(column) and self.situations.simulated(line):
-            return None  # a placement, and part of the scenario
+        """A number to keep. Positions are kept as they were measured: trials of one spot share its scenario."""
+        if POSE.fullmatch(column) and line.number in self.situations.printed:
+            return None
+        text = line.cells.get(column)
+        if text is not None and POSE.fullmatch(column) and self.situations.simulated(line):
+            return self.sheet.to_float(text)  # what is wrong with it was told when it was placed
         return self.sheet.number(line, column, "a number")
 
     def _video(self, line: Line) -> str | None:

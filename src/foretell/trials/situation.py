@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from foretell.errors import suggest
-from foretell.registry import names, resolve
-from foretell.rotation import from_yaw, multiply
+from foretell.registry import names
+from foretell.rotation import turned
 from foretell.scenario import Placement, Scenario
 from foretell.study.plan import make_task
+from foretell.study.provenance import read_provenance
 from foretell.study.store import read_scenarios
 from foretell.tasks.task import Mount, Task
+from foretell.trials.nominal import nominal
 from foretell.trials.sheet import Line, Sheet, plain_name
+from foretell.trials.spots import Spots, as_printed, labels_of
 
 __all__ = ["POSE", "Situations", "nominal"]
 
 POSE = re.compile(r"(?P<object>.+)\.(?P<axis>x|y|z|yaw)")
+DESIGNS = {"random": "iid", "iid": "iid", "grid": "grid", "chosen": "chosen"}
+"""What the column `design` may say -> what a run records."""
 SHORTEST = 4
 """Characters of a scenario's id that name it: a lab's own 1, 2, 3 must not be taken for beginnings of ids."""
 FAR = 1.0
@@ -35,15 +36,23 @@ that no trial can be meant, so the numbers are centimetres."""
 class Situations:
     """Finds or builds the scenario of each line; notes what is wrong with it."""
 
-    def __init__(self, sheet: Sheet, like: Path | None):
-        self.sheet, self.like = sheet, like
+    def __init__(self, sheet: Sheet, like: Path | None, spots: Spots):
+        self.sheet, self.like, self.spots = sheet, like, spots
         self.planned = [] if like is None else read_scenarios(like)
         self.built: dict[str, Scenario] = {}
         """Every scenario that a line was run in, by id."""
-        self.design = "chosen" if like is None else _design(like)
+        self.printed: set[int] = set()
+        """Lines whose positions are those that the cards gave: nobody measured them."""
+        self._labels = {} if like is None else labels_of(like)
+        self._designs: set[str] = set()
         self._tasks: dict[str, Task | None] = {}
         self._names = {name.lower(): name for name in [*names("tasks"), *(s.task for s in self.planned)]}
         self._nominal: dict[str, Scenario] = {}
+
+    @property
+    def design(self) -> str:
+        """How the scenarios of the lines so far came about: what the planned run or the sheet says; else chosen."""
+        return next(iter(self._designs)) if len(self._designs) == 1 else "chosen"
 
     def name(self, line: Line) -> str:
         """The line's task, as foretell writes it."""
@@ -68,39 +77,98 @@ class Situations:
     def of(self, line: Line) -> tuple[str, Scenario | None]:
         """The scenario's id (or label, or nothing), and the scenario where there is one."""
         name, label = self.name(line), line.cells.get("scenario", "")
-        posed = any(POSE.fullmatch(column) for column in line.cells)
-        planned = None
-        if self.like is not None and (label or not posed):
-            planned = self._find(line, name, label)
-            if planned is None:
-                return label, None
-        start = planned
-        if start is None and posed and (task := self.task(line)) is not None:
-            start = self._nominal.setdefault(name, nominal(task))
-        if start is None:
-            if posed and self.like is not None:
-                self.sheet.fault(line, "task", "a task with known placements, or a scenario", name)
+        measured = self._measured(line)
+        planned = self._planned(line, measured) if self.like is not None else None
+        if planned is not None:
+            return self._as_planned(line, planned)
+        self._designs.add(self._said(line))
+        if self.like is not None:  # what is wrong is noted, or it was measured where nothing was planned
+            return self._keep(self.spots.at(measured)) if measured is not None and not label else (label, None)
+        if (name, label) in self.spots.plain:
             return label, None
-        changes: dict[str, Any] = {}
-        if posed:
-            changes["placements"] = self._placements(line, start)
-        if line.cells.get("instruction", start.instruction) != start.instruction:
-            changes["instruction"] = line.cells["instruction"]
-        if planned is None:
-            self.design = "chosen"
-        elif changes:  # measured, where it should have been set: it pairs with what was planned
-            changes["parent"] = planned.pair
-        scenario = start.model_copy(update=changes) if changes else start
-        scenario = Scenario.model_validate(scenario.model_dump())  # a copy would keep the cached id
+        spot = self._labelled(name, label) if measured is None else self.spots.at(measured, label)
+        return (label, None) if spot is None else self._keep(self._told(line, spot))
+
+    def _measured(self, line: Line) -> Scenario | None:
+        """Where the line says that objects lay, and the rest as the task has it; None where it does not say, or where
+        the task is not known."""
+        task = self.task(line) if _posed(line) else None
+        if task is None:
+            return None
+        start = self._nominal.setdefault(task.name, nominal(task))
+        measured = start.model_copy(update={"placements": self._placements(line, start)})
+        said = line.cells.get("instruction", start.instruction)
+        return measured.model_copy(update={"instruction": said}) if said != start.instruction else measured
+
+    def _planned(self, line: Line, measured: Scenario | None) -> Scenario | None:
+        """The planned scenario that the line names; without a name, the one that lies where it was measured."""
+        name, label = self.name(line), line.cells.get("scenario", "")
+        if label or not _posed(line):
+            return self._find(line, name, label)
+        if measured is None:
+            self.sheet.fault(line, "task", "a task with known placements, or a scenario", name)
+            return None
+        return self.spots.near(measured, self._of_task(name))
+
+    def _as_planned(self, line: Line, planned: Scenario) -> tuple[str, Scenario]:
+        """A planned scenario; where something else was measured or said, a child of it, which pairs with it."""
+        assert self.like is not None
+        self._designs.add(_design(self.like))
+        made = planned
+        if _posed(line):
+            before = len(self.sheet.faults)
+            found = planned.model_copy(update={"placements": self._placements(line, planned)})
+            if self.task(line) is not None:
+                del self.sheet.faults[before:]  # noted already, by `_measured`
+            if as_printed(found, planned):
+                self.printed.add(line.number)
+            else:
+                made = found.model_copy(update={"parent": planned.pair})
+        return self._keep(self._told(line, made))
+
+    def _told(self, line: Line, scenario: Scenario) -> Scenario:
+        """The scenario with the line's instruction; where that is another, a child that pairs with it."""
+        said = line.cells.get("instruction", scenario.instruction)
+        if said == scenario.instruction:
+            return scenario
+        return scenario.model_copy(update={"instruction": said, "parent": scenario.pair})
+
+    def _keep(self, scenario: Scenario) -> tuple[str, Scenario]:
+        scenario = Scenario.model_validate(scenario.model_dump())
         self.built.setdefault(scenario.id, scenario)
         return scenario.id, scenario
 
+    def _labelled(self, name: str, label: str) -> Scenario | None:
+        """The spot of a label whose position an earlier import gives, or another line."""
+        if not label or (known := self.spots.labelled(name, label)) is not None:
+            return known if label else None
+        for other in self.sheet.lines:
+            if "task" in other.cells and self.name(other) == name and other.cells.get("scenario") == label:
+                before = len(self.sheet.faults)
+                measured = self._measured(other)
+                del self.sheet.faults[before:]  # they are told when that line is read
+                if measured is not None:
+                    return self.spots.at(measured, label)
+        return None
+
+    def _said(self, line: Line) -> str:
+        """How the sheet says that the line's situation was chosen."""
+        text = line.cells.get("design", "chosen")
+        if text.lower() not in DESIGNS:
+            self.sheet.fault(line, "design", ", ".join(DESIGNS), text)
+        return DESIGNS.get(text.lower(), "chosen")
+
+    def _of_task(self, name: str) -> list[Scenario]:
+        return [s for s in self.planned if s.task == name]
+
     def _find(self, line: Line, task: str, label: str) -> Scenario | None:
-        mine = {s.id: s for s in self.planned if s.task == task}
+        mine = {s.id: s for s in self._of_task(task)}
         if not mine:
             known = sorted({s.task for s in self.planned})
             self.sheet.fault(line, "task", f"a task of {self.like} ({', '.join(known) or 'it has none'})", task)
             return None
+        if (known := mine.get(self._labels.get((task, label), ""))) is not None:
+            return known  # a label of imported trials
         wanted = label.lower()
         found = [i for i in mine if i.startswith(wanted)] if len(wanted) >= SHORTEST else []
         if len(found) == 1:
@@ -145,7 +213,7 @@ class Situations:
             if axes & {"x", "y"} and mounts:
                 self._reach(line, thing, pos, mounts)
             yaw = self.sheet.number(line, f"{thing}.yaw", "degrees")
-            quat = old.quat if yaw is None else _turn(old.quat, math.radians(yaw) - old.yaw)
+            quat = old.quat if yaw is None else turned(old.quat, math.radians(yaw) - old.yaw)
             placed[name] = old.model_copy(update={"pos": tuple(pos), "quat": quat})
         return placed
 
@@ -159,54 +227,9 @@ class Situations:
             self.sheet.tell(line, f"{thing}.{'xy'[i]}", told)
 
 
-def nominal(task: Task) -> Scenario:
-    """The scenario a sheet starts from: every object in the middle of where the task puts it, of middle size and not
-    turned, and the robot at home."""
-    placements = {}
-    for name, placement in task.place(_Middle()).items():
-        placements[name] = placement.model_copy(update={"quat": _turn(placement.quat, -placement.yaw)})
-    home = {name: tuple(map(float, resolve("robots", m.robot).home)) for name, m in task.robots.items()}
-    return Scenario(task=task.name, seed=0, placements=placements, robot_start=home, instruction=task.instruction)
-
-
-def _turn(quat: tuple[float, ...], angle: float) -> tuple[float, ...]:
-    """Turned about the vertical. Rounded, because the last bits of sines differ between machines and ids must not."""
-    turned = multiply(from_yaw(angle), np.asarray(quat))
-    return tuple(round(float(v), 12) + 0.0 for v in turned)
-
-
-class _Middle(np.random.Generator):
-    """Draws the middle of every range."""
-
-    PATIENCE = 1000
-    """Draws after which it draws like any other: a task may ask again until something fits."""
-
-    def __init__(self) -> None:
-        super().__init__(np.random.PCG64(0))
-        self._drawn = 0
-
-    def _fixed(self) -> bool:
-        self._drawn += 1
-        return self._drawn <= self.PATIENCE
-
-    def uniform(self, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
-        if not self._fixed():
-            return super().uniform(low, high, size)
-        middle = (np.asarray(low, dtype=float) + np.asarray(high, dtype=float)) / 2
-        return np.broadcast_to(middle, size).copy() if size is not None else middle[()]
-
-    def random(self, size: Any = None, **options: Any) -> Any:  # type: ignore[override]
-        return self.uniform(size=size) if self._drawn < self.PATIENCE else super().random(size, **options)
-
-    def normal(self, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
-        return self.uniform(loc, loc, size) if self._drawn < self.PATIENCE else super().normal(loc, scale, size)
-
-    def standard_normal(self, size: Any = None, **options: Any) -> Any:  # type: ignore[override]
-        return self.normal(size=size) if self._drawn < self.PATIENCE else super().standard_normal(size, **options)
+def _posed(line: Line) -> bool:
+    return any(POSE.fullmatch(column) for column in line.cells)
 
 
 def _design(run: Path) -> str:
-    try:
-        return str(json.loads((run / "provenance.json").read_text())["design"])
-    except (OSError, KeyError, ValueError, TypeError):
-        return "chosen"
+    return str(read_provenance(run).get("design", "chosen"))

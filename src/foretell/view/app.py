@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from foretell.files import inside
 from foretell.view.board import Board
 
 if TYPE_CHECKING:
@@ -139,10 +140,6 @@ def file_of(board: Board, index: int, path: str) -> tuple[Path, str] | None:
     kind = FILES.get(folder, {}).get(Path(name).suffix.lower())
     if kind is None:
         return None
-    try:
-        root = board.runs[index].resolve(strict=True)
-        found = (root / path).resolve(strict=True)
-        inside = found.is_relative_to(root / folder)
-    except (OSError, ValueError, RuntimeError):
-        return None
-    return (found, kind) if inside and found.is_file() else None
+    found = inside(board.runs[index], path)
+    mine = found is not None and found.is_relative_to(board.runs[index].resolve() / folder)
+    return (found, kind) if found is not None and mine else None

@@ -60,7 +60,7 @@ class Line {
       this.band.style.left = percent(row.low);
       this.band.style.width = `${100 * (row.high - row.low)}%`;
       this.dot.style.left = percent(row.rate);
-      const n = `${row.running ? "running, first" : "n"} ${number.format(row.n)}`;
+      const n = `${row.running ? "running, first" : row.retired ? "retired, first" : "n"} ${number.format(row.n)}`;
       this.bounds.replaceChildren(`${percent(row.rate)}, ${percent(row.low)} to ${percent(row.high)}`, el("small", {}, n));
     } else {
       this.bounds.replaceChildren(el("small", {}, row.running ? "none counted yet" : "none judged"));

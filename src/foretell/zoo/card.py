@@ -8,6 +8,8 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict
 
+from foretell.document import parse_yaml
+
 __all__ = ["MODELS", "Card", "Latency", "Success", "about", "cards", "read_card"]
 
 MODELS = Path(__file__).parent / "models"
@@ -80,7 +82,7 @@ class Card(_Model):
 
 def read_card(name: str, task: str, models: Path = MODELS) -> Card:
     """The card of one policy on one task."""
-    contents: Any = yaml.safe_load((models / task / f"{name}.yaml").read_text(encoding="utf-8"))
+    contents: Any = parse_yaml((models / task / f"{name}.yaml").read_text(encoding="utf-8"), f"{name}.yaml")
     return Card.model_validate(contents)
 
 

@@ -1,0 +1,132 @@
+"""Whether a run folder holds this study or another one. Two studies never merge unless the user says so.
+
+The same study is one that asks for the same episodes. Its name, what is recorded besides the rows and how long a policy
+may hang are no part of that. Nor is what is in the files that it names (weights, source): rows tell these apart.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from foretell.errors import UsageError
+from foretell.scenario import digest
+from foretell.study.config import Study, load_study
+from foretell.study.journal import journals
+from foretell.study.parts import parts
+from foretell.study.provenance import read_provenance
+
+__all__ = ["difference", "identity", "settle", "together"]
+
+IGNORED = ("name", "record", "policy_timeout")
+SHOWN = 12
+"""Fields that are listed; the rest are counted."""
+
+
+def contents(study: Study) -> dict[str, Any]:
+    """What decides which episodes a study has, without defaults. Of code only file names: a folder may move."""
+    whole = study.model_dump(mode="json", exclude_defaults=True)
+    for entry in [*whole.get("tasks", ()), *whole.get("policies", {}).values()]:
+        entry["use"] = _unplaced(entry["use"])
+    if isinstance(whole.get("world"), str):
+        whole["world"] = _unplaced(whole["world"])
+    for name in {"file", "like"} & whole.get("scenarios", {}).keys():
+        whole["scenarios"][name] = os.path.abspath(whole["scenarios"][name])
+    return {name: value for name, value in whole.items() if name not in IGNORED}
+
+
+def _unplaced(use: str) -> str:
+    """`/home/ann/lab/policy.py:Mine` -> `policy.py:Mine`."""
+    return re.sub(r"[^:]*/", "", use)
+
+
+def identity(study: Study) -> str:
+    """Names what a study asks for."""
+    return digest(contents(study))
+
+
+def difference(there: Study, here: Study) -> list[str]:
+    """Field by field, how the study in a folder and the one to be run differ."""
+    return list(_differ("", contents(there), contents(here)))
+
+
+def _differ(where: str, there: Any, here: Any) -> Iterator[str]:
+    if there == here:
+        return
+    if isinstance(there, dict) and isinstance(here, dict):
+        for name in dict.fromkeys([*there, *here]):
+            yield from _differ(f"{where}.{name}" if where else str(name), there.get(name), here.get(name))
+    elif isinstance(there, list) and isinstance(here, list):
+        for words, ours, others in (("only there", there, here), ("only here", here, there)):
+            if rest := [_said(item) for item in ours if item not in others]:
+                yield f"{where}: {', '.join(rest)} {words}"
+        if sorted(map(repr, there)) == sorted(map(repr, here)):
+            yield f"{where}: in another order"
+    else:
+        yield f"{where}: {_said(there)} there, {_said(here)} here"
+
+
+def _said(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    if isinstance(value, dict) and set(value) == {"use"}:
+        value = value["use"]
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return text if len(text) < 80 else text[:77] + "..."
+
+
+def settle(study: Study, run: Path, *, add: bool, retire: bool) -> tuple[Study, list[str], bool]:
+    """The study to write into a run folder, the identities of all studies in it, and whether plans that are there stay.
+
+    A folder without rows takes any study. One with rows takes the studies that it holds; another one only with
+    `add`, which puts it beside them, or with `retire`, which gives up what they have not run yet."""
+    if add and retire:
+        raise UsageError("add and retire exclude each other: add keeps the plan that is there, retire gives it up")
+    mine = identity(study)
+    if retire or not _has_rows(run):
+        return study, [mine], False
+    try:
+        there: Study | None = load_study(run / "study.yaml")
+        why = ""
+    except UsageError as error:
+        there, why = None, str(error)
+    known = _known(run) or ([identity(there)] if there is not None else [])
+    if mine in known and there is not None:
+        several = len(known) > 1
+        return (together(there, study) if several else study), known, several
+    if not add:
+        told = difference(there, study) if there is not None else [f"study.yaml: {why}"]
+        more = [f"and {len(told) - SHOWN} more fields"] if len(told) > SHOWN else []
+        raise UsageError(
+            "\n  ".join([f"{run} holds another study:", *told[:SHOWN], *more])
+            + "\nGive this one another `name` or folder (--out), add it to what is there (--add), or let it take the "
+            "place of the other, whose finished episodes stay (--retire)"
+        )
+    return (together(there, study) if there is not None else study), [*dict.fromkeys([*known, mine])], True
+
+
+def together(there: Study, here: Study) -> Study:
+    """One study that names all that two have, so that a run folder names every policy and task that it has rows of."""
+    uses = {task.use for task in here.tasks}
+    return here.model_copy(
+        update={
+            "tasks": [*(task for task in there.tasks if task.use not in uses), *here.tasks],
+            "policies": {**there.policies, **here.policies},
+            "arms": [*there.arms, *(arm for arm in here.arms if arm not in there.arms)],
+            "clocks": [*there.clocks, *(clock for clock in here.clocks if clock not in there.clocks)],
+        }
+    )
+
+
+def _has_rows(run: Path) -> bool:
+    return bool(parts(run)) or any(path.stat().st_size for path in journals(run))
+
+
+def _known(run: Path) -> list[str]:
+    """Identities of the studies that were run into a folder; none where it does not say."""
+    found = read_provenance(run).get("studies")
+    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []

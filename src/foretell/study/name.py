@@ -1,0 +1,26 @@
+"""Names of studies: any letters, and nothing that means something in a path. A run folder is called so."""
+
+from __future__ import annotations
+
+import unicodedata
+
+__all__ = ["BYTES", "clean_name"]
+
+BYTES = 200
+"""Of a name in UTF-8: file systems take 255, and a file's ending needs some."""
+
+
+def clean_name(text: str) -> str:
+    """The nearest name that a study may have: letters and digits of any script, dots, dashes, underscores and single
+    spaces, the first a letter or digit. Empty where nothing is left. A name that may be used is its own."""
+    found = "".join(c if _may(c) else "-" for c in unicodedata.normalize("NFC", text))
+    found = found.lstrip("-._ ").rstrip(" ")
+    while len(found.encode("utf-8", "replace")) > BYTES or len(found) > 100:
+        found = found[:-1].rstrip(" ")
+    while found and unicodedata.category(found[0])[0] not in "LN":  # a mark with no letter before it
+        found = found[1:].lstrip("-._ ")
+    return found
+
+
+def _may(character: str) -> bool:
+    return character in "._- " or unicodedata.category(character)[0] in "LNM"

@@ -1,0 +1,64 @@
+"""What a row must be like to be counted: a run folder may be damaged, or come from someone else.
+
+Whoever reads rows relies on this: names are text, and what is kept as JSON is JSON. Nothing a row names is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import MISSING, fields
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from foretell import clock
+from foretell.document import load_json
+from foretell.episode import Episode
+
+__all__ = ["unsound", "unsound_table"]
+
+JSON = ("policy_options", "factors")
+"""Columns that hold a JSON object, and that are read as such."""
+NAMED = tuple(f.name for f in fields(Episode) if f.type == "str" and f.default is MISSING)
+LONGEST = 1e11
+"""Unix time and seconds beyond which no date can be given."""
+TIMES = ("wall_started", "wall_s")
+
+
+def unsound(row: Mapping[str, Any]) -> str:
+    """What is wrong with a row of the journal; empty if nothing is."""
+    return _first((name, [row[name]]) for name in ("clock", *JSON, *TIMES))
+
+
+def unsound_table(table: pa.Table) -> str:
+    """As `unsound`, of the rows of a part."""
+    for name in NAMED:
+        if table[name].null_count:
+            return f"column {name!r}: {table[name].null_count} rows have none"
+    return _first((name, pc.unique(table[name]).to_pylist()) for name in ("clock", *JSON, *TIMES))
+
+
+def _first(columns: Iterable[tuple[str, list[Any]]]) -> str:
+    for name, values in columns:
+        for value in values:
+            if trouble := _clock(value) if name == "clock" else _time(value) if name in TIMES else _object(value):
+                return f"column {name!r}: {trouble}"
+    return ""
+
+
+_clock = lru_cache(maxsize=1000)(clock.wrong)
+
+
+def _time(value: float | None) -> str:
+    return "" if value is None or abs(value) < LONGEST else f"{value} is no time"
+
+
+def _object(text: str | None) -> str:
+    if text is None or text == "{}":  # none: a part older than the column
+        return ""
+    try:
+        return "" if isinstance(load_json(text), dict) else "it is no JSON object"
+    except ValueError as error:
+        return f"it is not JSON: {str(error)[:80]}"

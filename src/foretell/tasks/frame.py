@@ -1,0 +1,62 @@
+"""A task's frame: where it lies from the robot's base, and what stands in it. Plain numbers, so that a run folder can
+keep them and a person can set the table without the task's code."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import mujoco
+
+from foretell.errors import ForetellError
+from foretell.objects.outline import object_outline, outlines
+from foretell.tasks.task import Task
+
+__all__ = ["describe", "frame", "from_base"]
+
+
+def frame(task: Task) -> dict[str, Any]:
+    """`robots`: name -> robot, `pos` of its base (m) and `yaw` (degrees) in the task frame. `still`: what stands still,
+    as `outlines` gives it. `objects`: asset -> its outline. What cannot be drawn is left out."""
+    spec = mujoco.MjSpec()
+    task.build(spec)
+    found: dict[str, Any] = {"robots": {}, "still": [], "objects": {}}
+    for name, mount in task.robots.items():
+        w, x, y, z = mount.quat
+        yaw = math.degrees(math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
+        found["robots"][name] = {"robot": mount.robot, "pos": list(mount.pos), "yaw": round(yaw, 3)}
+    try:
+        found["still"] = outlines(spec.compile())
+        for placed in task.scenario(0).placements.values():
+            found["objects"][placed.asset] = object_outline(placed.asset)
+    except (ForetellError, ValueError):  # a shape that has no outline, or a scene that compiles only as a whole
+        pass
+    return found
+
+
+def from_base(robot: Mapping[str, Any], pos: tuple[float, ...]) -> tuple[float, float, float]:
+    """A point of the task frame as seen from a robot's base: ahead, to the left, and up, m."""
+    x, y, z = (a - b for a, b in zip(pos, robot["pos"], strict=True))
+    turn = math.radians(robot["yaw"])
+    ahead, left = x * math.cos(turn) + y * math.sin(turn), y * math.cos(turn) - x * math.sin(turn)
+    return ahead + 0.0, left + 0.0, z + 0.0
+
+
+def describe(found: Mapping[str, Any]) -> str:
+    """Where the task frame lies, in words; nothing for a task without a robot."""
+    said = []
+    for name, robot in found["robots"].items():
+        ahead, left, up = from_base(robot, (0.0, 0.0, 0.0))
+        where = [f"{abs(ahead):.3f} m {'in front of' if ahead >= 0 else 'behind'} the base of {name}"]
+        if abs(left) >= 0.0005:
+            where.append(f"{abs(left):.3f} m to its {'left' if left > 0 else 'right'}")
+        if abs(up) >= 0.0005:
+            where.append(f"{abs(up):.3f} m {'above' if up > 0 else 'below'} its foot")
+        turned = -robot["yaw"]
+        axes = "x points straight ahead of the robot, y to its left"
+        if abs(turned) >= 0.05:
+            side = "left" if turned > 0 else "right"
+            axes = f"x points {abs(turned):.1f}° to the {side} of straight ahead, y 90° to the left of x"
+        said.append(f"The origin of the task frame is {', '.join(where)}; {axes}, z up.")
+    return " ".join(said)

@@ -1,0 +1,83 @@
+"""What a task of one's own is known by: its source, the assets and robots it names, and the files these load.
+
+Tasks that come with foretell are known by their `version`, which is raised by hand. Nobody raises it while writing a
+task of their own, so there an edited file is another task, as an edited policy is another policy.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from foretell.fingerprint import Fingerprint, fingerprint
+from foretell.loaded import loading, remember
+from foretell.objects import ASSETS, ObjectPhysics
+from foretell.registry import resolve
+from foretell.scenario import digest
+from foretell.source import own_classes
+from foretell.tasks.task import Task
+
+__all__ = ["task_fingerprint", "task_hash"]
+
+
+def task_hash(task: Task) -> str:
+    """16 hex digits that name the source of a task of one's own; empty for those that come with foretell."""
+    found = task_fingerprint(task)
+    if found is None:
+        return ""
+    # a class of foretell's that it inherits from may change too; it is then another version
+    bases = [[c.__qualname__, vars(c)["version"]] for c in type(task).__mro__ if "version" in vars(c)]
+    return digest([bases, found.sources, found.more])
+
+
+def task_fingerprint(task: Task) -> Fingerprint | None:
+    """What a task's hash covers; None for one that comes with foretell."""
+    classes = own_classes(type(task))
+    if not classes:
+        return None
+    files: set[Path] = set()
+    with loading() as opened:
+        spec = mujoco.MjSpec()
+        task.build(spec)
+        files |= _named(spec)
+        for number, placed in enumerate(task.scenario(0).placements.values()):
+            made = ASSETS.get(placed.asset)
+            if made is not None and (mine := own_classes(_as_class(made.add))):
+                classes += mine
+                thing = mujoco.MjSpec()
+                body = thing.worldbody.add_body(name=f"thing{number}")
+                body.add_freejoint()
+                made.add(thing, body, np.array(placed.scale), ObjectPhysics())
+                files |= _named(thing)
+        for mount in task.robots.values():
+            robot = resolve("robots", mount.robot)
+            if mine := own_classes(robot if isinstance(robot, type) else type(robot)):
+                classes += mine
+                files |= _named((robot() if isinstance(robot, type) else robot).spec())
+    remember(task, opened)
+    return fingerprint(task, list(dict.fromkeys(classes)), files)
+
+
+def _as_class(add: Any) -> type:
+    """What adds an asset, as a class: one has a source, and a function is given one of its name, module and file."""
+    while hasattr(add, "func"):  # functools.partial
+        add = add.func
+    named = {"__module__": add.__module__, "__qualname__": add.__qualname__}
+    return add if isinstance(add, type) else type(add.__name__, (), named)
+
+
+def _named(spec: mujoco.MjSpec) -> set[Path]:
+    """Files that a model names: meshes, height fields, textures, skins."""
+    home = Path(spec.modelfiledir or ".")
+    found = set()
+    for folder, things in (
+        (spec.meshdir, [*spec.meshes, *spec.hfields, *spec.skins]),
+        (spec.texturedir, list(spec.textures)),
+    ):
+        for thing in things:
+            names = [thing.file, *getattr(thing, "cubefiles", [])]
+            found |= {(home / (folder or "") / name).absolute() for name in names if name}
+    return {path for path in found if path.is_file()}

@@ -1,0 +1,47 @@
+"""Bets on partial credit: differences and ratios of two policies on the same scenarios."""
+
+import numpy as np
+import pytest
+
+from foretell.stats import star
+from foretell.stats.coverage_paired import REGIMES, cover_paired
+from foretell.stats.partial import betting_difference, betting_ratio
+
+PARTIAL = [world for world in REGIMES if world.worth < 1.0 or world.trials == 5]
+
+
+@pytest.mark.parametrize("n", [5, 20])
+@pytest.mark.parametrize("world", PARTIAL, ids=lambda world: world.name)
+def test_changes_and_ratios_cover_with_few_scenarios(world, n):
+    """Resampling covered 0.4 to 0.9 of the draws here."""
+    found = cover_paired(world, n, draws=80)
+    assert min(hits for hits, _ in found.values()) >= 0.9 * 80
+
+
+def test_a_sorted_file_is_dealt_first():
+    change = np.repeat([-0.5, 0.5], 60)  # mean 0
+    up, down = np.maximum(change, 0.0), np.maximum(-change, 0.0)
+    assert star(0.5 * (1.0 + change), horizon=120).notes  # bets in the order of the file contradict each other
+    assert 0.0 in betting_difference(up, down)
+    assert 1.0 in betting_ratio(0.5 + up, 0.5 + down)
+
+
+def test_scores_without_spread_leave_doubt():
+    one = betting_difference(np.full(25, 0.5), np.full(25, 0.5))
+    assert one.low < -0.1 and one.high > 0.1 and one.guarantee == "finite-sample"
+    ratio = betting_ratio(np.full(25, 0.5), np.ones(25))
+    assert ratio.low < 0.45 and ratio.high > 0.55 and 0.5 in ratio
+
+
+def test_ends_enclose_the_estimate_and_mirror():
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 4, (2, 30)) / 3.0
+    one, other = betting_difference(a, b), betting_difference(b, a)
+    assert one.low <= one.estimate <= one.high and (one.low, one.high) == pytest.approx((-other.high, -other.low))
+    up, down = betting_ratio(a, b), betting_ratio(b, a)
+    assert up.low <= up.estimate <= up.high and up.low == pytest.approx(1.0 / down.high)
+    assert betting_ratio(np.ones(3), [0.0, 0.0, 0.1]).high is None
+    with pytest.raises(ValueError, match="b is 0 in every scenario"):
+        betting_ratio(a, np.zeros(30))
+    with pytest.raises(ValueError, match="a and b must pair one to one, got 30 and 29"):
+        betting_difference(a, b[1:])
