@@ -8,12 +8,14 @@ from collections import OrderedDict
 
 import mujoco
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from rollouts import episodes, reproducible
 
 from foretell.factors.arms import expand
 from foretell.policies.expert import Expert
 from foretell.rollout import Job, run_sync
+from foretell.rollout.video import traced
 from foretell.scenario import Scenario
 from foretell.sim import variants
 from foretell.sim.render import Camera, _shapes, shared_renderer

@@ -25,7 +25,7 @@ def main(
         run: A run folder.
         episode: The episode's key, or enough of its beginning; foretell.read(RUN) has them, in column `episode`.
         video: Write a video of it (mp4).
-        camera: The camera to film with; default the task's first.
+        camera: The camera to film with; default `overview`, or the task's first.
         json_: Print what was found as JSON.
     """
     from foretell import replay

@@ -6,9 +6,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from foretell.errors import ForetellError
+from foretell.errors import ForetellError, UsageError, suggest
 
-__all__ = ["AFTER_S", "LateVideo", "Video", "require_encoder", "traced"]
+__all__ = ["AFTER_S", "LateVideo", "Video", "film_camera", "require_encoder", "traced"]
 
 RATE = 10.0
 """Frames per simulated second, at most. A frame takes a tenth of a second of one core to draw with shadows."""
@@ -28,6 +28,19 @@ def require_encoder() -> Any:
 def traced(film: Path) -> Path:
     """Where the true state and the actions of a film are: a row for every action."""
     return film.with_suffix(".parquet")
+
+
+def film_camera(world: Any, asked: str | None = None) -> str:
+    """The camera that films: the one asked for, else where the task's `film` stands, else `overview`, else the first."""
+    known = list(world.scene.cameras)
+    if asked is not None and asked not in known:
+        raise UsageError(f"camera: {asked!r} is not in this world; {suggest(asked, known)}")
+    if not known and world.task.film is None:
+        raise UsageError(
+            f"video: task {world.task.name!r} has no camera, and neither has its robot: "
+            "give the task a `film` camera, or record no video"
+        )
+    return asked or ("film" if world.task.film else "overview" if "overview" in known else known[0])
 
 
 class Video:
@@ -53,9 +66,7 @@ class Video:
         """Add what the camera sees now, or saw at joint positions qpos."""
         from foretell.sim.render import Camera
 
-        known = world.task.cameras
-        name = self._camera or ("overview" if "overview" in known else next(iter(known), "film"))
-        stand = world.task.film if self._camera is None else None
+        name, stand = film_camera(world, self._camera), world.task.film if self._camera is None else None
         if qpos is None:
             self.note(world)
             if not self._due():
