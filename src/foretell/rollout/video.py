@@ -31,7 +31,7 @@ def traced(film: Path) -> Path:
 
 
 def film_camera(world: Any, asked: str | None = None) -> str:
-    """The camera that films: the one asked for, else where the task's `film` stands, else `overview`, else the first."""
+    """The camera that films: the one asked for, else the task's `film`, else `overview`, else the first."""
     known = list(world.scene.cameras)
     if asked is not None and asked not in known:
         raise UsageError(f"camera: {asked!r} is not in this world; {suggest(asked, known)}")

@@ -210,7 +210,9 @@ def _fill(
         notes.append(f"{_count(retired)} of an earlier plan will not be run any more: foretell show marks them retired")
     if not left:
         places = {name: store.path / _video(name, e, e.scenario.task) for name, e in named.items()}
-        notes += films.film(study.record, store.path, named, places, lambda again: engine.run(again, store.path, look), told)
+        notes += films.film(
+            study.record, store.path, named, places, lambda again: engine.run(again, store.path, look), told
+        )
     return Run(store.path, len(episodes), state.ran, skipped, left, (*store.problems, *notes))
 
 

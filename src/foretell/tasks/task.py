@@ -107,8 +107,8 @@ class Task:
     stages: tuple[Stage, ...] = ()
     cameras: Mapping[str, Camera] = {}
     film: Camera | None = None
-    """Where films are taken from; None: from the camera `overview`, or the first. It is no camera of the scene: policies
-    cannot read it, and factors do not move it."""
+    """Where films are taken from; None: from the camera `overview`, or the first. It is no camera of the scene:
+    policies cannot read it, and factors do not move it."""
     controller: str = "ee_delta"
     action_rate: float = 20.0
     time_limit: float = 20.0
