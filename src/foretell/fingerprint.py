@@ -12,7 +12,7 @@ from foretell.loaded import FILES, WHOLE, File, declared, digests, own
 from foretell.scenario import digest
 from foretell.source import MODULES, imported, package_folder, source_hash
 
-__all__ = ["Fingerprint", "fingerprint"]
+__all__ = ["Fingerprint", "fingerprint_of"]
 
 SHOWN = 12
 """Files that are listed; the rest are counted."""
@@ -62,7 +62,7 @@ class Fingerprint:
         return f" ({', '.join(told)})" if told else ""
 
 
-def fingerprint(thing: Any, classes: Sequence[type], more: Iterable[Path] = ()) -> Fingerprint:
+def fingerprint_of(thing: Any, classes: Sequence[type], more: Iterable[Path] = ()) -> Fingerprint:
     """What these classes of a policy or a task cover, and the files that it loads; `more`: files known otherwise."""
     folder = _file(type(thing))
     said = declared(thing, folder.parent if folder is not None else None)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from foretell.errors import ForetellError, UsageError, raised, suggest
-from foretell.fingerprint import Fingerprint, fingerprint
+from foretell.fingerprint import Fingerprint, fingerprint_of
 from foretell.loaded import loading, named, remember
 from foretell.policy import PolicySpec, fingerprint, observed
 from foretell.registry import names, resolve
@@ -127,7 +127,7 @@ def bind(policy: Any, world: World, who: str, execute: int | None = None, option
 def covers(policy: Any) -> Fingerprint | None:
     """What a policy's hash covers besides its own `fingerprint`; None where that says it all, as foretell's own do."""
     heirs = _heirs(policy)
-    return fingerprint(policy, heirs) if any(cls in own_classes(type(policy)) for cls in heirs) else None
+    return fingerprint_of(policy, heirs) if any(cls in own_classes(type(policy)) for cls in heirs) else None
 
 
 def _heirs(policy: Any) -> list[type]:

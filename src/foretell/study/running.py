@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 __all__ = ["CELL", "COLUMNS", "Tally"]
 
 CELL = (
-    "world", "world_hash", "task", "task_version", "task_hash", "policy", "policy_hash", "policy_options", "clock",
-    "arm",
+    "world", "world_hash", "task", "policy", "policy_hash", "policy_options", "clock", "arm",
+    "task_version", "task_hash",
 )  # fmt: skip
 """Columns that tell cells apart: a changed weight file, task or θ never mixes with old rows."""
 COLUMNS = (*CELL, "episode", "scenario", "parent", "success", "blame", "wall_started", "wall_s")

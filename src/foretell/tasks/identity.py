@@ -12,7 +12,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from foretell.fingerprint import Fingerprint, fingerprint
+from foretell.fingerprint import Fingerprint, fingerprint_of
 from foretell.loaded import loading, remember
 from foretell.objects import ASSETS, ObjectPhysics
 from foretell.registry import resolve
@@ -58,7 +58,7 @@ def task_fingerprint(task: Task) -> Fingerprint | None:
                 classes += mine
                 files |= _named((robot() if isinstance(robot, type) else robot).spec())
     remember(task, opened)
-    return fingerprint(task, list(dict.fromkeys(classes)), files)
+    return fingerprint_of(task, list(dict.fromkeys(classes)), files)
 
 
 def _as_class(add: Any) -> type:
