@@ -21,6 +21,7 @@ __all__ = ["ORDER", "contents", "sections"]
 
 ORDER = (
     "verdict",
+    "pictures",
     "success",
     "stages",
     "failures",

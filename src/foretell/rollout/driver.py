@@ -218,7 +218,7 @@ class Driver:
         for slot in fresh:
             job = self.jobs[slot]
             if job is not None and job.video is not None:
-                self.videos[slot] = self.VIDEO(job.video, slot, self._spec(slot).action_rate, job.camera)
+                self.videos[slot] = self.VIDEO(job.video, slot, self._spec(slot).action_rate, job.camera, job.steps)
                 self.videos[slot].shoot(self.world)
 
     def _reset(self, name: str, slots: np.ndarray, jobs: list[Job]) -> dict[int, str]:

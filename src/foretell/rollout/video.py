@@ -1,4 +1,4 @@
-"""Videos of episodes, written as mp4 while the episode runs, and beside each the state and the actions behind it."""
+"""Videos of episodes, written as mp4 while the episode runs, and the state and the actions that they show."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from foretell.errors import ForetellError, UsageError, suggest
 
-__all__ = ["AFTER_S", "LateVideo", "Video", "film_camera", "require_encoder", "traced"]
+__all__ = ["AFTER_S", "LateVideo", "Video", "film_camera", "require_encoder"]
 
 RATE = 10.0
 """Frames per simulated second, at most. A frame takes a tenth of a second of one core to draw with shadows."""
+STRIP = 5
+"""Pictures of a strip, which tells a film at a glance."""
 AFTER_S = 1.0
 """Simulated seconds that a film goes on after success. The robot holds what it was last told."""
 
@@ -23,11 +27,6 @@ def require_encoder() -> Any:
     except ImportError:
         raise ForetellError("videos need PyAV: pip install 'foretell[video]'") from None
     return av
-
-
-def traced(film: Path) -> Path:
-    """Where the true state and the actions of a film are: a row for every action."""
-    return film.with_suffix(".parquet")
 
 
 def film_camera(world: Any, asked: str | None = None) -> str:
@@ -48,12 +47,14 @@ class Video:
 
     HEIGHT, WIDTH = 480, 640
 
-    def __init__(self, path: Path, slot: int, rate: float, camera: str | None = None):
+    def __init__(self, path: Path, slot: int, rate: float, camera: str | None = None, steps: Path | None = None):
         av = require_encoder()
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path, self._part = path, path.with_suffix(".part.mp4")
         self._slot, self._camera, self._av = slot, camera, av
-        self._trace: list[dict[str, float]] = []
+        self._steps: list[dict[str, float]] = []
+        self._log = steps
+        self._small: list[np.ndarray] = []
         self._every, self._calls = max(1, round(rate / RATE)), 0
         self._part.unlink(missing_ok=True)  # it may be a link, in a folder from someone else
         self._file = av.open(str(self._part), "w", options={"movflags": "faststart"})
@@ -72,6 +73,9 @@ class Video:
             if not self._due():
                 return
         image = world.picture(self._slot, Camera(name, self.HEIGHT, self.WIDTH, fine=True, stand=stand), qpos)
+        if self._log is not None:
+            small = image.reshape(self.HEIGHT // 2, 2, self.WIDTH // 2, 2, 3).mean(axis=(1, 3))
+            self._small.append(small.astype("uint8"))
         frame = self._av.VideoFrame.from_ndarray(image, format="rgb24")
         for packet in self._stream.encode(frame):
             self._file.mux(packet)
@@ -82,21 +86,40 @@ class Video:
         return (self._calls - 1) % self._every == 0
 
     def note(self, world: Any) -> None:
-        """Write down the state behind an action."""
-        if hasattr(world, "trace"):
-            self._trace.append(world.trace(self._slot))
+        """Write down the state after an action, and the action."""
+        if self._log is not None and hasattr(world, "trace"):
+            self._steps.append(world.trace(self._slot))
 
     def close(self) -> None:
         """Finish the file."""
         for packet in self._stream.encode():
             self._file.mux(packet)
         self._file.close()
-        if self._trace:
+        if self._log is not None and self._steps:
             import pyarrow as pa
             import pyarrow.parquet as pq
 
-            pq.write_table(pa.Table.from_pylist(self._trace), traced(self._path))
+            self._log.parent.mkdir(parents=True, exist_ok=True)
+            part = self._log.with_suffix(".part")
+            part.unlink(missing_ok=True)  # as above
+            pq.write_table(pa.Table.from_pylist(self._steps), part)
+            part.replace(self._log)
+            part.write_bytes(self._strip())
+            part.replace(self._log.with_suffix(".jpg"))
         self._part.replace(self._path)
+
+    def _strip(self) -> bytes:
+        """A JPEG of pictures side by side, from the first to the last."""
+        picked = [self._small[i] for i in np.linspace(0, len(self._small) - 1, STRIP).round().astype(int)]
+        image = self._av.VideoFrame.from_ndarray(np.hstack(picked), format="rgb24").reformat(format="yuvj420p")
+        coder = self._av.CodecContext.create("mjpeg", "w")
+        coder.width, coder.height, coder.pix_fmt, coder.time_base = (
+            image.width,
+            image.height,
+            "yuvj420p",
+            Fraction(1, 1),
+        )
+        return b"".join(bytes(packet) for packet in [*coder.encode(image), *coder.encode(None)])
 
     def abandon(self) -> None:
         """Give up: the episode did not end."""

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from foretell.clock import Clock, Realtime
 from foretell.rollout import Outcome
-from foretell.rollout.video import traced
 from foretell.study.config import Record
 from foretell.study.store import read
 
 if TYPE_CHECKING:
     from foretell.study.plan import Planned
 
-__all__ = ["FAILURES", "at_most", "chosen", "film", "unfilm", "while_it_runs"]
+__all__ = ["FAILURES", "at_most", "chosen", "film", "steps", "unfilm", "while_it_runs"]
 
 FAILURES = 20
 """Failures of one task, policy, clock and arm that `video: failures` films."""
@@ -65,21 +64,21 @@ def film(
 ) -> list[str]:
     """Film the episodes of a run that are to be filmed and have ended. Returns plain sentences on what went wrong.
 
-    `named`: key -> episode as planned; `places`: key -> where its film goes; `again` runs episodes once more.
+    `named`: key -> episode as planned; `places`: key -> where in the run its film goes; `again` runs episodes once more.
     """
     if record.video in (0, "all"):
         return []
     columns = ["episode", "success", "steps", "end"]
     rows = {row["episode"]: row for row in read(run).select(columns).to_pylist()}
     ended = {name: row["success"] for name, row in rows.items() if row["end"] != "error"}
-    wanted = [name for name in chosen(record, named, ended) if not places[name].exists()]
+    wanted = [name for name in chosen(record, named, ended) if not (run / places[name]).exists()]
     if not wanted:
         return []
     told(f"filming {_count(len(wanted))}")
     other: dict[str, list[str]] = {}
     for name, outcome in again({name: replace(named[name], video=True, events=False) for name in wanted}):
         if (outcome.success, outcome.steps, outcome.end) != tuple(rows[name][c] for c in columns[1:]):
-            unfilm(places[name])
+            unfilm(run, places[name], name)
             other.setdefault(f"policy {named[name].policy!r} on {named[name].scenario.task}", []).append(name)
     return [
         f"{who} does not reproduce: {_count(len(names))} came out otherwise when filmed, so there is no film; first "
@@ -88,10 +87,16 @@ def film(
     ]
 
 
-def unfilm(path: Path) -> None:
-    """Take a film away, and what was measured beside it."""
-    for one in (path, traced(path)):
-        one.unlink(missing_ok=True)
+def unfilm(run: Path, video: Path, episode: str) -> None:
+    """Take a film away, and the steps that it shows."""
+    for one in (video, steps(episode), steps(episode).with_suffix(".jpg")):
+        (run / one).unlink(missing_ok=True)
+
+
+def steps(episode: str) -> Path:
+    """Within the run folder: the true state and the action at every action of a filmed episode. The strip of pictures
+    is beside it, as `.jpg`."""
+    return Path("steps") / f"{episode}.parquet"
 
 
 def _count(episodes: int) -> str:

@@ -186,7 +186,7 @@ def _fill(
     for name, outcome in engine.run(chosen, store.path, look):
         row = row_of(study, name, chosen[name], opened[chosen[name].group], outcome)
         if row.video is None and chosen[name].video:
-            films.unfilm(store.path / _video(name, chosen[name], row.task))
+            films.unfilm(store.path, _video(name, chosen[name], row.task), name)
         store.append([row])
         state.tally.add(vars(row))
         state.done, state.ran = state.done + 1, state.ran + 1
@@ -209,7 +209,7 @@ def _fill(
     if retired:
         notes.append(f"{_count(retired)} of an earlier plan will not be run any more: foretell show marks them retired")
     if not left:
-        places = {name: store.path / _video(name, e, e.scenario.task) for name, e in named.items()}
+        places = {name: _video(name, e, e.scenario.task) for name, e in named.items()}
         notes += films.film(
             study.record, store.path, named, places, lambda again: engine.run(again, store.path, look), told
         )
@@ -379,6 +379,7 @@ class _Crew:
                     "key": name,
                     "video": str(video.resolve()) if video else None,
                     "events": str((folder / _events(name)).resolve()) if episode.events else None,
+                    "steps": str((folder / films.steps(name)).resolve()) if video else None,
                 }
             )
         # in real time an episode needs the machine for itself
@@ -424,6 +425,7 @@ class _Here:
                     name,
                     folder / _video(name, e, e.scenario.task) if e.video else None,
                     folder / _events(name) if e.events else None,
+                    folder / films.steps(name) if e.video else None,
                 )
                 for name, e in mine.items()
             )

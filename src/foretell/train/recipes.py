@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from foretell.scenario import Scenario
 from foretell.train.students import Shape
 
-__all__ = ["RECIPES", "SHAPES", "TASKS", "Recipe"]
+__all__ = ["HALVES", "RECIPES", "SHAPES", "TASKS", "Recipe"]
 
 TASKS = ("lift", "can", "square")
 
@@ -29,7 +31,14 @@ class Recipe:
     """The policy whose encoder it uses."""
     weak: str | None = None
     """How it was made weak, if it was."""
+    half: str | None = None
+    """The half of the table that demonstrations come from, in words; None: all of it. See `HALVES`."""
 
+
+HALVES: dict[str, Callable[[Scenario], bool]] = {
+    "the can in the half of the bin that is farther from the robot": lambda s: s.placements["can"].pos[0] > 0.10,
+}
+"""Halves of a table -> whether a scenario lies in one. 0.10 m is the middle of the bin."""
 
 SHAPES = {
     "bc": Recipe("Behaviour cloning: an MLP, one action.", Shape("point")),
@@ -78,6 +87,18 @@ VISION = {
         borrows="bc-vision",
     ),
 }
+HALF = {
+    "bc-half": Recipe(
+        "Behaviour cloning that has seen half of the bin: an MLP, one action.",
+        Shape("point"),
+        demos=12,
+        steps=1000,
+        batch=128,
+        weak="on purpose: 12 demonstrations, all with the can in the farther half of the bin. It is to fail in the "
+        "nearer half, so that its failures depend on the scenario",
+        half=next(iter(HALVES)),
+    )
+}
 CHANGES: dict[tuple[str, str], dict[str, object]] = {}
 """What is done otherwise on one task."""
 CHANGES |= {(name, "lift"): {"demos": 600} for name in SHAPES}  # its episodes are short
@@ -98,6 +119,7 @@ RECIPES: dict[tuple[str, str], Recipe] = {
     for name, made, tasks in (
         *((n, r, TASKS) for n, r in SHAPES.items()),
         *((n, r, ("lift", "can")) for n, r in VISION.items()),
+        *((n, r, ("can",)) for n, r in HALF.items()),
     )
     for task in tasks
 }
