@@ -47,7 +47,8 @@ def columns(runs: Runs, link: Callable[[OneRun, str], str], notes: list[str]) ->
     """`names`: column -> its distinct values; `codes`: column -> an index into them per row; numbers as they are.
 
     `cards`: scenario -> the lines that say how to set it up, as indices into `lines`. `events`: episode -> kind, start
-    and end of each of its events. `steps`: episode -> times and what was where, of filmed ones. `absent`: addresses of videos that are not on the disk.
+    and end of each of its events. `steps`: episode -> times, and what was where, of filmed ones.
+    `absent`: addresses of videos that are not on the disk.
     """
     names: dict[str, dict[Any, int]] = {name: {} for name in NAMES}
     codes: dict[str, list[int]] = {name: [] for name in NAMES}

@@ -64,7 +64,7 @@ def film(
 ) -> list[str]:
     """Film the episodes of a run that are to be filmed and have ended. Returns plain sentences on what went wrong.
 
-    `named`: key -> episode as planned; `places`: key -> where in the run its film goes; `again` runs episodes once more.
+    `named`: key -> episode as planned; `places`: key -> where its film goes; `again` runs episodes once more.
     """
     if record.video in (0, "all"):
         return []
