@@ -266,6 +266,7 @@ class Dark(Lift):
 
     name = "dark"
     cameras = {}
+    film = None
     robots = {"panda": Mount("dark.py:Eyeless", (-0.56, 0.0, 0.112))}
 '''
 
