@@ -7,13 +7,13 @@ import foretell
 from foretell.policies.expert import NoisyExpert
 
 print(f"foretell {foretell.__version__} registered", *(i for i in gymnasium.registry if i.startswith("foretell/")))
-env = gymnasium.make("foretell/Can-v1")
+env = gymnasium.make("foretell/Can-v2")
 seen, info = env.reset(seed=7)  # the scenario that a study calls seed 7
 print(f"the can stands at {np.round(seen['can/pos'], 3)} m; an action has {env.action_space.shape[0]} numbers")
 seen, reward, terminated, truncated, info = env.step(env.action_space.sample())
 env.close()
 
-envs = gymnasium.make_vec("foretell/Lift-v1", num_envs=16)
+envs = gymnasium.make_vec("foretell/Lift-v2", num_envs=16)
 slots, policy = np.arange(16), NoisyExpert(noise=0.3)
 policy.bind(envs.unwrapped.task, envs.unwrapped.world.action)
 seen, info = envs.reset(seed=0)  # environment i runs the scenario of seed i

@@ -1,34 +1,78 @@
-"""The demonstration ends with a report, or says in a line how to get one."""
+"""The demonstration tells its story with figures from its rows, and ends with a report or says how to get one."""
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
 from foretell.cli import main
-from foretell.report import contents
+from foretell.demo.demo import _strips
+from foretell.demo.strip import drawn
+from foretell.study.store import read
+
+ARGUMENTS = ["--trials", "3", "--more", "3", "--seen", "1", "--no-films", "--workers", "0"]
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("demo")
+    main(["demo", "--out", str(folder), *ARGUMENTS])
+    return folder
 
 
 @pytest.mark.slow
-def test_the_demo_ends_with_a_report_or_says_how_to_get_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.gl
+def test_every_figure_is_in_the_rows_and_in_the_report(out: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["demo", "--out", str(out), *ARGUMENTS, "--json"])  # nothing runs again
+    said = json.loads(capsys.readouterr().out)
+    cloth, ranking, part, wrong, latency = said["chapters"]
+    rows = read(out / "demo-cloth").to_pylist()
+    solved = [sum(r["success"] for r in rows if r["arm"] == arm) for arm in ("none", "Table_Texture")]
+    assert [cloth["figures"]["clean"][0], cloth["figures"]["cloth"][0]] == solved
+    tried = read(out / "demo-standin").to_pylist()
+    for policy, rate in ranking["figures"]["rates"].items():
+        mine = [r["success"] for r in tried if r["policy"] == policy]
+        assert rate["real"] == pytest.approx(sum(mine) / len(mine)) and f"{rate['real']:.0%}" in ranking["text"]
+    real = {policy: rate["real"] for policy, rate in ranking["figures"]["rates"].items()}
+    assert ranking["figures"]["regret"] == max(real.values()) - min(real[p] for p in ranking["figures"]["picked"])
+    assert part["figures"]["bound"]["n"] == 3 and part["figures"]["alone"]["n"] == 3
+    assert wrong["figures"]["helps"] is False and wrong["figures"]["says"] in wrong["text"]
+    assert latency["figures"]["latency_s"] == 0.1
+    page = (out / "demo.html").read_text()
+    for chapter in said["chapters"]:
+        assert json.dumps(chapter["text"], ensure_ascii=False)[1:-1] in page, "the page tells the same"
+    assert "demo-wrong" not in said["report"] and "plays reality" in page
+
+
+@pytest.mark.slow
+@pytest.mark.gl
+def test_without_charts_it_says_how_to_get_a_report(
+    out: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ["demo", "--out", str(tmp_path), "--scenarios", "2", "--trials", "2", "--more", "2", "--workers", "0"]
-    main(arguments)
-    assert capsys.readouterr().out.splitlines()[-1].endswith(f"in a browser: {tmp_path / 'demo.html'}")
-    page = (tmp_path / "demo.html").read_text()
-    assert all(f'"name":"{run}"' in page for run in ("demo", "demo-more", "demo-standin"))
-    said = contents([tmp_path / name for name in ("demo", "demo-more", "demo-standin")])
-    sections = {section["id"]: section for section in said["sections"]}
-    (line,) = next(b["rows"] for b in sections["bounds"]["blocks"] if b.get("name") == "trials-saved")
-    assert line[0] == "shakier" and line[2:4] == [2, 2], "its further scenarios are one simulation with the first"
-    assert "1 policy has scenarios in common" in str(sections["reality"]["blocks"])
-    assert "(demo" not in str(sections["verdict"])
-    (tmp_path / "demo.html").unlink()
+    (out / "demo.html").unlink(missing_ok=True)
     monkeypatch.setitem(sys.modules, "altair", None)  # as if it were not installed
-    main(arguments)
-    said = capsys.readouterr().out.splitlines()[-1]
-    assert said == "No report: charts need altair, which is not installed: pip install 'foretell[report]'"
-    assert not (tmp_path / "demo.html").exists()
+    main(["demo", "--out", str(out), *ARGUMENTS])
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == "No report: charts need altair, which is not installed: pip install 'foretell[report]'"
+    assert not (out / "demo.html").exists()
+
+
+def test_a_strip_is_drawn_with_letters(tmp_path: Path) -> None:
+    av = pytest.importorskip("av")
+    import numpy as np
+
+    from foretell.rollout.video import Video
+
+    film = Video(tmp_path / "a.mp4", 0, 10.0, steps=tmp_path / "a.parquet")
+    film._small = [np.full((240, 320, 3), value, np.uint8) for value in (0, 255)]
+    (tmp_path / "a.jpg").write_bytes(film._strip())
+    film.abandon()
+    with av.open(str(tmp_path / "a.jpg")) as file:
+        frame = next(file.decode(video=0))
+    assert (frame.width, frame.height) == (1600, 240)
+    lines = drawn(tmp_path / "a.jpg", width=40).splitlines()
+    assert len(lines) == 3 and all(line.count("▀") == 40 for line in lines)
+    assert _strips({}) == []

@@ -18,13 +18,14 @@ SAYS = {
     "01_first_study": [r"lift  expert +100%  20", r"40 episodes in runs/first, 40 of them run now", r"longest: shaky"],
     "02_your_policy": [r"patient +100%  30", r"hasty +0%  30", r"by name in workers: the same rows"],
     "03_your_task": [r"stack  expert +100%  20", r"expert reached grasp 20, lift 20, above 20, stack 20 of 20"],
-    "04_gymnasium": [r"foretell/Square-v2", r"the can stands at \[ *0\.155", r"\d+ of 16 solved within 6 s"],
+    "04_gymnasium": [r"foretell/Square-v3", r"the can stands at \[ *0\.155", r"\d+ of 16 solved within 6 s"],
     "05_standin": [
         r"simulated: \d+ of 40 solved; .* \(clopper_pearson, finite-sample\)",
         r"standin: \d+ of 20 solved; with 95% confidence .* between \d+% and \d+%",
         r"of 20 scenarios run in both worlds, \d+ came out alike",
     ],
     "06_watch": [r"expert on lift, success: \d\d+ frames in runs/watch/videos/lift-expert-\w+\.mp4", r"wrist\.png"],
+    "07_torch_policy": [r"trained on 6000 actions", r"lift  network +(100|[6-9]\d)%  20"],
 }
 
 
@@ -40,6 +41,8 @@ def play(folder, *arguments):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.gl if n == "06_watch" else ()) for n in SAYS])
 def test_example(name, tmp_path):
+    if name == "07_torch_policy":
+        pytest.importorskip("torch", reason="the example of a PyTorch policy needs torch")
     said = play(tmp_path, EXAMPLES / f"{name}.py")
     for wanted in SAYS[name]:
         assert re.search(wanted, said), f"{wanted!r} is not in:\n{said}"
@@ -53,6 +56,13 @@ def test_the_study_file(tmp_path):
     """All of it planned; two tasks of it would say no more."""
     said = play(tmp_path, "-m", "foretell", "run", EXAMPLES / "study.yaml", "--dry-run")
     assert said.startswith("240 episodes, at most ")
+
+
+def test_the_torch_example_says_what_it_needs(tmp_path):
+    """Where there is no PyTorch."""
+    (tmp_path / "torch.py").write_text("raise ImportError('not here')")
+    with pytest.raises(AssertionError, match="this example needs PyTorch: pip install torch"):
+        play(tmp_path, EXAMPLES / "07_torch_policy.py")
 
 
 @pytest.mark.slow
@@ -96,6 +106,19 @@ def test_packages_are_found_by_their_entry_points(tmp_path):
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(study))
     said = play(tmp_path, "-m", "foretell", "run", "study.yaml")
     assert re.search(r"lift-elbow  expert +100%", said) and re.search(r"lift-elbow  follow +0%", said)
+
+
+def test_the_readme_imports_what_registers_the_environments(tmp_path):
+    page = (ROOT / "README.md").read_text()
+    said = re.search(r"`(import gymnasium, foretell)`, then\s+`(gymnasium\.make\(.*?\))`", page)
+    assert said, "the line on Gymnasium needs its import"
+    play(tmp_path, "-c", f"{said[1]}; {said[2]}.close()")
+
+
+def test_the_readme_leads_to_pages_that_are_there():
+    links = re.findall(r"\]\(((?!http)[^)#]+)\)", (ROOT / "README.md").read_text())
+    assert {"docs/add_a_task.md", "docs/add_a_robot.md", "examples/07_torch_policy.py"} <= set(links)
+    assert not [link for link in links if not (ROOT / link).exists()]
 
 
 def test_the_citation_names_this_version():

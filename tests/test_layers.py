@@ -12,7 +12,19 @@ import foretell
 
 ROOT = Path(foretell.__file__).parent
 LAYERS = [
-    ("stats", "errors", "process", "seeding", "rotation", "files", "document", "terminal", "source", "loaded"),
+    (
+        "stats",
+        "errors",
+        "process",
+        "seeding",
+        "rotation",
+        "files",
+        "document",
+        "terminal",
+        "source",
+        "loaded",
+        "notebook",
+    ),
     ("scenario", "episode", "policy", "clock", "latency", "spec", "world", "registry", "fingerprint", "drawing"),
     ("tasks", "robots", "objects", "factors", "papers"),
     ("sim", "bridges"),

@@ -43,4 +43,4 @@ def test_submodules_do_not_hide_functions() -> None:
 
 @pytest.mark.parametrize("order", ["foretell, gymnasium", "gymnasium, foretell"])
 def test_gymnasium_knows_the_tasks_in_either_order(order: str) -> None:
-    assert run(f"import {order}; print('foretell/Lift-v1' in gymnasium.registry)").strip() == "True"
+    assert run(f"import {order}; print('foretell/Lift-v2' in gymnasium.registry)").strip() == "True"

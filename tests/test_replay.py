@@ -5,15 +5,17 @@ import math
 import shutil
 import sys
 
+import numpy as np
 import pytest
 
 import foretell
+from foretell.bridges.gymnasium import TaskEnv
 from foretell.cli import main
 from foretell.episode import Episode
 from foretell.errors import ForetellError, UsageError
 from foretell.policies.random import Random
 from foretell.sim import render
-from foretell.study.store import Store, read
+from foretell.study.store import Store, read, read_scenarios
 
 POLICIES = {"expert": "expert", "shaky": {"use": "noisy-expert", "noise": 0.2}}
 
@@ -128,6 +130,15 @@ def test_a_policy_that_was_an_object_has_to_be_given_again(tmp_path):
     assert foretell.replay(path, key, policies={"mine": Random}).identical
 
 
+def _seen_by(camera, frame, scenario, run):
+    """By the pixels: the first frame is nearest to what that camera sees when the episode begins."""
+    names = ("front", "overview", "panda/wrist")
+    env = TaskEnv("lift", streams={f"{name}/rgb": frame.shape for name in names})
+    seen, _ = env.reset(options={"scenario": next(s for s in read_scenarios(run) if s.id == scenario)})
+    apart = {name: float(np.abs(frame - seen[f"{name}/rgb"].astype(float)).mean()) for name in names}
+    assert min(apart, key=apart.__getitem__) == camera, apart
+
+
 @pytest.mark.gl
 def test_filming_changes_nothing(run, tmp_path):
     av = pytest.importorskip("av")
@@ -135,7 +146,10 @@ def test_filming_changes_nothing(run, tmp_path):
     found = foretell.replay(run, key, video=tmp_path / "a.mp4", camera="front")
     assert found.identical and found.video == tmp_path / "a.mp4"
     with av.open(str(found.video)) as film:
-        assert sum(1 for _ in film.decode(video=0)) == read(run)["steps"].to_pylist()[0] + 1
+        frames = list(film.decode(video=0))
+    shown = read(run)["steps"].to_pylist()[0] + 1 + 20  # a second more, after success
+    assert len(frames) == (shown + 1) // 2, "ten a second, of twenty actions"
+    _seen_by("front", frames[0].to_ndarray(format="rgb24"), read(run)["scenario"].to_pylist()[0], run)
     with pytest.raises(UsageError, match="camera: 'frnt' is not in this world; did you mean 'front'"):
         foretell.replay(run, key, video=tmp_path / "b.mp4", camera="frnt")
     with pytest.raises(UsageError, match=r"should end in \.mp4"):

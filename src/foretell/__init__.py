@@ -7,7 +7,7 @@
     foretell.read("runs/study")   # every episode, as an Arrow table
 
 Names are imported when first used, so that `import foretell` costs little. It makes `gymnasium.make` know
-`foretell/Lift-v1`, `foretell/Can-v1` and `foretell/Square-v2`.
+`foretell/Lift-v2`, `foretell/Can-v2` and `foretell/Square-v3`.
 """
 
 from __future__ import annotations

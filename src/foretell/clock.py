@@ -7,6 +7,9 @@ carry it out.
 
 from __future__ import annotations
 
+import contextlib
+import json
+import re
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -14,11 +17,13 @@ from foretell.document import load_json
 from foretell.errors import UsageError, suggest
 from foretell.latency import TRACES, Latency, parse_latency
 
-__all__ = ["CLOCKS", "Clock", "Realtime", "Sync", "Virtual", "label", "parse", "wrong"]
+__all__ = ["CLOCKS", "Clock", "Realtime", "Sync", "Virtual", "label", "parse", "safe_label", "wrong"]
 
 CHUNKS = ("execute", "replace", "ensemble", "rtc")
 HOLDS = ("target", "repeat", "tick", "zero")
 COMPUTERS = ("one", "unlimited")
+NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d\d?)?"
+"""A number as labels have it."""
 
 
 @dataclass(frozen=True)
@@ -137,6 +142,14 @@ def label(text: str) -> str:
     return parse(value).label if value["kind"] in CLOCKS else str(value["kind"])
 
 
+def safe_label(text: str) -> str:
+    """A clock's `label`; of one with options that this foretell does not know, its kind and all of them."""
+    with contextlib.suppress(UsageError):
+        return label(text)
+    value = json.loads(text)
+    return f"{value['kind']} {json.dumps({k: v for k, v in value.items() if k != 'kind'})}"
+
+
 def wrong(text: str) -> str:
     """What is wrong with the clock of a row; empty if nothing is. One that this foretell cannot run is none the less
     sound: it may be newer."""
@@ -166,7 +179,7 @@ def parse(value: Any) -> Clock:
         value = {str(value["kind"]): {k: v for k, v in value.items() if k != "kind"}}
     options: dict[str, Any] = {}
     if isinstance(value, str):
-        name = value
+        name, options = _from_label(value)
     elif isinstance(value, dict) and len(value) == 1:
         ((name, given),) = value.items()
         options = {} if given is None else given
@@ -182,3 +195,30 @@ def parse(value: Any) -> Clock:
         known = [f.name for f in fields(CLOCKS[name])]
         given = str(sorted(map(str, options)))[:200]
         raise UsageError(f"clocks: {name}: options {given} given, it takes {known or 'none'}") from None
+
+
+def _from_label(text: str) -> tuple[str, dict[str, Any]]:
+    """Name and options of a clock by the label that tables print, such as `virtual 200 ms, speed 2`. A label that does
+    not say everything, such as that of a trace, is taken as a name."""
+    first, *words = (word.strip() for word in text.split(","))
+    name, _, latency = first.partition(" ")
+    options: dict[str, Any] = {}
+    if name == "virtual" and (match := re.fullmatch(rf"({NUMBER}) ms", latency)):
+        options["latency"] = float(match[1]) / 1000
+    elif name == "virtual" and latency == "measured":
+        options["latency"] = latency
+    elif latency:
+        return text, {}
+    for word in words:
+        key, _, said = word.partition(" ")
+        if key == "speed" and re.fullmatch(NUMBER, said):
+            options["speed"] = float(said)
+        elif word in CHUNKS:
+            options["chunks"] = word
+        elif key == "hold":
+            options["hold"] = said
+        elif said == "computers":
+            options["computers"] = key
+        else:
+            return text, {}
+    return name, options

@@ -13,6 +13,7 @@ from typing import Any
 
 from foretell.errors import UsageError, suggest
 from foretell.machine import require_writable
+from foretell.notebook import Displayed
 from foretell.report import Chart, Runs
 from foretell.report.contents import sections
 from foretell.report.page import needs_extra, theme
@@ -41,7 +42,7 @@ class Listed:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Drawn(Displayed):
     """A figure on disk."""
 
     path: Path

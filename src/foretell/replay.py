@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import difflib
 import json
 from collections.abc import Iterator, Mapping
@@ -13,7 +12,9 @@ from typing import Any
 from foretell.clock import CLOCKS, parse
 from foretell.errors import ForetellError, UsageError, suggest
 from foretell.machine import require_writable
+from foretell.notebook import Displayed
 from foretell.rollout import Job
+from foretell.rollout.video import film_camera
 from foretell.study.config import Study, TaskEntry, load_study
 from foretell.study.journal import plain
 from foretell.study.plan import Group, Planned, make_task
@@ -29,7 +30,7 @@ NEAR = 8
 
 
 @dataclass(frozen=True)
-class Replay:
+class Replay(Displayed):
     """How an episode came out the second time."""
 
     episode: str
@@ -102,7 +103,7 @@ def replay(
         _same_things(row, session.opened)
         if film is not None:
             _aim(session, film, camera)
-        jobs = iter([Job(row["policy"], scenario, row["trial"], row["episode"], film)])
+        jobs = iter([Job(row["policy"], scenario, row["trial"], row["episode"], film, camera=camera)])
         ((_, outcome),) = _filmed(film, session.run(lambda: next(jobs, None)))
         opened = session.opened
     finally:
@@ -177,18 +178,13 @@ def _same_things(row: dict[str, Any], opened: Opened) -> None:
 
 
 def _aim(session: Session, film: Path, camera: str | None) -> None:
-    """Choose the camera, and find out now rather than in the middle whether anything can be drawn."""
+    """Find out now, rather than in the middle, whether the film can be drawn and written."""
     from foretell.sim.render import shared_renderer
 
     if film.suffix.lower() != ".mp4":
         raise UsageError(f"video: {film} should end in .mp4")
-    world = session.world
     shared_renderer()
-    if camera is not None:
-        if camera not in world.scene.cameras:
-            raise UsageError(f"camera: {camera!r} is not in this world; {suggest(camera, world.scene.cameras)}")
-        world.task = copy.copy(world.task)  # the driver films with the task's first camera
-        world.task.cameras = {camera: world.task.cameras.get(camera), **world.task.cameras}  # type: ignore[dict-item]
+    film_camera(session.world, camera)
     try:
         film.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:

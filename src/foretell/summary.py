@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from foretell.clock import label
 from foretell.errors import UsageError
+from foretell.notebook import html_of, html_table
 from foretell.study.columns import plain_text
 from foretell.study.running import COLUMNS, Tally
 from foretell.study.store import plan_table, read_columns
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.table import Table
 
-__all__ = ["episode_table", "episodes", "figures", "show", "table"]
+__all__ = ["Figures", "episode_table", "episodes", "figures", "show", "table"]
 
 METHODS = {
     "clopper_pearson": "Clopper-Pearson",
@@ -27,7 +28,17 @@ METHODS = {
 """Method of an interval -> what a table says of it."""
 
 
-def show(run: str | Path, alpha: float = 0.05) -> list[dict[str, Any]]:
+class Figures(list[dict[str, Any]]):
+    """What `show` found: a list of entries, which a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return html_of("no episodes yet")
+        told, header, rows, below = _cells(self)
+        return html_of(told) + html_table(header, rows) + html_of(below)
+
+
+def show(run: str | Path, alpha: float = 0.05) -> Figures:
     """One entry per world, task, policy, clock and arm: n, successes, rate, interval, errors.
 
     The interval is that of `foretell bound` where all that was planned is finished: Clopper-Pearson's, or `star` where
@@ -41,11 +52,11 @@ def show(run: str | Path, alpha: float = 0.05) -> list[dict[str, Any]]:
     return figures(plan_table(run), read_columns(run, COLUMNS), alpha)
 
 
-def figures(plan: pa.Table, rows: pa.Table, alpha: float = 0.05) -> list[dict[str, Any]]:
+def figures(plan: pa.Table, rows: pa.Table, alpha: float = 0.05) -> Figures:
     """As `show`, of a plan and rows that have been read already."""
     tally = Tally(plan, rows=rows)
     found = [row for row in tally.figures(alpha) if row["finished"]]
-    return [{name: value for name, value in row.items() if name != "pace"} for row in found]
+    return Figures({name: value for name, value in row.items() if name != "pace"} for row in found)
 
 
 def episodes(run: str | Path, failed: bool = False) -> list[dict[str, Any]]:
@@ -103,25 +114,33 @@ def table(rows: list[dict[str, Any]]) -> None:
     if not rows:
         print("no episodes yet")
         return
-    fixed = {c for c in ("world", "clock", "arm") if len({row[c] for row in rows}) == 1}
+    told, header, cells, below = _cells(rows)
     page = _page()
-    for column in ("world", "task", "policy", "clock", "arm"):
-        if column not in fixed:
-            page.add_column(column)
-    for column in ("success", "n", f"{1 - rows[0]['alpha']:.0%} interval", "errors"):
+    for column in header:
         page.add_column(column, justify="right" if column in ("success", "n") else "left")
+    for row in cells:
+        page.add_row(*row)
+    if told:
+        print(told)
+    _print(page)
+    if below:
+        print(below)
+
+
+def _cells(rows: list[dict[str, Any]]) -> tuple[str, list[str], list[list[str]], str]:
+    """What all entries have in common, names of columns, the cells of each entry, and what intervals they are."""
+    names = ("world", "task", "policy", "clock", "arm")
+    fixed = [c for c in ("world", "clock", "arm") if len({row[c] for row in rows}) == 1]
+    header = [*(c for c in names if c not in fixed), "success", "n", f"{1 - rows[0]['alpha']:.0%} interval", "errors"]
+    made = []
     for row in rows:
-        cells = [plain(str(row[c])) for c in ("world", "task", "policy", "clock", "arm") if c not in fixed]
         rate = "-" if row["rate"] is None else f"{row['rate']:.0%}"
         bounds = "-" if row["low"] is None else f"{row['low']:.0%} to {row['high']:.0%}"
         if row["running"] or row["retired"]:
             word = "running" if row["running"] else "retired"
             bounds += f", {word}: {row['finished']} of {row['planned']}"
         errors = plain(", ".join(f"{count} {blame}" for blame, count in row["errors"].items()))
-        page.add_row(*cells, rate, str(row["n"]), bounds, errors)
-    if fixed:
-        print(", ".join(f"{column} {rows[0][column]}" for column in ("world", "clock", "arm") if column in fixed))
-    _print(page)
+        made.append([*(plain(str(row[c])) for c in names if c not in fixed), rate, str(row["n"]), bounds, errors])
     methods = dict.fromkeys(METHODS.get(row["method"], row["method"]) for row in rows if row["method"])
-    if methods:
-        print(f"Intervals: {'; '.join(methods)}.")
+    told = ", ".join(f"{column} {rows[0][column]}" for column in fixed)
+    return told, header, made, f"Intervals: {'; '.join(methods)}." if methods else ""

@@ -17,6 +17,7 @@ from foretell.certificate import certificate, read_testset, write_testset
 from foretell.errors import ForetellError, UsageError
 from foretell.factors import factor
 from foretell.factors.arms import COMPOUND, FOURTEEN, Arm, expand, parse
+from foretell.notebook import Displayed
 from foretell.registry import names
 from foretell.scenario import Scenario
 from foretell.study.plan import make_task
@@ -37,7 +38,7 @@ Line = tuple[str, Scenario]
 
 
 @dataclass(frozen=True)
-class TestSet:
+class TestSet(Displayed):
     """A test set on disk."""
 
     __test__ = False  # for pytest, whose tests begin with Test

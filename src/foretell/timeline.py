@@ -18,6 +18,7 @@ from typing import Any
 from foretell.clock import label
 from foretell.errors import ForetellError, UsageError
 from foretell.machine import require_writable
+from foretell.notebook import Displayed
 
 __all__ = ["Timeline", "timeline"]
 
@@ -41,7 +42,7 @@ Event = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Timeline:
+class Timeline(Displayed):
     """The events of one episode, summed up; times in simulated seconds, None where there is nothing to sum up."""
 
     episode: str

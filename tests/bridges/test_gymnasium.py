@@ -19,7 +19,7 @@ from gymnasium.vector import AutoresetMode
 from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from foretell.bridges.gymnasium import TaskEnv, TaskVectorEnv
-from foretell.bridges.register import IDS, register
+from foretell.bridges.register import IDS, OLD, OWN, register
 from foretell.errors import UsageError
 from foretell.policies.expert import Expert
 from foretell.registry import resolve
@@ -28,7 +28,7 @@ from foretell.scenario import Scenario
 from foretell.sim import MujocoWorld
 from foretell.tasks.task import Task
 
-LIFT = "foretell/Lift-v1"
+LIFT = "foretell/Lift-v2"
 SEEDS = [0, 1, 2, 3, 4]
 STILL = np.zeros(7)
 
@@ -58,7 +58,7 @@ def test_registered_with_the_time_limit_and_version_of_the_task():
     for name, task in IDS.items():
         kind, spec = resolve("tasks", task), gymnasium.spec(name)
         assert spec.max_episode_steps == kind.time_limit * kind.action_rate == 400
-        assert spec.version == kind.version - 1
+        assert spec.version == kind.version  # one number everywhere
 
 
 def test_registering_again_changes_nothing():
@@ -69,10 +69,17 @@ def test_registering_again_changes_nothing():
     assert all(gymnasium.registry[name] is spec for name, spec in before.items())
 
 
+def test_old_numbers_still_make_the_same_task_and_warn():
+    for name, task in OLD.items():
+        with pytest.warns(DeprecationWarning, match="out of date"):
+            env = make(name)
+        assert env.unwrapped.task.name == task
+
+
 def test_id_with_module_needs_no_import_and_no_gl():
     code = (
         "import gymnasium\n"
-        "envs = gymnasium.make_vec('foretell.bridges.gymnasium:foretell/Lift-v1', num_envs=2)\n"
+        "envs = gymnasium.make_vec('foretell.bridges.gymnasium:foretell/Lift-v2', num_envs=2)\n"
         "envs.reset(seed=0); envs.step(envs.action_space.sample()); envs.close()\n"
         "from foretell.sim import render; assert render._shared is None\n"
     )
@@ -232,6 +239,73 @@ def test_cycle_through_a_list():
     assert ran == [[listed[i].id for i in pair] for pair in ((0, 1), (2, 0), (1, 2))]
 
 
+# -- tasks of one's own, and rewards ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def my_task(tmp_path: Path) -> str:
+    text = "from foretell.tasks.lift import Lift\n\nclass Brief(Lift):\n    name = 'brief'\n    time_limit = 0.2\n"
+    (tmp_path / "my_task.py").write_text(text)
+    return f"{tmp_path / 'my_task.py'}:Brief"
+
+
+def test_a_task_of_ones_own(my_task: str):
+    env = gymnasium.make(OWN, task=my_task)
+    assert env.unwrapped.task.name == "brief"
+    env.reset(seed=3)
+    assert [env.step(STILL)[3] for _ in range(4)] == [False, False, False, True]  # 0.2 s at 20 actions per second
+    envs = gymnasium.make_vec(OWN, num_envs=2, task=my_task)
+    assert isinstance(envs, TaskVectorEnv)
+    envs.reset(seed=3)
+    ends = [envs.step(np.zeros((2, 7)))[3].tolist() for _ in range(4)]
+    assert ends == [[False] * 2] * 3 + [[True] * 2]
+    free = gymnasium.make(OWN, task=my_task, time_limit=False)
+    free.reset(seed=3)
+    assert not any(free.step(STILL)[3] for _ in range(6))
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'task'"):
+        gymnasium.make(OWN)
+    with pytest.raises(UsageError, match="did you mean 'lift'"):
+        gymnasium.make(OWN, task="lft")
+
+
+def test_rewards_of_stages_add_up_to_the_score_of_a_study():
+    scores = {}
+    for seed in (0, 1):
+        env = make(reward="stages")
+        policy = expert(env.unwrapped.task, env.unwrapped.world.action)
+        obs, _ = env.reset(seed=seed)
+        policy.reset(np.zeros(1, dtype=np.int32), [""], [0])
+        rewards, done = [], False
+        while not done and len(rewards) < (400 if seed == 0 else 20):
+            action = policy.act(np.zeros(1, dtype=np.int32), {k: v[None] for k, v in obs.items()})[0]
+            obs, reward, done, _, _ = env.step(np.asarray(action).reshape(-1, 7)[0])
+            rewards.append(reward)
+        verdict = env.unwrapped.world.verdict(np.zeros(1, dtype=np.int32))[0]
+        assert sum(rewards) == pytest.approx(verdict.score) and min(rewards) >= 0.0
+        scores[seed] = sum(rewards)
+    assert scores[0] == pytest.approx(1.0) and scores[1] == pytest.approx(1 / 3)  # cut short, it has only reached
+
+
+def test_rewards_of_a_vector_are_those_of_single_ones():
+    native, looped = (make_vec(2, reward="stages", vectorization_mode=mode) for mode in (None, "sync"))
+    policies = [expert(resolve("tasks", "lift")(), native.world.action) for _ in range(2)]
+    slots = np.arange(2, dtype=np.int32)
+    seen = [envs.reset(seed=5)[0] for envs in (native, looped)]
+    for policy in policies:
+        policy.reset(slots, [""] * 2, [0] * 2)
+    total = 0.0
+    for _ in range(25):
+        actions = [
+            np.asarray(policy.act(slots, one)).reshape(2, -1, 7)[:, 0]
+            for policy, one in zip(policies, seen, strict=True)
+        ]
+        steps = [envs.step(action) for envs, action in zip((native, looped), actions, strict=True)]
+        assert same(steps[0][1], steps[1][1])
+        total += steps[0][1].sum()
+        seen = [step[0] for step in steps]
+    assert total > 0.0
+
+
 # -- actions, limits and faults --------------------------------------------------------------------------------------
 
 
@@ -314,6 +388,7 @@ def test_diverged_physics_truncates(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ({"streams": {"cube/pos": (4,)}}, r"cube/pos: shape is \(4,\), it must be \(3,\)"),
         ({"scenarios": []}, "the list is empty"),
         ({"scenarios": [3]}, "expected a foretell.scenario.Scenario, got int"),
+        ({"reward": "stage"}, "reward: 'stage' is not known; did you mean 'stages'"),
         ({"render_mode": "ascii"}, "None or 'rgb_array'"),
     ],
 )

@@ -274,6 +274,22 @@ def test_videos_play_from_within_and_from_beside(filmed: Path, embed: int, open_
     assert ("beside" in tab.locator(".detail").inner_text()) == (embed == 0)
     assert tab.locator("video").evaluate("video => video.videoWidth") > 100
     assert tab.locator(".tracks svg").count() >= 2 and tab.locator(".tracks rect").count() > 10
+    assert tab.locator(".steps polyline").count() == 2 + 1 + 7, "heights of hand and cube, the gripper, actions"
+    tab.wait_for_function("+document.querySelector('.steps .now').getAttribute('x1') > 0")  # it follows the film
+
+
+@pytest.mark.gl
+def test_strips_lead_to_their_films_and_films_can_be_asked_for(filmed: Path, open_page: Open) -> None:
+    tab = open_page(foretell.report(filmed).path)
+    assert tab.locator(".film img").count() == 2
+    assert tab.locator(".film img").first.evaluate("image => image.naturalWidth") == 1600
+    assert tab.locator(".tally").inner_text() == "4 episodes"
+    tab.locator("select[name=video]").select_option("yes")
+    assert tab.locator(".tally").inner_text() == "2 of 4"
+    tab.locator(".film").last.click()
+    tab.wait_for_selector(".detail video")
+    assert tab.locator(".tally").inner_text() == "4 episodes" and tab.locator(".open").count() == 1
+    assert tab.locator(".open .row").inner_text().split()[0] == "failure"
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,7 @@ from collections import OrderedDict
 
 import mujoco
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from rollouts import episodes, reproducible
 
@@ -80,13 +81,24 @@ def test_a_video_changes_no_row_and_plays(tmp_path) -> None:
     world, policy = MujocoWorld(task, slots=2), Expert()
     policy.bind(task, world.action)
     paths = [tmp_path / "a.mp4", tmp_path / "deep" / "b.mp4"]
-    jobs = iter([Job("p", s, 0, str(i), path) for i, (s, path) in enumerate(zip(scenarios, paths, strict=True))])
+    jobs = iter(
+        [
+            Job("p", s, 0, str(i), path, steps=path.with_suffix(".parquet"))
+            for i, (s, path) in enumerate(zip(scenarios, paths, strict=True))
+        ]
+    )
     done = {job.key: outcome for job, outcome in run_sync(world, {"p": policy}, lambda: next(jobs, None))}
     assert [reproducible(done[k]) for k in ("0", "1")] == plain
     for path, row in zip(paths, plain, strict=True):
         with av.open(str(path)) as film:
             frames = [f.to_ndarray(format="rgb24") for f in film.decode(video=0)]
-        assert len(frames) == row["steps"] + 1
+        shown = row["steps"] + 1 + 20  # a second more, after success
+        assert len(frames) == (shown + 1) // 2, "ten a second, of twenty actions"
+        trace = pq.read_table(path.with_suffix(".parquet"))
+        assert trace["time"].to_pylist()[-1] == pytest.approx(row["sim_s"] + 1.0)
+        height = trace["cube/z"].to_pylist()
+        assert height[0] < 0.03 and height[-1] > 0.03, "the cube is up, and stays up"
+        assert {name.split()[-1] for name in trace.column_names if name.startswith("action/")} >= {"gripper"}
         assert frames[0].shape == (480, 640, 3)
         assert np.abs(frames[0].astype(int) - frames[-1]).mean() > 1
     assert not list(tmp_path.rglob("*.part.mp4"))

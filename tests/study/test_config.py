@@ -60,7 +60,7 @@ def test_short_and_long_forms_mean_the_same() -> None:
         ({"trails": 3}, ["trails is not a field", "did you mean 'trials'?"]),
         ({"scenarios": {"cuont": 3}}, ["scenarios.cuont is not a field", "did you mean 'count'?"]),
         ({"record": {"videos": 3}}, ["record.videos is not a field", "did you mean 'video'?"]),
-        ({"record": {"video": -1}}, ["record.video", "a whole number from 0, `none` or `all`", "-1"]),
+        ({"record": {"video": -1}}, ["record.video", "a whole number from 0, `none`, `failures` or `all`", "-1"]),
         ({"record": {"events": "some"}}, ["record.events", "`none` or `all`", "'some'"]),
         ({"trials": "many"}, ["trials", "valid integer", "'many'"]),
         ({"trials": 0}, ["trials", "greater than or equal to 1", "0"]),
@@ -233,9 +233,9 @@ def test_the_plan_is_every_combination_once() -> None:
     assert len(planned) == 2 * 2 * 2 * 3
     assert len({(p.group.task.use, p.policy, p.scenario.id, p.trial) for p in planned}) == len(planned)
     assert not any(p.video for p in planned)
-    for video, count in ((1, 2 * 2), ("all", 2 * 2 * 2), ("none", 0)):
+    for video, count in ((1, 0), ("failures", 0), ("all", 2 * 2 * 2), ("none", 0)):
         filmed = study.model_copy(update={"record": Record(video=video)})
-        assert sum(p.video for p in plan(filmed, scenarios)) == count
+        assert sum(p.video for p in plan(filmed, scenarios)) == count, "else chosen when outcomes are known"
 
 
 @pytest.mark.parametrize(

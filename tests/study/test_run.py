@@ -245,3 +245,39 @@ def test_a_module_in_the_current_folder_can_be_named(tmp_path: Path) -> None:
     lab.study("by-module", count=1, tasks=["task:Blink"], policies={"p": "policy:Faulty"})
     cli("run", "by-module.yaml", cwd=tmp_path)
     assert len(read(tmp_path / "runs" / "by-module")) == 1
+
+
+EYELESS = '''
+from foretell.robots.panda import Panda
+from foretell.tasks import Mount
+from foretell.tasks.lift import Lift
+
+
+class Eyeless(Panda):
+    """No camera in the hand."""
+
+    def _add_hand(self, spec, link7):
+        super()._add_hand(spec, link7)
+        spec.delete(spec.camera("wrist"))
+
+
+class Dark(Lift):
+    """No camera anywhere."""
+
+    name = "dark"
+    cameras = {}
+    film = None
+    robots = {"panda": Mount("dark.py:Eyeless", (-0.56, 0.0, 0.112))}
+'''
+
+
+def test_a_film_without_any_camera_is_refused_before_the_first_episode(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("dark.py").write_text(EYELESS)
+    study = {"name": "dark", "tasks": ["dark.py:Dark"], "policies": ["random"], "scenarios": {"count": 1}}
+    study |= {"record": {"video": 1}}
+    with pytest.raises(UsageError, match=r"video: task 'dark' has no camera, .*record no video"):
+        foretell.run(study, out="runs/dark", workers=0)
+    assert not Path("runs").exists()

@@ -15,6 +15,7 @@ from foretell.answers.reality import check_roles
 from foretell.answers.units import Measured, measure, pair
 from foretell.answers.words import amount, level, noted, plain, sentence, table
 from foretell.errors import UsageError, suggest
+from foretell.notebook import Displayed
 from foretell.stats import METHODS, Interval
 from foretell.stats.bounds import REAL_ONLY, default_method
 from foretell.stats.interval import IID, Horizon
@@ -36,7 +37,7 @@ CHOOSE = (
 
 
 @dataclass(frozen=True)
-class Bound:
+class Bound(Displayed):
     """An interval, or with method `all` one by each method that applies."""
 
     intervals: tuple[Interval, ...]

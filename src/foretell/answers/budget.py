@@ -12,12 +12,13 @@ from foretell.answers.inputs import Source
 from foretell.answers.pilot import Pilot, read_pilot
 from foretell.answers.words import level, noted, sentence, table
 from foretell.errors import UsageError
+from foretell.notebook import Displayed
 
 __all__ = ["Budget", "budget"]
 
 
 @dataclass(frozen=True)
-class Budget:
+class Budget(Displayed):
     """Forecasts, not bounds: within about 30 % where they were checked (docs/statistics.md)."""
 
     question: str

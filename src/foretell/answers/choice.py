@@ -9,7 +9,7 @@ from foretell.answers.inputs import Table
 from foretell.answers.words import plain
 from foretell.errors import UsageError, suggest
 
-__all__ = ["Choice", "choose", "labels", "single_version"]
+__all__ = ["Choice", "choose", "labels", "meaning", "single_version"]
 
 ORDER = ("task", "policy", "clock", "arm")
 """Settled one after the other: a task leaves fewer policies to choose from."""
@@ -45,11 +45,10 @@ def choose(
             picks = [_asked(table, column, names, asked) for table, names in zip(kept, known, strict=True)]
             if not any(known):
                 raise UsageError(f"{column} {plain(asked)!r} was asked for, but no table has a column {column!r}")
+            notes += _unlike(column, picks, kept)
         elif all(len(names) < 2 for names in known):
             picks = [names[0] if names else None for names in known]
-            if len({pick for pick in picks if pick is not None}) > 1:
-                told = ", ".join(f"{plain(p)!r} in {t.name}" for p, t in zip(picks, kept, strict=True) if p is not None)
-                notes.append(f"{column}: {told}")
+            notes += _unlike(column, picks, kept)
         else:
             shared = [name for name in next(n for n in known if n) if all(name in n for n in known if n)]
             if len(shared) != 1:
@@ -59,10 +58,41 @@ def choose(
     return kept, notes
 
 
+def _unlike(column: str, picks: Sequence[str | None], tables: Sequence[Table]) -> list[str]:
+    """A note where tables have different names of one column."""
+    if len({pick for pick in picks if pick is not None}) < 2:
+        return []
+    told = ", ".join(f"{plain(p)!r} in {t.name}" for p, t in zip(picks, tables, strict=True) if p is not None)
+    return [f"{column}: {told}"]
+
+
+def meaning(table: Table, column: str, names: Sequence[str], asked: str) -> str:
+    """The name that is asked for, by itself or by another word that tables print for it."""
+    if asked in names:
+        return asked
+    also = table.also.get(column, {}).get(asked, frozenset())
+    meant = [name for name in names if name in also]
+    if len(meant) == 1:
+        return meant[0]
+    if meant:
+        told = ", ".join(map(plain, meant))
+        raise UsageError(f"{column} {plain(asked)!r} may be several in {table.name}; say which: {told}")
+    raise UsageError(f"{column} {plain(asked)!r} is not in {table.name}; {suggest(asked, map(plain, names))}")
+
+
 def _asked(table: Table, column: str, names: list[str], asked: str) -> str | None:
-    if names and asked not in names:
-        raise UsageError(f"{column} {plain(asked)!r} is not in {table.name}; {suggest(asked, map(plain, names))}")
-    return asked if names else None
+    if len(names) == 1 and _not_marked(table, column, names[0], asked):
+        return names[0]
+    return meaning(table, column, names, asked) if names else None
+
+
+def _not_marked(table: Table, column: str, name: str, asked: str) -> bool:
+    """Whether real trials leave open what is asked: people record no simulated clock, and often no policy's version."""
+    if set(labels(table, "judge")) != {"person"}:
+        return False
+    if column == "policy":
+        return asked.partition("#")[0] == name and labels(table, "policy_hash") == [""]
+    return column == "clock"
 
 
 def _ambiguous(column: str, tables: Sequence[Table], known: list[list[str]], flag: str) -> str:

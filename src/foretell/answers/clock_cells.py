@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import warnings
 from collections import Counter, defaultdict
@@ -15,11 +14,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from foretell import clock as nouns
-from foretell.answers.choice import Choice, choose, labels, single_version
+from foretell.answers.choice import Choice, choose, labels, meaning, single_version
 from foretell.answers.inputs import Source, Table, open_table
 from foretell.answers.words import plain
-from foretell.errors import ForetellError, UsageError, suggest
+from foretell.clock import safe_label
+from foretell.errors import ForetellError, UsageError
 from foretell.stats.order import by_id
 from foretell.stats.scenarios import by_scenario
 from foretell.study.columns import by_name, cells
@@ -128,14 +127,6 @@ def cells_of(
     return made, [*said, *dict.fromkeys(notes)]
 
 
-def _label(text: str) -> str:
-    """A clock's name; of one with options that this foretell does not know, its kind and all of them."""
-    with contextlib.suppress(UsageError):
-        return nouns.label(text)
-    options = {k: v for k, v in json.loads(text).items() if k != "kind"}
-    return f"{json.loads(text)['kind']} {json.dumps(options)}"
-
-
 def _name(source: Source, index: int) -> str:
     return str(source) if isinstance(source, (str, Path)) else f"table {index + 1}"
 
@@ -192,18 +183,16 @@ def _design(source: Source) -> str | None:
 
 def _only(table: Table, column: str, wanted: Sequence[str]) -> Table:
     known = labels(table, column)
-    for name in wanted:
-        if name not in known:
-            raise UsageError(f"{column} {plain(name)!r} is not in {table.name}; {suggest(name, map(plain, known))}")
+    meant = {meaning(table, column, known, name) for name in wanted}
     if not wanted:
         return table
-    return table.keep([i for i, cell in enumerate(table.columns[column]) if cell in wanted])
+    return table.keep([i for i, cell in enumerate(table.columns[column]) if cell in meant])
 
 
 def _has_both(table: Table) -> None:
     """Sync and something else; or the error that says what to add."""
     texts = labels(table, "clock")
-    told = ", ".join(sorted(map(_label, texts)))
+    told = ", ".join(sorted(map(safe_label, texts)))
     kinds = {json.loads(text)["kind"] for text in texts}
     if "sync" not in kinds:
         raise UsageError(f"{table.name} has no episodes under the clock `sync` (it has {told}); {ADVICE}")
@@ -224,7 +213,7 @@ def _paired(
     for text, rows in by_clock.items():
         if rows is waits:
             continue
-        label = _label(text)
+        label = safe_label(text)
         keys = [key for key in waits if key in rows]
         if not keys:
             notes.append(f"{what} under {label} is left out: no trial of it ran under `sync` too")

@@ -18,6 +18,7 @@ from foretell.answers.clock_cells import Cell, cells_of
 from foretell.answers.clock_words import text_of
 from foretell.answers.inputs import Source
 from foretell.errors import UsageError
+from foretell.notebook import Displayed
 from foretell.stats import Interval
 from foretell.stats.compare import compare as test_of
 from foretell.stats.latency_fit import latency_budget, tenfold_interval
@@ -35,7 +36,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Clocks:
+class Clocks(Displayed):
     """Every task, policy and asynchronous clock set beside `sync`. Rows are JSON-able; times are simulated seconds."""
 
     cells: list[Row]

@@ -20,6 +20,7 @@ from foretell.answers.units import Measured, measure
 from foretell.answers.versus import Versus, versus
 from foretell.answers.words import amount, level, noted, plain, table
 from foretell.errors import UsageError, suggest
+from foretell.notebook import Displayed
 from foretell.stats.compare import EFFECT, Test
 from foretell.stats.family import bets_aim, expected
 from foretell.stats.interval import Horizon
@@ -28,7 +29,7 @@ __all__ = ["Compared", "compare"]
 
 
 @dataclass(frozen=True)
-class Compared:
+class Compared(Displayed):
     """Policies in order of their mean, best first, and every pair of them."""
 
     policies: list[dict[str, Any]]
@@ -225,17 +226,20 @@ def _entrants(tables: list[Table], wanted: Sequence[str]) -> dict[str, Measured]
     """Name -> scores. A policy's name where that is enough, else with its world or source; a file without policies
     is named after itself."""
     parts: list[tuple[list[str], Table]] = []
+    known: set[str] = set()
     for one in tables:
         for policy in labels(one, "policy"):
-            if not wanted or policy in wanted:
-                rows = [i for i, cell in enumerate(one.columns["policy"]) if str(cell) == policy]
-                worlds = [f"{policy} in {world}" for world in labels(one, "world")[:1]]
-                parts.append(([policy, *worlds, f"{policy} in {one.name}"], one.keep(rows)))
+            rows = [i for i, cell in enumerate(one.columns["policy"]) if str(cell) == policy]
+            worlds = [f"{policy} in {world}" for world in labels(one, "world")[:1]]
+            names = [policy, *worlds, f"{policy} in {one.name}"]
+            words = {*names, *(word for word, meant in one.also.get("policy", {}).items() if meant == {policy})}
+            known |= words
+            if not wanted or words & set(wanted):
+                parts.append((names, one.keep(rows)))
         if not labels(one, "policy"):
             if wanted:
                 raise UsageError(f"{one.name} has no column 'policy', so policies cannot be picked from it")
             parts.append(([Path(one.name).stem, one.name], one))
-    known = {names[0] for names, _ in parts}
     for name in wanted:
         if name not in known:
             every = {label for one in tables for label in labels(one, "policy")}

@@ -8,14 +8,14 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
+from foretell.answers.names import clock_names, other_words, task_names, versions
 from foretell.answers.words import plain
 from foretell.errors import UsageError, suggest
 from foretell.scenario import digest
@@ -65,6 +65,8 @@ class Table:
     notes: tuple[str, ...] = ()
     episodes: bool = field(default=False)
     """Whether rows are episodes, some of which do not count."""
+    also: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
+    """Column -> another word for its names, such as a clock's kind -> the names that it may mean."""
 
     def place(self, row: int) -> str:
         return f"{self.name}, {self.kind} {self.marks[row]}"
@@ -227,14 +229,16 @@ def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
     pairs = list(zip(columns["policy_hash"], columns["policy_options"], strict=True))
     digests = {pair: digest(pair) for pair in set(pairs)}
     columns["version"] = [digests[pair] for pair in pairs]
-    columns["policy"] = _versions(columns["policy"], columns["version"], columns["task"])
-    columns["world"] = _versions(columns["world"], columns["world_hash"])
+    given = {c: columns[c] for c in ("policy", "world", "clock", "task")}
+    columns["policy"] = versions(columns["policy"], columns["version"], columns["task"])
+    columns["world"] = versions(columns["world"], columns["world_hash"])
     if {"task_version", "task_hash", "judge"} <= columns.keys():
-        columns["task"] = _tasks(columns)
-    columns["clock"] = _clocks(columns["clock"])
+        columns["task"] = task_names(columns)
+    columns["clock"] = clock_names(columns["clock"], columns["task"], columns["policy"])
     if "world_params" in found.column_names:
         columns["fitted_to"] = _fitted(cells(found["world_params"]))
-    return Table(name, columns, columns["episode"], "episode", _cell, wanted, episodes=True)
+    also = other_words(columns, given)
+    return Table(name, columns, columns["episode"], "episode", _cell, wanted, episodes=True, also=also)
 
 
 def _value(given: Any, success: bool | None, blame: str | None, metric: str) -> Any:
@@ -246,17 +250,6 @@ def _value(given: Any, success: bool | None, blame: str | None, metric: str) -> 
     return 1.0 if metric == "score" and success else None
 
 
-def _versions(names: list[str], hashes: list[str], within: list[str] | None = None) -> list[str]:
-    keys = list(zip(within or [""] * len(names), names, strict=True))
-    known: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for key, version in zip(keys, hashes, strict=True):
-        known[key].add(version)
-    return [
-        name if len(known[key]) == 1 else f"{name}#{version[:6]}"
-        for key, name, version in zip(keys, names, hashes, strict=True)
-    ]
-
-
 def _fitted(params: list[str | None]) -> list[bool]:
     """Whether each row's world was fitted to real trials of its scenario."""
     known: dict[str | None, bool] = {}
@@ -266,22 +259,3 @@ def _fitted(params: list[str | None]) -> list[bool]:
         except (ValueError, AttributeError):
             known[text] = False
     return [known[text] for text in params]
-
-
-def _tasks(columns: dict[str, list[Any]]) -> list[str]:
-    """Tasks, with a hash where one name stands for several versions or sources. What a person judged has neither."""
-    parts = zip(columns["task"], columns["task_version"], columns["task_hash"], columns["judge"], strict=True)
-    made: dict[str, set[tuple[Any, ...]]] = defaultdict(set)
-    rows = [(task, (version, source or ""), judge == "person") for task, version, source, judge in parts]
-    for task, version, person in rows:
-        if not person:
-            made[task].add(version)
-    marks = {version: digest([str(v) for v in version])[:6] for found in made.values() for version in found}
-    return [task if person or len(made[task]) == 1 else f"{task}#{marks[version]}" for task, version, person in rows]
-
-
-def _clocks(texts: list[str]) -> list[str]:
-    """A clock's kind, or where one kind has several options, all of it."""
-    kinds = {text: str(json.loads(text)["kind"]) for text in set(texts)}
-    several = list(kinds.values())
-    return [kinds[text] if several.count(kinds[text]) == 1 else text for text in texts]

@@ -16,6 +16,7 @@ from foretell.answers.inputs import Source
 from foretell.answers.scoreboard import Scoreboard, from_rates, from_trials
 from foretell.answers.words import level, noted, plain, table
 from foretell.errors import UsageError
+from foretell.notebook import Displayed
 from foretell.stats import METRICS, Interval
 
 __all__ = ["Predictivity", "pairs_told", "predictivity"]
@@ -25,7 +26,7 @@ Metrics = dict[str, Interval]
 
 
 @dataclass(frozen=True)
-class Predictivity:
+class Predictivity(Displayed):
     """Metrics of each task, and their mean over tasks where there are several."""
 
     metrics: dict[str, Metrics]

@@ -1,4 +1,5 @@
-"""foretell's tasks as Gymnasium environments: `foretell/Lift-v1`, `foretell/Can-v1`, `foretell/Square-v2`.
+"""foretell's tasks as Gymnasium environments: `foretell/Lift-v2`, `foretell/Can-v2`, `foretell/Square-v3`, and any
+task of your own as `foretell/Task-v1` with `task="file.py:Class"`.
 
 They are registered on `import foretell`. `gymnasium.make` gives one environment, `gymnasium.make_vec` a native vector
 environment: one world with a slot per environment. A step is one action under the `sync` clock, so an episode run
@@ -32,6 +33,9 @@ Streams = Sequence[str] | Mapping[str, Sequence[int] | None]
 """Names of streams, or names with their shapes; only a camera's shape, (height, width, 3), can be chosen."""
 
 FRAME = (480, 640, 3)
+REWARDS = ("success", "stages")
+"""`success`: 1 for a step that solves the task. `stages`: what a step adds to the share of the task's stages reached,
+so that the rewards of an episode add up to its score in a study."""
 
 
 class _Slots:
@@ -47,7 +51,10 @@ class _Slots:
         threads: int,
         scenarios: Sequence[Scenario] | None,
         render_mode: str | None,
+        reward: str,
     ):
+        if reward not in REWARDS:
+            raise UsageError(f"reward: {reward!r} is not known; {suggest(str(reward), REWARDS)}")
         if render_mode not in (None, "rgb_array"):
             raise UsageError(f"render_mode: {render_mode!r} is not known; it is None or 'rgb_array'")
         self.task: Task = resolve("tasks", task)() if isinstance(task, str) else task
@@ -58,6 +65,11 @@ class _Slots:
         # float64, because it takes float32 actions as well, and joint limits do not survive rounding
         self.action_space = spaces.Box(self.world.action.low, self.world.action.high, dtype=np.float64)
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": self.task.action_rate}
+        self.limit = round(self.task.time_limit * self.task.action_rate)
+        self.reward = reward
+        if reward == "stages" and not self.task.stages:
+            raise UsageError(f"reward: 'stages' needs a task with stages, and {self.task.name!r} has none")
+        self.paid = np.zeros(count)  # score of each episode that was given as reward so far
         self.steps = np.full(count, -1, dtype=np.int64)  # actions since reset; -1: no episode yet
         self.seen = {name: np.zeros((count, *box.shape), box.dtype) for name, box in self.observation_space.items()}
         if scenarios is not None and not scenarios:
@@ -84,6 +96,7 @@ class _Slots:
         """New episodes."""
         self.world.reset(slots, scenarios, [0] * len(slots))
         self.steps[slots] = 0
+        self.paid[slots] = 0.0
 
     def act(self, slots: np.ndarray, actions: Any) -> tuple[np.ndarray, dict[int, str]]:
         """One action (n, dim) in each slot. Returns (n,) solved, and slot -> what went wrong in the world."""
@@ -103,6 +116,17 @@ class _Slots:
         faults = self.world.faults(slots)
         solved = np.asarray(self.world.progress(slots), dtype=bool)
         return solved & ~np.isin(slots, list(faults)), faults
+
+    def rewards(self, slots: np.ndarray, solved: np.ndarray) -> np.ndarray:
+        """(n,) rewards of the last action in slots without faults."""
+        if self.reward == "success" or not len(slots):
+            return solved.astype(np.float64)
+        scores = np.array([verdict.score or 0.0 for verdict in self.world.verdict(slots)])
+        if self.task.success_rule == "any":
+            scores[solved] = 1.0  # a solved episode has full marks, whatever stage it skipped
+        gained = scores - self.paid[slots]
+        self.paid[slots] = scores
+        return gained
 
     def look(self, slots: np.ndarray) -> dict[str, np.ndarray]:
         """What all slots see, (count, ...) each, freshly seen in `slots`; the others' last sight is kept, because a
@@ -129,7 +153,8 @@ class _Slots:
 
 
 class TaskEnv(gymnasium.Env[dict[str, np.ndarray], np.ndarray]):
-    """One task in one world. Its time limit is the `TimeLimit` wrapper that `gymnasium.make` puts around it."""
+    """One task in one world. Its time limit is the `TimeLimit` wrapper that `gymnasium.make` puts around it, or with
+    `time_limit` its own."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": Task.action_rate}
 
@@ -143,8 +168,11 @@ class TaskEnv(gymnasium.Env[dict[str, np.ndarray], np.ndarray]):
         threads: int = 1,
         scenarios: Sequence[Scenario] | None = None,
         render_mode: str | None = None,
+        reward: str = "success",
+        time_limit: bool = False,
     ):
-        self._slots = _Slots(1, task, world, controller, streams, threads, scenarios, render_mode)
+        self._slots = _Slots(1, task, world, controller, streams, threads, scenarios, render_mode, reward)
+        self._limit = self._slots.limit if time_limit else None
         self.task, self.world, self.render_mode = self._slots.task, self._slots.world, render_mode
         self.observation_space, self.action_space = self._slots.observation_space, self._slots.action_space
         self.metadata = self._slots.metadata
@@ -169,7 +197,9 @@ class TaskEnv(gymnasium.Env[dict[str, np.ndarray], np.ndarray]):
             info["error"] = faults[0]
             # the state means nothing any more: what was seen before stays
             return self._look(fresh=False), 0.0, False, True, info
-        return self._look(), float(done), done and self.task.success_rule == "any", False, info
+        reward = float(self._slots.rewards(self._only, solved)[0])
+        over = self._limit is not None and int(self._slots.steps[0]) >= self._limit
+        return self._look(), reward, done and self.task.success_rule == "any", over, info
 
     def render(self) -> np.ndarray | None:
         frames = self._slots.frames(self.render_mode)
@@ -201,12 +231,14 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
         threads: int = 1,
         scenarios: Sequence[Scenario] | None = None,
         render_mode: str | None = None,
+        reward: str = "success",
+        time_limit: bool = True,
         max_episode_steps: int | None = None,
     ):
-        """`max_episode_steps`: None for the task's time limit, -1 for no limit."""
+        """`max_episode_steps`: None for the task's time limit (unless `time_limit` is False), -1 for no limit."""
         if num_envs < 1:
             raise UsageError(f"num_envs is {num_envs}, it must be at least 1")
-        self._slots = _Slots(num_envs, task, world, controller, streams, threads, scenarios, render_mode)
+        self._slots = _Slots(num_envs, task, world, controller, streams, threads, scenarios, render_mode, reward)
         self.task, self.world, self.render_mode = self._slots.task, self._slots.world, render_mode
         self.num_envs = num_envs
         self.single_observation_space, self.single_action_space = (
@@ -217,7 +249,7 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.metadata = self.metadata | self._slots.metadata
         if max_episode_steps is None:
-            max_episode_steps = round(self.task.time_limit * self.task.action_rate)
+            max_episode_steps = self._slots.limit if time_limit else -1
         if max_episode_steps < 1 and max_episode_steps != -1:
             raise UsageError(f"max_episode_steps is {max_episode_steps}, it must be at least 1, or -1 for no limit")
         self._limit = max_episode_steps if max_episode_steps > 0 else np.iinfo(np.int64).max
@@ -269,6 +301,7 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
         info: dict[str, Any] = {}
         going, ended = (np.flatnonzero(rows).astype(np.int32) for rows in (~self._over, self._over))
         solved, truncated, looking = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool), np.ones(n, dtype=bool)
+        rewards = np.zeros(n)
         if np.shape(actions) != self.action_space.shape:
             raise ValueError(f"actions have shape {self.action_space.shape}, got {np.shape(actions)}")
         if len(going):
@@ -277,13 +310,15 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
             for slot, message in faults.items():
                 truncated[slot], looking[slot] = True, False
                 info = self._add_info(info, {"error": message}, slot)
+            sound = going[looking[going]]
+            rewards[sound] = self._slots.rewards(sound, solved[sound])
         if len(ended):
             info |= self._start(ended, [self._choose(i, None) for i in ended.tolist()])
         terminated = solved & (self.task.success_rule == "any")
         self._over = terminated | truncated
         info |= {"is_success": solved.copy(), "_is_success": np.ones(n, dtype=bool)}
         seen = self._slots.look(np.flatnonzero(looking).astype(np.int32))
-        return seen, solved.astype(np.float64), terminated, truncated, info
+        return seen, rewards, terminated, truncated, info
 
     def render(self) -> tuple[np.ndarray, ...] | None:
         frames = self._slots.frames(self.render_mode)

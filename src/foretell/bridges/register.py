@@ -12,10 +12,14 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
 
-__all__ = ["IDS", "register", "register_when_imported"]
+__all__ = ["IDS", "OLD", "OWN", "register", "register_when_imported"]
 
-IDS = {"foretell/Lift-v1": "lift", "foretell/Can-v1": "can", "foretell/Square-v2": "square"}
-"""Environment -> task. The version is raised together with the task's, and is one less."""
+IDS = {"foretell/Lift-v2": "lift", "foretell/Can-v2": "can", "foretell/Square-v3": "square"}
+"""Environment -> task. The version is the task's."""
+OLD = {"foretell/Lift-v1": "lift", "foretell/Can-v1": "can", "foretell/Square-v2": "square"}
+"""Names of the same environments when their numbers were one less than the task's. Gymnasium warns of old ones."""
+OWN = "foretell/Task-v1"
+"""Any task, given by the argument `task`: a name, or "file.py:Class"."""
 ACTIONS = 400
 """Time limit times action rate of these tasks."""
 
@@ -24,14 +28,15 @@ def register() -> None:
     """Register the environments. Does nothing for those that Gymnasium knows already."""
     import gymnasium
 
-    for name, task in IDS.items():
+    own: dict[str, Any] = {"kwargs": {"time_limit": True}}  # the task says how long, which is not known yet
+    ours = {name: {"max_episode_steps": ACTIONS, "kwargs": {"task": task}} for name, task in {**OLD, **IDS}.items()}
+    for name, more in {**ours, OWN: own}.items():
         if name not in gymnasium.registry:  # registering twice would warn
             gymnasium.register(
                 name,
                 entry_point="foretell.bridges.gymnasium:TaskEnv",
                 vector_entry_point="foretell.bridges.gymnasium:TaskVectorEnv",
-                max_episode_steps=ACTIONS,
-                kwargs={"task": task},
+                **more,
             )
 
 

@@ -16,6 +16,18 @@ from typing import Any
 __all__ = ["main"]
 
 
+JOURNEY = {
+    "Start here": ("demo", "doctor", "list"),
+    "Bring what is yours": ("check", "latency"),
+    "Run in simulation, and look": ("run", "view", "show", "replay", "timeline"),
+    "Find what breaks a policy": ("clocks", "testset", "leaderboard", "redteam"),
+    "Try it on the robot": ("budget", "cards", "import"),
+    "Tell how it will do there": ("bound", "compare", "predictivity"),
+    "Show it to others": ("report", "figure", "reproduce"),
+}
+"""What a user does, in the order in which it is done -> verbs for it."""
+
+
 def verbs() -> dict[str, Path]:
     """Verb -> its file, in alphabetical order."""
     files = sorted(Path(__file__).parent.glob("*.py"))
@@ -52,6 +64,8 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _run(arguments: list[str]) -> None:
     known = verbs()
+    if arguments and arguments[0] == "help" and len(arguments) > 1:
+        arguments = [arguments[1], "--help"]
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(_help(known))
         return
@@ -69,9 +83,20 @@ def _run(arguments: list[str]) -> None:
 
     from foretell.cli._flags import check_flags
 
-    verb_main = import_module(f"foretell.cli.{known[verb].stem}").main
-    check_flags(verb, verb_main, rest)
-    tyro.cli(_plain(verb_main), prog=f"foretell {verb}", args=rest)
+    module = import_module(f"foretell.cli.{known[verb].stem}")
+    check_flags(verb, module.main, rest)
+    try:
+        tyro.cli(_plain(module.main), prog=f"foretell {verb}", args=rest)
+    except SystemExit as end:
+        if not end.code and {"-h", "--help"} & set(rest):
+            print("\n".join(["examples:", *(f"  {line}" for line in examples(module.__doc__ or ""))]))
+        raise
+
+
+def examples(text: str) -> list[str]:
+    """The commands under "Examples:" in the docstring of a verb's file."""
+    _, _, below = text.partition("\nExamples:\n")
+    return [line.strip() for line in below.splitlines() if line.strip()]
 
 
 def _plain(main: Callable[..., None]) -> Callable[..., None]:
@@ -101,10 +126,13 @@ def _help(known: dict[str, Path]) -> str:
     lines = [
         "foretell tells how a robot policy will do in the real world, and how far to trust the answer.",
         "",
-        "usage: foretell VERB [options]        foretell VERB --help says more",
-        "",
+        "usage: foretell VERB [options]        foretell help VERB says more, with examples",
     ]
-    for verb, file in known.items():
-        about = (ast.get_docstring(ast.parse(file.read_text())) or "").partition("\n")[0]
-        lines.append(f"  {verb:<13} {about}")
-    return "\n".join([*lines, "", "Start with: foretell demo"])
+    placed = {verb for group in JOURNEY.values() for verb in group}
+    rest = tuple(verb for verb in known if verb not in placed)
+    for title, group in {**JOURNEY, **({"More": rest} if rest else {})}.items():
+        lines += ["", title]
+        for verb in group:
+            about = (ast.get_docstring(ast.parse(known[verb].read_text())) or "").partition("\n")[0]
+            lines.append(f"  {verb:<13} {about}")
+    return "\n".join(lines)

@@ -1,4 +1,10 @@
-"""Bound real performance from few real trials and many simulated ones."""
+"""Bound real performance from few real trials and many simulated ones.
+
+Examples:
+    foretell bound 14/20                                  # successes of trials, without simulation
+    foretell bound --real runs/real --sim runs/first-study --policy mine --task lift
+    foretell bound --real trials.csv --confidence 90
+"""
 
 from __future__ import annotations
 
@@ -17,7 +23,8 @@ def main(
     sim: Path | None = None,
     extra: Path | None = None,
     method: str = "auto",
-    alpha: float = 0.05,
+    alpha: float | None = None,
+    confidence: float | None = None,
     policy: str | None = None,
     task: str | None = None,
     clock: str | None = None,
@@ -37,7 +44,8 @@ def main(
         sim: Simulations of the same scenarios; further scenarios in it count as extra.
         extra: More simulated scenarios.
         method: strata, blocked, star, ...; `all` for every one; `auto` picks by the data's size and kind.
-        alpha: One minus the confidence level.
+        alpha: One minus the confidence level; default 0.05.
+        confidence: The confidence level in percent, such as 95, instead of alpha.
         policy: Which policy, where there are several.
         task: Which task.
         clock: Which clock.
@@ -50,8 +58,10 @@ def main(
         json_: Print JSON.
     """
     from foretell.answers.bound import bound
+    from foretell.cli._level import alpha_of
     from foretell.errors import UsageError
 
+    alpha = alpha_of(alpha, confidence)
     if (trials is None) == (real is None):
         raise UsageError("give the real trials once: --real FILE, --real RUN, or counts as in `foretell bound 14/20`")
     found = bound(

@@ -1,4 +1,10 @@
-"""Plan real trials: how many for a wanted width or power."""
+"""Plan real trials: how many for a wanted width or power.
+
+Examples:
+    foretell budget --width 0.2                           # trials until the interval is 20 points wide
+    foretell budget --power 0.8 --difference 0.15 --rate 0.6
+    foretell budget --width 0.2 --real runs/pilot --sim runs/first-study --policy mine
+"""
 
 from __future__ import annotations
 
@@ -22,7 +28,8 @@ def main(
     agreement: float | None = None,
     variance: float | None = None,
     n_extra: int | None = None,
-    alpha: float = 0.05,
+    alpha: float | None = None,
+    confidence: float | None = None,
     policy: tuple[str, ...] = (),
     task: str | None = None,
     clock: str | None = None,
@@ -44,7 +51,8 @@ def main(
         agreement: Correlation of two policies' real scores over scenarios; default the pilot's, or 0.
         variance: Of the real score; default the pilot's, or that of a success.
         n_extra: Simulated scenarios to come; default endless.
-        alpha: One minus the confidence level.
+        alpha: One minus the confidence level; default 0.05.
+        confidence: The confidence level in percent, such as 95, instead of alpha.
         policy: The pilot's policy; for power its two policies.
         task: Which task.
         clock: Which clock.
@@ -53,7 +61,9 @@ def main(
         json_: Print JSON.
     """
     from foretell.answers.budget import budget
+    from foretell.cli._level import alpha_of
 
+    alpha = alpha_of(alpha, confidence)
     found = budget(
         real, sim, width=width, power=power, difference=difference, rate=rate, correlation=correlation,
         agreement=agreement, variance=variance, n_extra=n_extra, alpha=alpha, policies=policy, task=task,

@@ -1,4 +1,9 @@
-"""Say how to set a real table for each scenario of a run, and what to print."""
+"""Say how to set a real table for each scenario of a run, and what to print.
+
+Examples:
+    foretell cards runs/first-study --csv trials.csv
+    foretell cards runs/first-study --html cards.html --stl parts
+"""
 
 from __future__ import annotations
 

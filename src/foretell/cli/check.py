@@ -1,4 +1,11 @@
-"""Check that a policy, a task or a world keeps its contract."""
+"""Check that a policy, a task or a world keeps its contract.
+
+Examples:
+    foretell check policy my_policy.py:MyPolicy --task can
+    foretell check policy onnx:model.onnx
+    foretell check task my_task.py:MyTask
+    foretell check world my_world.yaml
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Tell what latency costs: success under asynchronous clocks beside sync, and the latency budget."""
+"""Tell what latency costs: success under asynchronous clocks beside sync, and the latency budget.
+
+Examples:
+    foretell clocks runs/latency
+    foretell clocks runs/latency --policy bc --task can --keep 0.9
+"""
 
 from __future__ import annotations
 
@@ -17,7 +22,8 @@ def main(
     task: tuple[str, ...] = (),
     arm: str | None = None,
     keep: float = 0.95,
-    alpha: float = 0.05,
+    alpha: float | None = None,
+    confidence: float | None = None,
     seed: int = 0,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
@@ -29,11 +35,14 @@ def main(
         task: Which tasks; default all.
         arm: Which perturbation arm.
         keep: Share of synchronous success that a latency budget must keep.
-        alpha: One minus the confidence level.
+        alpha: One minus the confidence level; default 0.05.
+        confidence: The confidence level in percent, such as 95, instead of alpha.
         seed: Seed of the resampling behind intervals.
         json_: Print JSON.
     """
     from foretell.answers.clocks import clocks
+    from foretell.cli._level import alpha_of
 
+    alpha = alpha_of(alpha, confidence)
     found = clocks(*runs, policies=policy, tasks=task, arm=arm, keep=keep, alpha=alpha, seed=seed)
     print(json.dumps(found.to_dict(), indent=2, allow_nan=False) if json_ else found.text())

@@ -1,4 +1,10 @@
-"""Tell whether one policy is better than another."""
+"""Tell whether one policy is better than another.
+
+Examples:
+    foretell compare runs/first-study --task lift
+    foretell compare a.csv b.csv
+    foretell compare runs/real --policy bc dp --sim runs/first-study
+"""
 
 from __future__ import annotations
 
@@ -22,7 +28,8 @@ def main(
     test: Literal["auto", "barnard", "fisher", "mcnemar", "betting"] = "auto",
     unpaired: bool = False,
     effect: float = 0.2,
-    alpha: float = 0.05,
+    alpha: float | None = None,
+    confidence: float | None = None,
     horizon: int | Literal["open"] | None = None,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
@@ -40,12 +47,15 @@ def main(
         test: Default: McNemar or Barnard for success, betting for partial credit.
         unpaired: Do not match trials on common scenarios.
         effect: A difference worth knowing about; trials are too few if both +effect and -effect are still possible.
-        alpha: One minus the confidence level.
+        alpha: One minus the confidence level; default 0.05.
+        confidence: The confidence level in percent, such as 95, instead of alpha.
         horizon: For looking more than once: the number of scenarios planned before the first look, or `open`.
         json_: Print JSON.
     """
     from foretell.answers.compare import compare
+    from foretell.cli._level import alpha_of
 
+    alpha = alpha_of(alpha, confidence)
     found = compare(
         *sources, sim=sim, policies=policy, task=task, clock=clock, arm=arm, metric=metric, test=test,
         unpaired=unpaired, effect=effect, alpha=alpha, horizon=horizon,

@@ -1,4 +1,9 @@
-"""See it work: four policies, three tasks, and a bound on "real" performance."""
+"""See it work: the whole story once, in a few minutes, with pictures and a report.
+
+Examples:
+    foretell demo
+    foretell demo -o runs --trials 15 --no-films
+"""
 
 from __future__ import annotations
 
@@ -13,43 +18,46 @@ __all__ = ["main"]
 
 
 def main(
-    out: Path = Path("runs"),
-    scenarios: int = 50,
-    trials: int = 30,
-    more: int = 250,
+    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("runs"),
+    trials: int = 20,
+    more: int = 40,
+    seen: int = 6,
+    films: bool = True,
     workers: int | None = None,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
-    """Evaluate four policies on three tasks in simulation, then one of them in a stand-in reality.
+    """Run a few small studies and tell what they show: a table cloth that a policy cannot bear, policies ranked in
+    simulation and in a stand-in for reality, what simulation is worth in real trials, and what latency costs.
 
     Args:
         out: Folder for the runs.
-        scenarios: Scenarios per task.
-        trials: Episodes in the stand-in reality, paired with simulated ones.
-        more: Further simulated scenarios of the policy that is tried there.
+        trials: Episodes of each policy in the stand-in reality, paired with simulated ones.
+        more: Further simulated scenarios of the policy that is bounded.
+        seen: Scenarios with and without a table cloth.
+        films: Film some episodes; needs OpenGL and PyAV.
         workers: Processes; default one per core.
-        json_: Print JSON instead of tables.
+        json_: Print JSON instead of text.
     """
     from foretell.demo import demo
+    from foretell.demo.strip import colours, drawn
     from foretell.study.progress import Bar
-    from foretell.summary import show, table
 
     with Bar() as bar:
         done = demo(
-            out, scenarios=scenarios, trials=trials, more=more, workers=workers, progress=bar.update, told=bar.say
+            out, trials=trials, more=more, seen=seen, films=films, workers=workers, progress=bar.update, told=bar.say
         )
     if json_:
-        runs = {"simulated": show(done.simulated.path), "standin": show(done.real.path)}
-        saved = asdict(done.saved) if done.saved else None
-        answers = {"alone": done.alone.to_dict(), "bound": done.bound.to_dict(), "saved": saved}
+        told = [asdict(chapter) for chapter in done.chapters]
         page = str(done.report) if done.report else None
-        print(json.dumps({**runs, **answers, "text": done.text(), "report": page}, indent=2))
+        runs = {name: str(one.path) for name, one in done.runs.items()}
+        pictures = [{"shows": said, "path": str(path)} for said, path in done.strips]
+        print(json.dumps({"chapters": told, "runs": runs, "pictures": pictures, "report": page}, indent=2))
         return
-    print("In simulation")
-    table(show(done.simulated.path))
-    print("\nIn the stand-in reality, on the same scenarios")
-    table(show(done.real.path))
+    for said, path in done.strips:
+        print(f"{said}\n{drawn(path)}\n" if colours() else f"{said}\n  {path}")
+    if done.blind:
+        print(f"No pictures: {done.blind}")
     print(f"\n{done.text()}\n")
-    print(f"Every episode: {done.simulated.path}, {done.more.path} and {done.real.path}")
-    print(f"Look closer: foretell show {done.simulated.path}; foretell list tasks; foretell run STUDY.yaml")
+    print(f"Every episode: {', '.join(str(one.path) for one in done.runs.values())}")
+    print(f"Look closer: foretell show {done.runs['demo-part'].path}; foretell list tasks; foretell run STUDY.yaml")
     print(f"The report, to be opened in a browser: {done.report}" if done.report else f"No report: {done.why}")

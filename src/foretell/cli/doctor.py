@@ -1,4 +1,8 @@
-"""Say what works on this machine, and what to install."""
+"""Say what works on this machine, and what to install.
+
+Examples:
+    foretell doctor
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Draw one chart of the report for a paper: PDF, SVG, PNG, or its data."""
+"""Draw one chart of the report for a paper: PDF, SVG, PNG, or its data.
+
+Examples:
+    foretell figure runs/first-study                      # lists the charts there are
+    foretell figure runs/first-study success -o success.pdf --width column
+"""
 
 from __future__ import annotations
 

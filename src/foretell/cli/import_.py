@@ -1,4 +1,9 @@
-"""Import real trials from a spreadsheet into a run folder."""
+"""Import real trials from a spreadsheet into a run folder.
+
+Examples:
+    foretell import trials.csv --like runs/first-study -o runs/real
+    foretell import old_trials.csv --name lab-2024
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ __all__ = ["main"]
 
 def main(
     trials: Annotated[Path, tyro.conf.Positional],
-    out: Path | None = None,
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
     name: str | None = None,
     world: str = "real",
     like: Path | None = None,

@@ -1,4 +1,9 @@
-"""Time a policy's inference on this machine, for the virtual clock to replay."""
+"""Time a policy's inference on this machine, for the virtual clock to replay.
+
+Examples:
+    foretell latency onnx:model.onnx --task can
+    foretell latency my_policy.py:MyPolicy --calls 200 -o trace.txt
+"""
 
 from __future__ import annotations
 
@@ -16,7 +21,7 @@ def main(
     task: str = "lift",
     world: str = "mujoco",
     calls: int = 100,
-    out: Path | None = None,
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """Time a policy's inference, one robot at a time, on an otherwise idle machine.

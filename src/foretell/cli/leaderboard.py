@@ -1,4 +1,9 @@
-"""Rank policies by success under perturbation, on one test set."""
+"""Rank policies by success under perturbation, on one test set.
+
+Examples:
+    foretell leaderboard runs/bc runs/dp --html board.html
+    foretell leaderboard runs/sim --real runs/standin --clock sync
+"""
 
 from __future__ import annotations
 
@@ -16,7 +21,8 @@ def main(
     testset: Path | None = None,
     real: tuple[Path, ...] = (),
     clock: str | None = None,
-    alpha: float = 0.05,
+    alpha: float | None = None,
+    confidence: float | None = None,
     seed: int = 0,
     html: Path | None = None,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
@@ -28,14 +34,17 @@ def main(
         testset: The file that says what is certified, for runs that did not take their scenarios from it.
         real: Runs of the same test set in another world, to set beside: R squared of every factor.
         clock: Which clock, where there are several.
-        alpha: One minus the confidence level.
+        alpha: One minus the confidence level; default 0.05.
+        confidence: The confidence level in percent, such as 95, instead of alpha.
         seed: Seed of the resampling behind some intervals.
         html: Also write a page.
         json_: Print JSON.
     """
+    from foretell.cli._level import alpha_of
     from foretell.leaderboard import leaderboard
     from foretell.machine import require_writable
 
+    alpha = alpha_of(alpha, confidence)
     if html is not None:
         require_writable(html, "html")
     found = leaderboard(*runs, testset=testset, real=real, clock=clock, alpha=alpha, seed=seed)

@@ -1,4 +1,10 @@
-"""List what there is: tasks, robots, factors, policies, worlds."""
+"""List what there is: tasks, robots, factors, policies, worlds.
+
+Examples:
+    foretell list tasks
+    foretell list factors
+    foretell list policies --json
+"""
 
 from __future__ import annotations
 

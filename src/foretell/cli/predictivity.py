@@ -1,4 +1,9 @@
-"""Tell how well simulation ranks policies as reality does."""
+"""Tell how well simulation ranks policies as reality does.
+
+Examples:
+    foretell predictivity rates.csv                       # columns policy, real, sim
+    foretell predictivity --real runs/real --sim runs/first-study --task lift
+"""
 
 from __future__ import annotations
 
@@ -18,7 +23,8 @@ def main(
     proxy: str | None = None,
     lower_is_better: bool = False,
     over: Literal["trials", "policies"] | None = None,
-    alpha: float = 0.05,
+    alpha: float | None = None,
+    confidence: float | None = None,
     task: str | None = None,
     clock: str | None = None,
     arm: str | None = None,
@@ -35,7 +41,8 @@ def main(
         lower_is_better: The proxy is an error: less is better.
         over: What is uncertain, the trials of these policies or the choice of policies; default trials where their
             numbers are known, else policies.
-        alpha: One minus the confidence level.
+        alpha: One minus the confidence level; default 0.05.
+        confidence: The confidence level in percent, such as 95, instead of alpha.
         task: Which task; default all, and their mean.
         clock: Which clock.
         arm: Which perturbation arm.
@@ -43,7 +50,9 @@ def main(
         json_: Print JSON.
     """
     from foretell.answers.predictivity import predictivity
+    from foretell.cli._level import alpha_of
 
+    alpha = alpha_of(alpha, confidence)
     found = predictivity(
         table, real=real, sim=sim, proxy=proxy, lower_is_better=lower_is_better, over=over, alpha=alpha,
         task=task, clock=clock, arm=arm, metric=metric,

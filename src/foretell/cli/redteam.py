@@ -1,4 +1,9 @@
-"""Find the mildest combination of factors that breaks a policy."""
+"""Find the mildest combination of factors that breaks a policy.
+
+Examples:
+    foretell redteam study.yaml --policy mine --budget 400
+    foretell redteam study.yaml --factors MO_Size Light_Color --most 2
+"""
 
 from __future__ import annotations
 
@@ -22,8 +27,9 @@ def main(
     breaks: float = 0.5,
     certificate: float = 0.9,
     fresh: int = 50,
-    alpha: float = 0.05,
-    out: Path | None = None,
+    alpha: float | None = None,
+    confidence: float | None = None,
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
     workers: int | None = None,
     slots: int = 32,
     video: bool = True,
@@ -43,16 +49,19 @@ def main(
         breaks: Success below this share of clean success counts as broken.
         certificate: Share of the same scenarios that the scripted expert must solve.
         fresh: Scenarios to verify on; fewer than could verify anything are refused.
-        alpha: One minus the confidence level.
+        alpha: One minus the confidence level; default 0.05.
+        confidence: The confidence level in percent, such as 95, instead of alpha.
         out: The folder; default runs/NAME-redteam.
         workers: Processes; default one per core; 0 runs everything in this process.
         slots: Episodes side by side in each worker. Rows do not depend on it.
         video: Film a failing episode.
         json_: Print JSON.
     """
+    from foretell.cli._level import alpha_of
     from foretell.redteam import redteam
     from foretell.study.progress import Bar
 
+    alpha = alpha_of(alpha, confidence)
     with Bar() as bar:
         found = redteam(
             study, policy=policy, task=task, factors=factors, budget=budget, most=most, severity=severity,

@@ -1,4 +1,9 @@
-"""Run one episode again and compare it bit for bit; film it."""
+"""Run one episode again and compare it bit for bit; film it.
+
+Examples:
+    foretell replay runs/first-study 4f2a1c                # the beginning of an episode's key
+    foretell replay runs/first-study 4f2a1c --video episode.mp4 --camera front
+"""
 
 from __future__ import annotations
 
@@ -25,7 +30,7 @@ def main(
         run: A run folder.
         episode: The episode's key, or enough of its beginning; foretell.read(RUN) has them, in column `episode`.
         video: Write a video of it (mp4).
-        camera: The camera to film with; default the task's first.
+        camera: The camera to film with; default `overview`, or the task's first.
         json_: Print what was found as JSON.
     """
     from foretell import replay

@@ -1,4 +1,9 @@
-"""Write what runs show as one HTML page that opens from disk."""
+"""Write what runs show as one HTML page that opens from disk.
+
+Examples:
+    foretell report runs/first-study
+    foretell report runs/sim runs/real -o report.html
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Recompute the published figures of a paper and print them beside the paper's."""
+"""Recompute the published figures of a paper and print them beside the paper's.
+
+Examples:
+    foretell reproduce simpler
+    foretell reproduce suresim --full
+"""
 
 from __future__ import annotations
 

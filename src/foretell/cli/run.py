@@ -1,4 +1,10 @@
-"""Run a study into a run folder; the same command again resumes it."""
+"""Run a study into a run folder; the same command again resumes it.
+
+Examples:
+    foretell run study.yaml                               # again: goes on where it stopped
+    foretell run study.yaml --dry-run
+    foretell run study.yaml -o runs/standin --pair-with runs/real --workers 4
+"""
 
 from __future__ import annotations
 
@@ -18,7 +24,7 @@ __all__ = ["main"]
 
 def main(
     study: Annotated[Path, tyro.conf.Positional],
-    out: Path | None = None,
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
     workers: int | None = None,
     slots: int = 32,
     limit: int | None = None,
@@ -91,9 +97,4 @@ def _say(done: Run) -> None:
     from foretell.summary import show, table
 
     table(show(done.path))
-    for note in done.notes:
-        print(f"note: {note}")
-    earlier = f", {done.skipped} were there already" if done.skipped else ""
-    left = f", {done.left} left by --limit" if done.left else ""
-    episodes = "1 episode" if done.ran == 1 else f"{done.ran} episodes"
-    print(f"{episodes} run{earlier}{left}; everything is in {done.path}")
+    print(done.text())

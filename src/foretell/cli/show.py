@@ -1,4 +1,10 @@
-"""Print a run's results: success rates with intervals."""
+"""Print a run's results: success rates with intervals.
+
+Examples:
+    foretell show runs/first-study
+    foretell show runs/first-study --failed               # episodes, with keys for replay and timeline
+    foretell show runs/first-study --confidence 99 --json
+"""
 
 from __future__ import annotations
 
@@ -13,7 +19,8 @@ __all__ = ["main"]
 
 def main(
     run: Annotated[Path, tyro.conf.Positional],
-    alpha: float = 0.05,
+    alpha: float | None = None,
+    confidence: float | None = None,
     episodes: bool = False,
     failed: bool = False,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
@@ -22,14 +29,17 @@ def main(
 
     Args:
         run: A run folder.
-        alpha: One minus the confidence level.
+        alpha: One minus the confidence level; default 0.05.
+        confidence: The confidence level in percent, such as 95, instead of alpha.
         episodes: List every episode with its key (for `foretell replay`) and how it ended.
         failed: List the episodes that did not succeed.
         json_: Print a list of objects instead of a table.
     """
+    from foretell.cli._level import alpha_of
     from foretell.summary import episode_table, show, table
     from foretell.summary import episodes as list_episodes
 
+    alpha = alpha_of(alpha, confidence)
     each = episodes or failed
     rows = list_episodes(run, failed=failed) if each else show(run, alpha=alpha)
     if json_:

@@ -1,4 +1,9 @@
-"""Build a test set: perturbed scenarios in one file, certified as solvable; or show one."""
+"""Build a test set: perturbed scenarios in one file, certified as solvable; or show one.
+
+Examples:
+    foretell testset build lift can -o table.jsonl --episodes 25
+    foretell testset show table.jsonl
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Show when one episode looked, thought, acted and waited: a trace for Perfetto, or a picture."""
+"""Show when one episode looked, thought, acted and waited: a trace for Perfetto, or a picture.
+
+Examples:
+    foretell timeline runs/latency 4f2a1c
+    foretell timeline runs/latency 4f2a1c -o episode.svg --start 1 --stop 4
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ __all__ = ["main"]
 def main(
     run: Annotated[Path, tyro.conf.Positional],
     episode: Annotated[str, tyro.conf.Positional],
-    out: Path | None = None,
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
     start: float = 0.0,
     stop: float | None = None,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,

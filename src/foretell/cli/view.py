@@ -1,4 +1,8 @@
-"""Watch runs in a browser while they are made; stop a study from there."""
+"""Watch runs in a browser while they are made; stop a study from there.
+
+Examples:
+    foretell view runs/first-study --open
+"""
 
 from __future__ import annotations
 

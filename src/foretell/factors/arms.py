@@ -20,7 +20,7 @@ from foretell.registry import names
 from foretell.scenario import Scenario
 from foretell.tasks.task import Task
 
-__all__ = ["COLOSSEUM", "COMPOUND", "FOURTEEN", "Arm", "decoded", "expand", "parse", "severity_of"]
+__all__ = ["COLOSSEUM", "COMPOUND", "FOURTEEN", "Arm", "decoded", "expand", "looks_only", "parse", "severity_of"]
 
 FOURTEEN = (
     "MO_Color", "MO_Texture", "MO_Size", "RO_Color", "RO_Texture", "RO_Size", "Light_Color", "Table_Color",
@@ -221,6 +221,16 @@ def expand(items: Iterable[Any], task: Task) -> list[Arm]:
             if one.applies(task) is None:
                 found.setdefault(one.name, one)
     return list(found.values())
+
+
+def looks_only(name: str) -> bool:
+    """Whether every factor of an arm, by its name, is declared to change nothing but images."""
+    try:
+        uses = parse(name).uses
+        return bool(uses) and all(u.factor not in SETS and factor(u.factor).changes == "look" for u in uses)
+    except UsageError:  # values that were given by name, or a factor that is not installed here
+        whole = [part.partition("@")[0].partition("[")[0].partition("{")[0] for part in name.split("+")]
+        return all(part in names("factors") and factor(part).changes == "look" for part in whole)
 
 
 def severity_of(name: str) -> float | None:

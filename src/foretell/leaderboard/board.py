@@ -25,6 +25,7 @@ from foretell.leaderboard.metrics import (
     weighted,
 )
 from foretell.leaderboard.worlds import alignment
+from foretell.notebook import Displayed
 
 __all__ = ["Leaderboard", "leaderboard"]
 
@@ -32,7 +33,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
-class Leaderboard:
+class Leaderboard(Displayed):
     """Policies on one test set, best first; those without a score last."""
 
     ground: Ground

@@ -17,6 +17,7 @@ from foretell.errors import UsageError, suggest
 from foretell.leaderboard.ground import CLEAN, Cell, Ground
 from foretell.scenario import digest
 from foretell.study.store import read
+from foretell.study.unchanged import unchanged
 
 __all__ = ["Entry", "Rows", "entries_of", "read_runs"]
 
@@ -41,6 +42,8 @@ class Entry:
     """Episodes of the test set that have not run."""
     left_out: dict[str, int]
     """Blame (world, machine) -> episodes that do not count."""
+    identical: frozenset[Cell] = frozenset()
+    """Cells whose every episode is as without perturbation: they change looks only, and the policy does not look."""
 
     def known(self, cell: Cell) -> Floats:
         """Outcomes that count."""
@@ -65,12 +68,14 @@ def read_runs(
     for path in map(Path, dict.fromkeys(map(str, runs))):
         with warnings.catch_warnings(record=True) as damage:
             warnings.simplefilter("always", UserWarning)
-            rows = read(path).select(COLUMNS).to_pylist()
+            table = read(path)
+        rows, same = table.select(COLUMNS).to_pylist(), unchanged(table)
         notes += [str(w.message) for w in damage]
         if not rows:
             raise UsageError(f"{path} has no episodes yet")
         for row in rows:
             row["clock"] = label(row["clock"])
+            row["unchanged"] = row["episode"] in same
         found.append((path, rows))
     shared = {**_world(found), "clock": _clock(found, clock)}
     kept = [(path, [row for row in rows if row["clock"] == shared["clock"]]) for path, rows in found]
@@ -98,6 +103,9 @@ def _world(found: list[tuple[Path, Rows]]) -> dict[str, str]:
 
 def _clock(found: list[tuple[Path, Rows]], asked: str | None) -> str:
     clocks = list(dict.fromkeys(row["clock"] for _, rows in found for row in rows))
+    of_kind = [clock for clock in clocks if clock.partition(" ")[0] == asked]
+    if asked not in clocks and len(of_kind) == 1:
+        return of_kind[0]
     if asked is None and len(clocks) > 1:
         raise UsageError(f"which clock? Say so with --clock: {', '.join(clocks)}")
     if asked is not None and asked not in clocks:
@@ -154,5 +162,9 @@ def _entry(policy: str, rows: Rows, ground: Ground, place: dict[tuple[str, str, 
         count[cell][at] += 1
     with np.errstate(invalid="ignore"):
         outcomes = {cell: total[cell] / np.where(count[cell] > 0, count[cell], np.nan) for cell in ground.columns}
+    ran = {(row["task"], row["arm"]) for row in rows}
+    changed = {(row["task"], row["arm"]) for row in rows if not row["unchanged"]}
     missing = len(ground.columns) * ground.n - len(seen)
-    return Entry(policy, outcomes, len(rows) - sum(left_out.values()), missing, dict(left_out))
+    return Entry(
+        policy, outcomes, len(rows) - sum(left_out.values()), missing, dict(left_out), frozenset(ran - changed)
+    )

@@ -21,10 +21,13 @@ from foretell.stats.robustness import (
     success_rate,
     weighted_scores,
 )
+from foretell.study.unchanged import IDENTICAL
 
 __all__ = ["arm_rows", "cell_rows", "charged", "columns_of", "curves", "factor_rows", "score", "weighted"]
 
 Row = dict[str, Any]
+SAME: Row = {"estimate": 0.0, "low": 0.0, "high": 0.0, "method": IDENTICAL}
+"""A change that is none by construction has no uncertainty."""
 
 
 def charged(ground: Ground) -> list[Cell]:
@@ -86,6 +89,8 @@ def cell_rows(entry: Entry, ground: Ground, alpha: float) -> list[Row]:
         after, before = entry.pairs((task, arm))
         if arm != CLEAN and after.size:
             row["change"] = ends(paired_change([after], [before], alpha))
+            if (task, arm) in entry.identical:
+                row["change"] |= SAME
         rows.append(row)
     return rows
 
@@ -104,6 +109,9 @@ def arm_rows(entry: Entry, ground: Ground, alpha: float) -> list[Row]:
             after, before = [a for a, _ in pairs], [b for _, b in pairs]
             row["change"] = ends(paired_change(after, before, alpha))
             row["percent_change"] = ends(percentage_change(after, before, alpha))
+            if all((task, arm) in entry.identical for task in tasks):
+                for found in (row["change"], row["percent_change"] or {}):
+                    found |= SAME
         if others := [task for task in ground.spared(arm) if entry.known((task, arm)).size]:
             known = [entry.known((task, arm)) for task in others]
             row["not_charged"] = {"tasks": others, "success": ends(success_rate(known, alpha))}

@@ -153,7 +153,8 @@ def _changes(board: Leaderboard) -> Chart:
                 tips=tips)  # fmt: skip
     told = (
         "Against the clean control in the same scenarios. "
-        f"Bars are {1 - board.alpha:.0%} intervals, each for itself: exact up to {EXACT} pairs of successes."
+        f"Bars are {1 - board.alpha:.0%} intervals, each for itself: exact up to {EXACT} pairs of successes. "
+        "Without width: every episode is identical, because the factor changes looks only and the policy does not look."
     )
     return Chart("change-by-factor", "What each factor costs", spec, rows, told)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from foretell.answers.words import level, table
 from foretell.leaderboard.ground import CLEAN
 from foretell.stats.paired import EXACT
+from foretell.study.unchanged import IDENTICAL
 
 if TYPE_CHECKING:
     from foretell.leaderboard.board import Leaderboard
@@ -31,9 +32,11 @@ def spared(row: Row) -> str:
 
 
 def change(found: Row | None) -> str:
-    """Change in points with its interval: -18 (-30 to -6)."""
+    """Change in points with its interval: -18 (-30 to -6). Where every episode is as without the factor: identical."""
     if not found:
         return "-"
+    if found["method"] == IDENTICAL:
+        return IDENTICAL
     value, low, high = (round(100 * found[k]) for k in ("estimate", "low", "high"))
     return f"{value:+d} ({low:+d} to {high:+d})".replace("+0", "0")
 
@@ -108,6 +111,10 @@ def text(board: Leaderboard) -> str:
         f"up to {EXACT} pairs, Newcombe's above; in percent: of the clean control's mean success, as THE COLOSSEUM "
         "has it.",
     ]
+    if any(IDENTICAL in line for line in parts):
+        parts.append(
+            "Identical: every episode is as without the factor, which changes looks only: the policy does not look."
+        )
     return "\n".join([*parts, *(f"note: {note}" for note in board.notes)])
 
 
@@ -121,10 +128,14 @@ def _by_arm(board: Leaderboard) -> list[str]:
         if others := board.ground.spared(arm):
             rates.append([arm, ", ".join(others), *map(spared, rows)])
         if counted and arm != CLEAN:
-            said = [f"{change(row.get('change'))}, {percent(row)}" if row["tasks"] else "-" for row in rows]
-            changes.append([arm, *said])
+            changes.append([arm, *(_change(row) if row["tasks"] else "-" for row in rows)])
     parts = [table(["success", "tasks", *policies], rates)]
     return [*parts, "", table(["change, points", *policies], changes)] if changes else parts
+
+
+def _change(row: Row) -> str:
+    said = change(row.get("change"))
+    return said if said == IDENTICAL else f"{said}, {percent(row)}"
 
 
 def _curves(board: Leaderboard) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from foretell.notebook import Displayed
 from foretell.redteam.verify import Finding
 from foretell.stats import Interval
 
@@ -33,7 +34,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class RedTeam:
+class RedTeam(Displayed):
     """The mildest combination of factors that breaks a policy, or that none was found within the budget."""
 
     policy: str

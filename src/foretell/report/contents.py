@@ -20,6 +20,7 @@ __all__ = ["ORDER", "contents", "sections"]
 
 ORDER = (
     "verdict",
+    "pictures",
     "success",
     "stages",
     "failures",
@@ -39,13 +40,15 @@ def contents(
     *,
     place: Path | None = None,
     embed: int = 0,
+    first: Sequence[Section] = (),
     link: Callable[[OneRun, str], str] | None = None,
     told: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
     """Title, runs, sections, episodes by column, and notes on what is missing and why.
 
     `place`: the folder the page goes to, from which videos are linked; `link(run, path within it)` gives other
-    addresses. `embed`: bytes of videos, at most, to be carried along. `told` hears what is being done.
+    addresses. `embed`: bytes of videos, at most, to be carried along. `first`: sections of the caller's own, which come
+    before all others. `told` hears what is being done.
     """
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
@@ -61,7 +64,7 @@ def contents(
         "when": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "foretell": _version(),
         "runs": [_about(run) for run in runs.each],
-        "sections": [section.to_dict() for section in found],
+        "sections": [section.to_dict() for section in [*first, *found]],
         "episodes": table,
         "videos": embedded(runs, table, embed) if embed else {},
         "notes": notes,

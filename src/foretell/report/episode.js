@@ -36,7 +36,10 @@ function opened(table, i, key) {
     own(data.events, data.episode[i]) ? part("Events, in simulated time", timeline(own(data.events, data.episode[i]))) : null,
     again(table, i, part));
   const detail = el("div", { class: address ? "detail filmed" : "detail", "data-key": key });
-  if (address) detail.append(el("div", {}, film(address, data.absent)));
+  if (address) {
+    const shown = film(address, data.absent), steps = own(data.steps, data.episode[i]);
+    detail.append(el("div", {}, shown, steps ? plots(steps, shown.querySelector("video")) : null));
+  }
   detail.append(right);
   return detail;
 }
@@ -82,6 +85,44 @@ function film(address, absent) {
     said.replaceChildren(inside ? "This browser cannot play the video." : `Its video is not where this page expects it: ${decodeURIComponent(address)}. Keep page and run folder together.`);
   });
   return el("div", {}, video, said);
+}
+
+// What was where while the film runs: a plot for heights, one for grippers, one for actions. A line marks the film's moment.
+function plots({ time, series }, video) {
+  const SVG = "http://www.w3.org/2000/svg", names = Object.keys(series), end = Math.max(0.001, time.at(-1));
+  const make = (tag, attributes) => {
+    const node = document.createElementNS(SVG, tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    return node;
+  };
+  const kinds = [
+    ["Height, m", names.filter((n) => n.endsWith("/z")), (n) => n.slice(0, -2)],
+    ["Gripper opening, m", names.filter((n) => n.endsWith("/gripper")), (n) => n.slice(0, -8)],
+    ["Actions", names.filter((n) => n.startsWith("action/")), (n) => n.slice(7).replace(/^\d+ /, "")],
+  ];
+  const marks = [], figures = [];
+  for (const [title, mine, label] of kinds) {
+    if (!mine.length) continue;
+    const values = mine.flatMap((n) => series[n]), low = Math.min(...values), high = Math.max(...values), span = high - low || 1;
+    const svg = make("svg", { viewBox: "0 0 300 60", preserveAspectRatio: "none", role: "img", "aria-label": `${title} over ${end.toFixed(1)} s` });
+    mine.forEach((name, k) => {
+      const points = series[name].map((v, i) => `${((300 * time[i]) / end).toFixed(1)},${(57 - (54 * (v - low)) / span).toFixed(1)}`);
+      svg.append(make("polyline", { points: points.join(" "), class: `line${k % 4}` }));
+    });
+    const mark = make("line", { x1: 0, x2: 0, y1: 0, y2: 60, class: "now" });
+    svg.append(mark);
+    marks.push(mark);
+    const labels = [...new Set(mine.map(label))], keys = labels.length === mine.length;
+    const legend = labels.slice(0, 4).map((text, k) => el("span", { class: keys ? `key line${k % 4}` : "" }, text));
+    figures.push(el("div", { class: "steps" },
+      el("div", { class: "axis" }, el("span", {}, title), el("span", { class: "legend" }, ...(labels.length > 1 || keys ? legend : []))), svg,
+      el("div", { class: "axis" }, el("span", {}, `${+low.toPrecision(2)} to ${+high.toPrecision(2)}`), el("span", {}, `${end.toFixed(1)} s`))));
+  }
+  const follow = () => {
+    for (const mark of marks) for (const x of ["x1", "x2"]) mark.setAttribute(x, Math.min(300, (300 * video.currentTime) / end));
+  };
+  video?.addEventListener("timeupdate", follow);
+  return el("div", {}, ...figures);
 }
 
 // When it looked, thought and acted: a line for each kind of event.

@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from foretell.errors import ForetellError
-from foretell.files import read_file
+from foretell.files import inside, read_file
 from foretell.report.films import film_of
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Section
 from foretell.study.columns import cells
+from foretell.study.films import steps
 from foretell.study.parts import DamagedError, read_parquet
 from foretell.study.store import each_scenario
 from foretell.terminal import plain
@@ -33,6 +34,8 @@ SAMPLE = 20_000
 EVENTS_SHOWN = 40
 """Episodes whose events the page carries."""
 EVENTS_EACH = 3000
+STEPS_EACH, SERIES = 1000, 64
+"""Steps and columns of one filmed episode that the page carries."""
 TIMES = ("sim_s", "until_s")
 EVENT = pa.schema({"kind": pa.string(), **dict.fromkeys(TIMES, pa.float64())})
 
@@ -72,8 +75,8 @@ def columns(runs: Runs, link: Callable[[OneRun, str], str], notes: list[str]) ->
     """`names`: column -> its distinct values; `codes`: column -> an index into them per row; numbers as they are.
 
     `total`: how many episodes there are; the page carries `count` of them. `cards`: scenario -> the lines that say how
-    to set it up, as indices into `lines`. `events`: episode -> kind, start and end of each of its events. `absent`:
-    addresses of videos that are not on the disk.
+    to set it up, as indices into `lines`. `events`: episode -> kind, start and end of each of its events. `steps`:
+    episode -> times, and what was where, of filmed ones. `absent`: addresses of videos that are not on the disk.
     """
     names: dict[str, dict[Any, int]] = {name: {} for name in NAMES}
     codes: dict[str, list[int]] = {name: [] for name in NAMES}
@@ -125,6 +128,7 @@ def columns(runs: Runs, link: Callable[[OneRun, str], str], notes: list[str]) ->
         "absent": sorted(absent),
         **_cards(runs, sample, notes),
         "events": _events(runs, sample),
+        "steps": _steps(runs),
     }
 
 
@@ -175,6 +179,30 @@ def _read_events(path: Path) -> Table | None:
     known = list(dict.fromkeys(kinds))
     times = {t: [None if v is None else round(v, 4) for v in table[t].to_pylist()] for t in TIMES}
     return {"kinds": known, "kind": [known.index(k) for k in kinds], "start": times["sim_s"], "stop": times["until_s"]}
+
+
+def _steps(runs: Runs) -> Table:
+    """Of the first filmed episodes."""
+    found: Table = {}
+    for run in runs.each:
+        for episode in run.table["episode"].filter(run.table["video"].is_valid()).to_pylist():
+            if len(found) >= EVENTS_SHOWN:
+                return found
+            path = inside(run.path, steps(episode))
+            if path is not None and (read := _read_steps(path)):
+                found[episode] = read
+    return found
+
+
+def _read_steps(path: Path) -> Table | None:
+    """`time` in s, and every other column: heights in m, openings in m, actions as given."""
+    try:
+        table = read_parquet(path).slice(0, STEPS_EACH)
+        series = {name: [round(float(v), 4) for v in table[name].to_pylist()] for name in table.column_names[:SERIES]}
+    except (DamagedError, OSError, ValueError, TypeError, pa.ArrowException):
+        return None
+    times = series.pop("time", None)
+    return {"time": times, "series": series} if times else None
 
 
 def embedded(runs: Runs, table: Table, most: int) -> dict[str, str]:

@@ -96,7 +96,16 @@ function sheetBlock(sheet) {
     sheet.about ? el("p", { class: "about" }, ...prose(sheet.about)) : null) };
 }
 
+// Films at a glance; choosing one opens its row in the table below.
+function stripsBlock(given) {
+  const films = given.films.map((film) => el("button", { type: "button", class: "film", onclick: () => table.show(film.run, film.episode) },
+    el("span", { class: `outcome ${film.outcome}` }, film.said),
+    el("img", { src: film.picture, alt: `Five pictures of an episode: ${film.said}`, loading: "lazy" })));
+  return { node: el("div", { class: "block strips" }, ...films, given.about ? el("p", { class: "about" }, ...prose(given.about)) : null) };
+}
+
 function block(given) {
+  if (given.kind === "strips") return stripsBlock(given);
   if (given.kind === "chart") return chartBlock(given);
   if (given.kind === "sheet") return sheetBlock(given);
   if (given.tone === "code") return { node: el("details", { class: "block code" }, el("summary", {}, given.title), el("pre", {}, given.text)) };

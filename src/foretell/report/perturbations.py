@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Set
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
@@ -20,6 +21,7 @@ from foretell.stats.compare import compare as test_of
 from foretell.stats.paired import EXACT
 from foretell.stats.robustness import paired_change, success_rate
 from foretell.study.columns import cells
+from foretell.study.unchanged import IDENTICAL, unchanged
 
 __all__ = ["section"]
 
@@ -43,6 +45,8 @@ class Cell:
     """Perturbed less clean in the same scenarios; None for the clean control, and where no scenario has both."""
     p: float | None = None
     """Of no change, where there is one to test; in the end adjusted for the number of changes of all cells (Holm)."""
+    identical: bool = False
+    """Whether every episode is as without perturbation: the arm changes looks only, and the policy does not look."""
 
     @property
     def factor(self) -> str:
@@ -56,7 +60,8 @@ class Cell:
 
 def section(runs: Runs) -> Section | None:
     """Changes, a radar and severity curves of every world and task that ran with and without perturbation."""
-    found = _cells(groups(runs))
+    same = {key for run in runs.each for key in unchanged(run.table)}
+    found = _cells(groups(runs), same)
     if not found:
         return None
     tasks = list(dict.fromkeys((cell.world, cell.task) for cell in found))
@@ -72,7 +77,7 @@ def section(runs: Runs) -> Section | None:
     return Section("perturbations", "Perturbations", _says(found, len(tasks) > 1), distinct(blocks))
 
 
-def _cells(every: list[Group]) -> list[Cell]:
+def _cells(every: list[Group], same: Set[str] = frozenset()) -> list[Cell]:
     """Every policy under every arm, of the first clock of each world and task, where there is a clean control too."""
     by: dict[tuple[str, str], dict[str, dict[str, Group]]] = defaultdict(lambda: defaultdict(dict))
     for group in every:
@@ -91,10 +96,18 @@ def _cells(every: list[Group]) -> list[Cell]:
                 pair = [np.array([side[base] for base in both]) for side in (mine, clean)]
                 change = paired_change([pair[0]], [pair[1]]) if both else None
                 p = test_of(*pair, paired=True).p_value if both else None
-                found.append(Cell(world, task, policy, arm, success_rate([known]), change, p))
+                keys = [key for key, p_ in zip(*_columns(arms[arm], "episode", "policy"), strict=True) if p_ == policy]
+                identical = change is not None and same.issuperset(keys)
+                if identical and change is not None:
+                    change = replace(change, low=0.0, high=0.0, method=IDENTICAL)
+                found.append(Cell(world, task, policy, arm, success_rate([known]), change, p, identical))
     tested = [cell.p for cell in found if cell.p is not None]
     adjusted = iter(holm(tested) if tested else ())
     return [cell if cell.p is None else replace(cell, p=float(next(adjusted))) for cell in found]
+
+
+def _columns(group: Group, *names: str) -> list[list[Any]]:
+    return [group.table[name].to_pylist() for name in names]
 
 
 def _scores(group: Group) -> dict[str, dict[str, float]]:
@@ -163,6 +176,11 @@ def _bars(rows: list[dict[str, Any]], name: str, title: str) -> Chart:
         "chance. The sentence above speaks only of what is shown by the paired test of `foretell compare` with Holm's "
         "adjustment over every change of this section."
     )
+    if any(row["method"] == IDENTICAL for row in rows):
+        about += (
+            " An interval without width: every episode is identical to its clean control, because the perturbation "
+            "changes looks only and the policy does not look."
+        )
     return Chart(name, title, spec, rows, about)
 
 
@@ -221,6 +239,7 @@ def _sheet(found: list[Cell], many: bool) -> Sheet:
         if change is not None:
             value, low, high = (f"{round(100 * (v or 0.0)):+d}" for v in (change.estimate, change.low, change.high))
             said = f"{value} ({low} to {high})".replace("+0", "0").replace("-", "−")
+            said = IDENTICAL if cell.identical else said
         where = [cell.world, cell.task] if many else []
         rows.append([*where, cell.policy, "clean" if cell.arm == CLEAN else cell.arm, one.n, rate, said])
     columns = [*(["world", "task"] if many else []), "policy", "perturbation", "n", "success", "change, points"]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Block", "Chart", "Section", "Sheet", "Words"]
+__all__ = ["Block", "Chart", "Section", "Sheet", "Strips", "Words"]
 
 Row = dict[str, Any]
 INHERITED = frozenset(
@@ -61,7 +61,19 @@ class Words:
     kind: str = "words"
 
 
-Block = Chart | Sheet | Words
+@dataclass(frozen=True)
+class Strips:
+    """Films at a glance: of each a few pictures side by side, and the episode that they are of."""
+
+    name: str
+    title: str
+    films: Sequence[Row]
+    """`run`, `episode`, `said` (one line), `outcome`, and `picture`: a JPEG as a data address."""
+    about: str = ""
+    kind: str = "strips"
+
+
+Block = Chart | Sheet | Strips | Words
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ class EpisodeTable {
   }
 
   controls() {
-    const choices = JSON.stringify(Object.keys(FILTERS).map((name) => this.data.names[name]));
+    const choices = JSON.stringify([...Object.keys(FILTERS), "video"].map((name) => this.data.names[name]));
     if (choices === this.choices) return; // nobody's open list is closed
     this.choices = choices;
     const selects = [];
@@ -101,11 +101,27 @@ class EpisodeTable {
         oninput: (event) => this.filter("text", event.target.value) });
       this.reset = el("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.clear() }, "Clear");
     }
+    if (this.data.names.video.filter(Boolean).length) {
+      const chosen = this.filters.video === "yes";
+      selects.push(el("select", { "aria-label": "Filter by video", name: "video", class: chosen ? "on" : "",
+        onchange: (event) => this.filter("video", event.target.value) },
+        el("option", { value: "", selected: !chosen }, "With or without video"), el("option", { value: "yes", selected: chosen }, "With video")));
+    }
     const typing = document.activeElement === this.search;
     const inside = this.bar.contains(document.activeElement) ? document.activeElement.name : null;
     this.bar.replaceChildren(...selects, this.search, this.reset, this.tally);
     if (typing) this.search.focus();
     else if (inside) this.bar.querySelector(`[name="${inside}"]`)?.focus();
+  }
+
+  // Opens the row of an episode, and brings it into sight.
+  show(run, episode) {
+    const i = this.data.episode.findIndex((key, at) => key === episode && this.value("run", at) === run);
+    if (i < 0) return;
+    this.clear();
+    if (!this.open.has(this.key(i))) this.toggle(i);
+    this.host.scrollIntoView({ block: "start" });
+    this.scroll.scrollTop = this.top(this.rows.indexOf(i));
   }
 
   clear() {
@@ -131,6 +147,7 @@ class EpisodeTable {
       const code = filters[name] ? data.names[name].indexOf(filters[name]) : -1;
       if (code >= 0) tests.push((i) => data.codes[name][i] === code);
     }
+    if (filters.video) tests.push((i) => data.names.video[data.codes.video[i]] !== "");
     for (const word of filters.text.toLowerCase().split(/\s+/).filter(Boolean)) {
       const hits = ["run", "task", "policy", "clock", "arm", "scenario", "outcome", "why", "error"].map((name) => [
         data.codes[name],

@@ -11,8 +11,10 @@ from typing import Any
 from foretell.errors import UsageError
 from foretell.files import create
 from foretell.machine import require_writable
+from foretell.notebook import Displayed
 from foretell.report.contents import contents
 from foretell.report.page import needs_extra, page
+from foretell.report.section import Section
 
 __all__ = ["EMBED", "Written", "report"]
 
@@ -21,7 +23,7 @@ EMBED = 20_000_000
 
 
 @dataclass(frozen=True)
-class Written:
+class Written(Displayed):
     """A report on disk."""
 
     path: Path
@@ -55,11 +57,13 @@ def report(
     *runs: str | Path,
     out: str | Path | None = None,
     embed: int = EMBED,
+    first: Sequence[Section] = (),
     told: Callable[[str], None] = lambda text: None,
 ) -> Written:
     """Write what runs show as one HTML page that opens from disk: `report.html` in the run folder, if there is one run.
 
-    `embed`: bytes of videos to put into it, failures first; the others are linked. `told` hears what is being done.
+    `embed`: bytes of videos to put into it, failures first; the others are linked. `first`: sections of the
+    caller's own, which come before all others. `told` hears what is being done.
     """
     needs_extra()
     given = _together(runs)
@@ -80,7 +84,7 @@ def report(
     except OSError as error:
         raise UsageError(f"out: cannot write {path}: {error.strerror}") from None
     require_writable(path, "out")
-    found = contents(given, place=path.parent, embed=embed, told=told)
+    found = contents(given, place=path.parent, embed=embed, first=first, told=told)
     told("the page")
     text = page(found).encode()
     part = path.with_name(f".{path.name}.{os.getpid()}.part")

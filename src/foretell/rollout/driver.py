@@ -17,7 +17,7 @@ from foretell.rollout.ask import ask
 from foretell.rollout.events import Events
 from foretell.rollout.job import Job, Outcome
 from foretell.rollout.sight import Sight
-from foretell.rollout.video import Video
+from foretell.rollout.video import AFTER_S, Video
 from foretell.seeding import seed
 from foretell.world import World, whole_ticks
 
@@ -219,7 +219,7 @@ class Driver:
         for slot in fresh:
             job = self.jobs[slot]
             if job is not None and job.video is not None:
-                self.videos[slot] = self.VIDEO(job.video, slot, self._spec(slot).action_rate)
+                self.videos[slot] = self.VIDEO(job.video, slot, self._spec(slot).action_rate, job.camera, job.steps)
                 self.videos[slot].shoot(self.world)
 
     def _reset(self, name: str, slots: np.ndarray, jobs: list[Job]) -> dict[int, str]:
@@ -262,11 +262,20 @@ class Driver:
                     missed = [s.name for s in self.world.task.stages if s.name not in verdict.stages]
                     outcome.failure_reason = "policy error" if blame else f"no {missed[0]}" if missed else "undone"
         if slot in self.videos:
+            if end == "success":
+                self._linger(slot)
             self.videos.pop(slot).close()
         if slot in self.events:
             self.events.pop(slot).write()
         self.jobs[slot] = None
         return job, outcome
+
+    def _linger(self, slot: int) -> None:
+        """Film on for a while after the outcome is known: who sees only the instant of success doubts it."""
+        rate, at = self._spec(slot).action_rate, np.array([slot], dtype=np.int32)
+        for _ in range(round(AFTER_S * rate)):
+            self.world.advance(at, np.array([whole_ticks(1, 1.0 / self.world.tick, rate)]))
+            self.videos[slot].shoot(self.world)
 
     def _job(self, slot: int) -> Job:
         job = self.jobs[slot]

@@ -24,6 +24,10 @@ class Job:
     """Where to write an mp4, or None."""
     events: Path | None = None
     """Where to write what happened when, as Parquet, or None."""
+    steps: Path | None = None
+    """Where to write the true state and the action at every action that is filmed, as Parquet, or None."""
+    camera: str | None = None
+    """The camera that films; None leaves it to the world."""
 
 
 @dataclass

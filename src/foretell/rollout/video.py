@@ -1,4 +1,4 @@
-"""Videos of episodes: one frame per action, written as mp4 while the episode runs."""
+"""Videos of episodes, written as mp4 while the episode runs, and the state and the actions that they show."""
 
 from __future__ import annotations
 
@@ -6,9 +6,18 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from foretell.errors import ForetellError
+import numpy as np
 
-__all__ = ["LateVideo", "Video", "require_encoder"]
+from foretell.errors import ForetellError, UsageError, suggest
+
+__all__ = ["AFTER_S", "LateVideo", "Video", "film_camera", "require_encoder"]
+
+RATE = 10.0
+"""Frames per simulated second, at most. A frame takes a tenth of a second of one core to draw with shadows."""
+STRIP = 5
+"""Pictures of a strip, which tells a film at a glance."""
+AFTER_S = 1.0
+"""Simulated seconds that a film goes on after success. The robot holds what it was last told."""
 
 
 def require_encoder() -> Any:
@@ -20,19 +29,36 @@ def require_encoder() -> Any:
     return av
 
 
+def film_camera(world: Any, asked: str | None = None) -> str:
+    """The camera that films: the one asked for, else the task's `film`, else `overview`, else the first."""
+    known = list(world.scene.cameras)
+    if asked is not None and asked not in known:
+        raise UsageError(f"camera: {asked!r} is not in this world; {suggest(asked, known)}")
+    if not known and world.task.film is None:
+        raise UsageError(
+            f"video: task {world.task.name!r} has no camera, and neither has its robot: "
+            "give the task a `film` camera, or record no video"
+        )
+    return asked or ("film" if world.task.film else "overview" if "overview" in known else known[0])
+
+
 class Video:
     """An mp4 in the making. It appears under its name only when whole."""
 
     HEIGHT, WIDTH = 480, 640
 
-    def __init__(self, path: Path, slot: int, rate: float, camera: str | None = None):
+    def __init__(self, path: Path, slot: int, rate: float, camera: str | None = None, steps: Path | None = None):
         av = require_encoder()
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path, self._part = path, path.with_suffix(".part.mp4")
         self._slot, self._camera, self._av = slot, camera, av
+        self._steps: list[dict[str, float]] = []
+        self._log = steps
+        self._small: list[np.ndarray] = []
+        self._every, self._calls = max(1, round(rate / RATE)), 0
         self._part.unlink(missing_ok=True)  # it may be a link, in a folder from someone else
         self._file = av.open(str(self._part), "w", options={"movflags": "faststart"})
-        self._stream = self._file.add_stream("libx264", rate=Fraction(rate).limit_denominator(1000))
+        self._stream = self._file.add_stream("libx264", rate=Fraction(rate / self._every).limit_denominator(1000))
         self._stream.width, self._stream.height = self.WIDTH, self.HEIGHT
         self._stream.pix_fmt = "yuv420p"  # the only one every browser plays
         self._stream.options = {"crf": "23", "preset": "veryfast"}
@@ -41,19 +67,59 @@ class Video:
         """Add what the camera sees now, or saw at joint positions qpos."""
         from foretell.sim.render import Camera
 
-        known = world.task.cameras
-        name = self._camera or ("overview" if "overview" in known else next(iter(known)))
-        image = world.picture(self._slot, Camera(name, self.HEIGHT, self.WIDTH, fine=True), qpos)
+        name, stand = film_camera(world, self._camera), world.task.film if self._camera is None else None
+        if qpos is None:
+            self.note(world)
+            if not self._due():
+                return
+        image = world.picture(self._slot, Camera(name, self.HEIGHT, self.WIDTH, fine=True, stand=stand), qpos)
+        if self._log is not None:
+            small = image.reshape(self.HEIGHT // 2, 2, self.WIDTH // 2, 2, 3).mean(axis=(1, 3))
+            self._small.append(small.astype("uint8"))
         frame = self._av.VideoFrame.from_ndarray(image, format="rgb24")
         for packet in self._stream.encode(frame):
             self._file.mux(packet)
+
+    def _due(self) -> bool:
+        """Whether this action is one that is drawn."""
+        self._calls += 1
+        return (self._calls - 1) % self._every == 0
+
+    def note(self, world: Any) -> None:
+        """Write down the state after an action, and the action."""
+        if self._log is not None and hasattr(world, "trace"):
+            self._steps.append(world.trace(self._slot))
 
     def close(self) -> None:
         """Finish the file."""
         for packet in self._stream.encode():
             self._file.mux(packet)
         self._file.close()
+        if self._log is not None and self._steps:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            self._log.parent.mkdir(parents=True, exist_ok=True)
+            part = self._log.with_suffix(".part")
+            part.unlink(missing_ok=True)  # as above
+            pq.write_table(pa.Table.from_pylist(self._steps), part)
+            part.replace(self._log)
+            part.write_bytes(self._strip())
+            part.replace(self._log.with_suffix(".jpg"))
         self._part.replace(self._path)
+
+    def _strip(self) -> bytes:
+        """A JPEG of pictures side by side, from the first to the last."""
+        picked = [self._small[i] for i in np.linspace(0, len(self._small) - 1, STRIP).round().astype(int)]
+        image = self._av.VideoFrame.from_ndarray(np.hstack(picked), format="rgb24").reformat(format="yuvj420p")
+        coder = self._av.CodecContext.create("mjpeg", "w")
+        coder.width, coder.height, coder.pix_fmt, coder.time_base = (
+            image.width,
+            image.height,
+            "yuvj420p",
+            Fraction(1, 1),
+        )
+        return b"".join(bytes(packet) for packet in [*coder.encode(image), *coder.encode(None)])
 
     def abandon(self) -> None:
         """Give up: the episode did not end."""
@@ -68,7 +134,9 @@ class LateVideo(Video):
         if not hasattr(self, "kept"):
             self.kept: list[Any] = []
             self._world = world
-        self.kept.append(world.snapshot(self._slot))
+        self.note(world)
+        if self._due():
+            self.kept.append(world.snapshot(self._slot))
 
     def close(self) -> None:
         for qpos in self.kept:

@@ -22,18 +22,21 @@ import numpy as np
 from foretell.errors import ForetellError
 from foretell.sim.scene import signature
 from foretell.sim.textures import Content, Textures, contents
+from foretell.tasks.task import Camera as Stand
 
 __all__ = ["Camera", "Renderer", "backends", "open_context", "shared_renderer"]
 
 
 @dataclass(frozen=True)
 class Camera:
-    """A view to render. `fine` asks for shadows and smooth edges whatever the world's θ says (for videos)."""
+    """A view to render. `fine` asks for shadows and smooth edges whatever the world's θ says (for videos). `stand` is a
+    place to look from that is no camera of the model."""
 
     name: str
     height: int = 480
     width: int = 640
     fine: bool = False
+    stand: Stand | None = None
 
 
 BACKENDS = ("egl", "osmesa", "glfw")
@@ -126,8 +129,12 @@ class Renderer:
         canvas = self._prepare(model, look, camera.fine)
         context, scene = canvas.context, canvas.scene
         view = mujoco.MjvCamera()
-        view.type = mujoco.mjtCamera.mjCAMERA_FIXED
-        view.fixedcamid = model.camera(camera.name).id
+        if camera.stand is not None:
+            _stand(view, camera.stand)
+            model.vis.global_.fovy = camera.stand.fovy  # only such views read it
+        else:
+            view.type = mujoco.mjtCamera.mjCAMERA_FIXED
+            view.fixedcamid = model.camera(camera.name).id
         rectangle = mujoco.MjrRect(0, 0, camera.width, camera.height)
         mujoco.mjv_updateScene(model, data, self._option, None, view, mujoco.mjtCatBit.mjCAT_ALL.value, scene)
         scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = camera.fine or model.vis.quality.shadowsize > 1
@@ -173,6 +180,16 @@ class Renderer:
         self._contexts.move_to_end((look.shapes, wanted))
         self._textures.use(model, look.textures, canvas.context)
         return canvas
+
+
+def _stand(view: mujoco.MjvCamera, stand: Stand) -> None:
+    """Look from a place at its target, the horizon level."""
+    ahead = np.asarray(stand.target, dtype=float) - np.asarray(stand.pos, dtype=float)
+    view.type = mujoco.mjtCamera.mjCAMERA_FREE
+    view.lookat[:] = stand.target
+    view.distance = np.linalg.norm(ahead)
+    view.azimuth = np.degrees(np.arctan2(ahead[1], ahead[0]))
+    view.elevation = np.degrees(np.arcsin(ahead[2] / view.distance))
 
 
 @cache

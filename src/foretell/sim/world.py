@@ -78,6 +78,7 @@ class MujocoWorld:
         self._stage_names = [s.name for s in task.stages]
         self._stage_tick = np.full((slots, len(task.stages)), -1, dtype=np.int64)
         self._faults: dict[int, str] = {}
+        self._commanded = np.zeros((slots, self.action.size))
         self._sizes = {name: np.ones(slots) for name in task.roles}  # ratio to those of the clean scenario
         self._shaken: set[int] = set()  # slots under a factor that disturbs what is sensed or done
 
@@ -130,6 +131,7 @@ class MujocoWorld:
             ids.append(slot)
             models.append(model)
         self._age[slots] = 0
+        self._commanded[slots] = 0.0
         self._stage_tick[slots] = -1
         for layout, ids, models in arriving.values():
             rows = np.array(ids, dtype=np.int32)
@@ -318,8 +320,22 @@ class MujocoWorld:
             disturbed[row] = np.where(arm, noisy, actions[row])
         return disturbed
 
+    def trace(self, slot: int) -> dict[str, float]:
+        """The true state in m and the last action, for whoever films: a sensor read here would use up its noise."""
+        layout, scenario = self._where[slot], self._scenario[slot]
+        assert layout is not None and scenario is not None, "the slot has no episode"
+        state = Rows(layout, np.array([slot]), self._sizes)
+        points = {name: state.ee_pos(name)[0] for name in self.scene.robots}
+        points |= {name: state.pos(name)[0] for name in scenario.placements}
+        said = {f"{name}/{axis}": float(v) for name, p in points.items() for axis, v in zip("xyz", p, strict=True)}
+        said |= {f"{name}/gripper": float(layout.qpos[slot, layout.finger[name]].sum()) for name in self.scene.robots}
+        meanings = [d.meaning for d in self.action.dims for _ in range(d.size)]
+        done = {f"action/{i} {m}": float(self._commanded[slot, i]) for i, m in enumerate(meanings)}
+        return {"time": float(self._age[slot] * self.tick), **said, **done}
+
     def command(self, slots: np.ndarray, actions: np.ndarray, ticks: np.ndarray) -> None:
         actions = self._disturbed(slots, actions)
+        self._commanded[slots] = actions
         for layout, rows in self._split(slots):
             ids, at = slots[rows], 0
             for name, controller in self.controllers.items():

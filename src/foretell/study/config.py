@@ -101,18 +101,29 @@ def _how_many(value: Any) -> Any:
 HowMany = Annotated[int | Literal["all"], BeforeValidator(_how_many)]
 
 
+def _how_filmed(value: Any) -> Any:
+    try:
+        return value if value == "failures" else _how_many(value)
+    except ValueError:
+        raise ValueError("should be a whole number from 0, `none`, `failures` or `all`") from None
+
+
+Films = Annotated[int | Literal["failures", "all"], BeforeValidator(_how_filmed)]
+
+
 class Record(_Model):
     """What to keep besides the rows."""
 
-    video: HowMany = 0
-    """Videos of the first so many scenarios of each task and policy, or of `all`."""
+    video: Films = 0
+    """So many videos of each task, policy, clock and arm, of failures and of successes; or of up to 20 `failures`; or
+    of `all` episodes. See `study.films`."""
     events: HowMany = 0
-    """What happened when (looks, inferences, actions), of as many; see `foretell timeline`."""
+    """What happened when (looks, inferences, actions), of the first so many scenarios of each task and policy, or of
+    `all`; see `foretell timeline`."""
 
-    def keeps(self, what: Literal["video", "events"], index: int) -> bool:
+    def keeps_events(self, index: int) -> bool:
         """Of the scenario of this index?"""
-        count = getattr(self, what)
-        return count == "all" or index < count
+        return self.events == "all" or index < self.events
 
 
 class Study(_Model):

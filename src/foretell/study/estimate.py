@@ -11,8 +11,10 @@ from typing import Any
 
 from foretell.clock import Clock, Realtime, Virtual
 from foretell.latency import Latency
+from foretell.notebook import Displayed
 from foretell.rollout import Job
 from foretell.study.config import Study, load_study
+from foretell.study.films import at_most
 from foretell.study.plan import check_size, make_task, plan, resolve_scenarios
 from foretell.study.session import Session
 
@@ -31,7 +33,7 @@ TRIAL_S = 1.5
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Estimate(Displayed):
     """Upper bounds: as if every episode ran to its time limit."""
 
     episodes: int
@@ -87,10 +89,10 @@ def estimate(
         )
         actions = _actions_per_second(session, [Job(e.policy, e.scenario, e.trial) for e in mine], width)
         limit = session.world.task.time_limit * session.world.task.action_rate
-        filming = sum(e.video for e in mine) * limit * FRAME_S
+        filming = at_most(study.record, mine) * limit * FRAME_S
         per_task[group.task.use] = used + (len(mine) * limit / actions + filming) / min(crew, cores)
         session.close()
-    videos = sum(e.video for e in episodes)
+    videos = at_most(study.record, episodes)
     return Estimate(len(episodes), sum(per_task.values()), len(episodes) * ROW_BYTES + videos * VIDEO_BYTES, per_task)
 
 

@@ -16,6 +16,7 @@ from foretell.loaded import loading, remember
 from foretell.registry import resolve
 from foretell.scenario import Scenario
 from foretell.study.config import Study, TaskEntry
+from foretell.study.films import while_it_runs
 from foretell.study.fix import fixed
 from foretell.study.provenance import read_provenance
 from foretell.study.scenario_file import ScenarioFile, read_scenario_file
@@ -207,8 +208,8 @@ def plan(study: Study, scenarios: dict[str, list[Scenario]], settle: Settle = _a
                 for arm, under in perturbed[entry.use].items():
                     for index, scenario in enumerate(under):
                         for trial in range(study.trials):
-                            video = trial == 0 and study.record.keeps("video", index)
-                            events = trial == 0 and study.record.keeps("events", index)
+                            video = trial == 0 and while_it_runs(study.record, group.clock, index)
+                            events = trial == 0 and study.record.keeps_events(index)
                             label = given_arm(scenario) if arm == "none" else arm
                             episodes.append(Planned(group, policy, scenario, label, trial, video, events))
     return episodes

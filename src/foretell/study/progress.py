@@ -63,9 +63,9 @@ class Bar:
         if now - self._spoke >= 10:
             self._spoke = now
             rate = state.ran / max(now - self._began, 1e-9)
-            left = (state.planned - state.done) / rate if rate > 0 else float("inf")
+            left = f", about {(state.planned - state.done) / rate:.0f} s left" if rate > 0 else ""
             print(
-                f"{state.done} of {state.planned} episodes, {rate:.1f}/s, about {left:.0f} s left",
+                f"{state.done} of {state.planned} episodes, {rate:.1f}/s{left}",
                 file=sys.stderr,
                 flush=True,
             )

@@ -18,8 +18,10 @@ from foretell.clock import Realtime, parse
 from foretell.episode import Episode, key
 from foretell.errors import UsageError
 from foretell.factors.arms import severity_of
+from foretell.notebook import Displayed
 from foretell.rollout import Job, Outcome
 from foretell.rollout.viewer import require_screen
+from foretell.study import films
 from foretell.study.config import PolicyEntry, Study, load_study
 from foretell.study.difference import settle
 from foretell.study.latencies import Settler
@@ -61,7 +63,7 @@ class Progress:
 
 
 @dataclass(frozen=True)
-class Run:
+class Run(Displayed):
     """What a call of `run` did."""
 
     path: Path
@@ -75,6 +77,14 @@ class Run:
     """Plain sentences on what went wrong, and where."""
     failing: tuple[str, ...] = ()
     """Policies of which every episode so far ended in an error."""
+
+    def text(self) -> str:
+        """What was done, and where the results are."""
+        episodes = "1 episode" if self.ran == 1 else f"{self.ran} episodes"
+        earlier = f", {self.skipped} were there already" if self.skipped else ""
+        left = f", {self.left} left by --limit" if self.left else ""
+        notes = [f"note: {note}" for note in self.notes]
+        return "\n".join([*notes, f"{episodes} run{earlier}{left}; everything is in {self.path}"])
 
 
 def run(
@@ -140,7 +150,7 @@ def run(
                 store.write_testset(made.path.read_bytes())
             store.write_provenance({**about, **provenance()})
             try:
-                done = _fill(study, store, episodes, opened, engine, limit, progress, keep)
+                done = _fill(study, store, episodes, opened, engine, limit, progress, told, keep)
                 return replace(done, notes=(*left_out(study), *done.notes))
             finally:
                 engine.close()
@@ -169,6 +179,7 @@ def _fill(
     engine: _Here | _Crew,
     limit: int | None,
     progress: Callable[[Progress], None],
+    told: Callable[[str], None],
     keep: bool,
 ) -> Run:
     _distinct(opened)
@@ -194,6 +205,8 @@ def _fill(
     look = _stopper(store)
     for name, outcome in engine.run(chosen, store.path, look):
         row = row_of(study, name, chosen[name], opened[chosen[name].group], outcome)
+        if row.video is None and chosen[name].video:
+            films.unfilm(store.path, _video(name, chosen[name], row.task), name)
         store.append([row])
         state.tally.add(vars(row))
         state.done, state.ran = state.done + 1, state.ran + 1
@@ -217,6 +230,11 @@ def _fill(
     notes = [f"{what}: {_count(len(where))}, first {where[0]}" for what, where in troubles.items()]
     if retired:
         notes.append(f"{_count(retired)} of an earlier plan will not be run any more: foretell show marks them retired")
+    if not left:
+        places = {name: _video(name, e, e.scenario.task) for name, e in named.items()}
+        notes += films.film(
+            study.record, store.path, named, places, lambda again: engine.run(again, store.path, look), told
+        )
     failing = tuple(state.tally.failing())
     return Run(store.path, len(episodes), state.ran, skipped, left, (*store.problems, *notes), failing)
 
@@ -288,7 +306,8 @@ def _key(episode: Planned, opened: Opened) -> str:
 def row_of(study: Study, name: str, episode: Planned, opened: Opened, outcome: Outcome) -> Episode:
     """The row of an episode that has ended."""
     scenario = episode.scenario
-    video = _video(name, episode, opened.task) if episode.video and outcome.end != "error" else None
+    shown = outcome.end != "error" and not (study.record.video == "failures" and outcome.success)
+    video = _video(name, episode, opened.task) if episode.video and shown else None
     return Episode(
         episode=name,
         study=study.name,
@@ -347,7 +366,7 @@ def _arguments(study: Study, group: Group, view: bool = False) -> dict[str, Any]
         "controller": group.task.controller,
         "world": study.world,
         "clock": group.clock.to_dict(),
-        "video": study.record.keeps("video", 0),
+        "video": study.record.video != 0,
         "patience": study.policy_timeout,
         "view": view,
     }
@@ -390,6 +409,7 @@ class _Crew:
                     "key": name,
                     "video": str(video.resolve()) if video else None,
                     "events": str((folder / _events(name)).resolve()) if episode.events else None,
+                    "steps": str((folder / films.steps(name)).resolve()) if video else None,
                 }
             )
         # in real time an episode needs the machine for itself
@@ -435,6 +455,7 @@ class _Here:
                     name,
                     folder / _video(name, e, e.scenario.task) if e.video else None,
                     folder / _events(name) if e.events else None,
+                    folder / films.steps(name) if e.video else None,
                 )
                 for name, e in mine.items()
             )

@@ -274,16 +274,20 @@ class Tally:
         """
         now = time.time() if now is None else now
         hashes: dict[tuple[str, ...], set[str]] = defaultdict(set)
-        for world, world_hash, task, policy, policy_hash, options, _, _, *source in self._cells:
+        for world, world_hash, task, policy, policy_hash, options, clock, _, *source in self._cells:
             hashes["world", world].add(world_hash)
             if source[0]:  # a plan without versions, of an older foretell
                 hashes["task", task].add(digest(source))
             hashes[task, policy].add(digest([policy_hash, options]))
+            hashes[world_hash, task, policy, policy_hash, options, _label(clock)].add(digest(clock))
         found = []
         for names in sorted(self._cells, key=_order):
             world, world_hash, task, policy, policy_hash, options, clock, arm, *source = names
             cell = self._cells[names]
             n, successes, interval = cell.interval(alpha)
+            clock_name = _label(clock)
+            if len(hashes[world_hash, task, policy, policy_hash, options, clock_name]) > 1:
+                clock_name += f"#{digest(clock)[:6]}"
             left = cell.finished < cell.planned
             if len(hashes["world", world]) > 1:
                 world += f"#{world_hash[:6]}"
@@ -296,7 +300,7 @@ class Tally:
                     "world": world,
                     "task": task,
                     "policy": policy,
-                    "clock": _label(clock),
+                    "clock": clock_name,
                     "arm": arm,
                     "n": n,
                     "successes": successes,

@@ -11,7 +11,7 @@ from foretell.errors import ForetellError, UsageError
 from foretell.policies.make import Bound, bind, construct, make_policy
 from foretell.rollout import Job, Outcome, run_realtime, run_sync, run_virtual
 from foretell.rollout.companion import Companion
-from foretell.rollout.video import require_encoder
+from foretell.rollout.video import film_camera, require_encoder
 from foretell.study.config import PolicyEntry
 from foretell.study.plan import make_task
 from foretell.study.world import make_world
@@ -75,6 +75,8 @@ class Session:
         made = make_task(task)
         self.world = make_world(world, made, slots=1 if realtime else slots, threads=threads, controller=controller)
         self._task_hash = task_hash(made)
+        if video:
+            film_camera(self.world)  # a world that cannot be filmed is refused before the first episode
         self.policies: dict[str, Bound] = {}
         for name, entry in policies.items():
             if isinstance(entry, PolicyEntry):

@@ -370,6 +370,7 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
     del tables, tail
     for pool in (pa.default_memory_pool(), pa.system_memory_pool()):
         pool.release_unused()  # what was read is twice as large as what is kept
+    found = _filmed(run, found) if "video" in found.column_names else found
     return found if columns is None else found.select(list(columns))
 
 
@@ -466,6 +467,21 @@ def _merge(table: pa.Table) -> pa.Table:
                 best[name] = (rank, i)
         table = table.take(pa.array(sorted(i for _, i in best.values()), pa.int64()))
     return ordered(table, _ORDER)
+
+
+def _filmed(run: Path, table: pa.Table) -> pa.Table:
+    """Films made after their episodes ended are found by name: `videos/WORDS-EPISODE.mp4`."""
+    try:
+        names = [name for name in os.listdir(run / "videos") if name.endswith(".mp4") and ".part." not in name]
+    except OSError:
+        return table
+    if not names:
+        return table
+    there = {name[:-4].rpartition("-")[2]: f"videos/{name}" for name in sorted(names)}
+    at = table.schema.get_field_index("video")
+    columns = zip(cells(table["episode"]), cells(table["video"]), strict=True)
+    films = pa.array([v or there.get(e) for e, v in columns], pa.string())
+    return table.set_column(at, table.schema.field(at), films.cast(table.schema.field(at).type))
 
 
 def _read_scenarios(path: Path) -> pa.Table:

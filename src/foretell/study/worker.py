@@ -75,6 +75,7 @@ def _group(asked: dict[str, Any], inbox: queue.SimpleQueue[dict[str, Any]], send
             key=job["key"],
             video=Path(job["video"]) if job["video"] else None,
             events=Path(job["events"]) if job["events"] else None,
+            steps=Path(job["steps"]) if job["steps"] else None,
         )
 
     def watch(doing: str, jobs: list[Job]) -> None:

@@ -47,6 +47,7 @@ class Can(Task):
         "front": Camera((1.0, 0.0, 0.95), (0.05, 0.0, 0.0)),
         "overview": Camera((1.25, -0.95, 0.95), (-0.1, 0.0, 0.12)),
     }
+    film = Camera((1.0, -0.40, 0.72), (-0.02, 0.0, 0.25), fovy=55.0)
     stages = (
         Stage("reach", "finger tips within 3 cm of the can's middle"),
         Stage("grasp", "both fingers touch the can"),

@@ -39,6 +39,7 @@ class Lift(Task):
         "front": Camera((0.5, 0.0, 0.55), (0.0, 0.0, 0.05)),
         "overview": Camera((0.95, -0.95, 0.75), (-0.15, 0.0, 0.15)),
     }
+    film = Camera((0.48, -0.52, 0.38), (-0.21, 0.01, 0.27), fovy=60.0)
     stages = (
         Stage("reach", "finger tips within 3 cm of the cube's middle"),
         Stage("grasp", "both fingers touch the cube"),

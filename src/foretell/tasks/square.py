@@ -54,6 +54,7 @@ class Square(Task):
         "front": Camera((0.5, 0.0, 0.53), (0.0, 0.0, 0.03), fovy=52.0),
         "overview": Camera((0.95, -0.95, 0.75), (-0.15, 0.0, 0.15)),
     }
+    film = Camera((0.66, -0.62, 0.42), (-0.12, 0.02, 0.26), fovy=56.0)
     stages = (
         Stage("reach", "finger tips within 3 cm of the middle of the handle"),
         Stage("grasp", "both fingers touch the nut"),

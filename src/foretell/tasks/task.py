@@ -107,6 +107,9 @@ class Task:
     """The instruction in other words."""
     stages: tuple[Stage, ...] = ()
     cameras: Mapping[str, Camera] = {}
+    film: Camera | None = None
+    """Where films are taken from; None: from the camera `overview`, or the first. It is no camera of the scene:
+    policies cannot read it, and factors do not move it."""
     controller: str = "ee_delta"
     action_rate: float = 20.0
     time_limit: float = 20.0

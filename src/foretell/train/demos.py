@@ -15,6 +15,7 @@ import numpy as np
 
 from foretell.policy import Policy, PolicySpec
 from foretell.rollout import Job
+from foretell.scenario import Scenario
 from foretell.seeding import seed as seed_of
 from foretell.spec import ActionSpec, Stream
 from foretell.study.session import Session
@@ -172,21 +173,24 @@ def record(
     student: Student | None = None,
     history: int = 1,
     cameras: bool = False,
+    where: Callable[[Scenario], bool] = lambda scenario: True,
     slots: int = 16,
 ) -> Demos:
-    """`count` successful episodes. `pushes`: chance per action that a disturbance begins."""
+    """`count` successful episodes. `pushes`: chance per action that a disturbance begins. `where`: only the scenarios
+    for which it is true are demonstrated."""
     teacher = Teacher(pushes, student, history, cameras)
     session = Session(task=task, controller=None, world="mujoco", policies={"teacher": teacher}, slots=slots, threads=1)
     start = FIRST_SEED + seed * 1_000_000
     kept: dict[int, list[tuple[Any, ...]]] = {}
-    coming = iter(range(start, start + 1_000_000))
+    drawn = map(session.world.task.scenario, range(start, start + 1_000_000))
+    coming = filter(where, drawn)
     tried = 0
     try:
         while len(kept) < count:
             batch = [next(coming) for _ in range(count - len(kept))]
             tried += len(batch)
             assert tried <= 20 * count, f"{task}: only {len(kept)} of {tried} demonstrations succeed"
-            jobs = iter([Job("teacher", session.world.task.scenario(s)) for s in batch])
+            jobs = iter([Job("teacher", scenario) for scenario in batch])
             for job, outcome in session.run(lambda jobs=jobs: next(jobs, None)):  # type: ignore[misc]
                 steps = teacher.steps.pop(seed_of(job.scenario.base, job.trial, "policy"))
                 if outcome.success:

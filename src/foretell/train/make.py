@@ -11,7 +11,7 @@ import torch
 from foretell.train.demos import CAMERAS, FIRST_SEED, Demos, record, streams
 from foretell.train.export import export_state
 from foretell.train.fit import fit_state
-from foretell.train.recipes import RECIPES, Recipe
+from foretell.train.recipes import PARTS, RECIPES, Recipe
 from foretell.train.vision import OWN, VisionStudent, export_vision, fit_head, fit_vision
 from foretell.zoo.card import Card
 
@@ -24,7 +24,7 @@ PUSHES = 0.04
 def make(name: str, task: str, seed: int, out: Path, data: Path) -> Card:
     """Writes out/TASK/NAME.onnx and its card. Demonstrations are kept in `data` and used again."""
     made = RECIPES[name, task]
-    demos = demonstrations(task, made.demos, seed, data, made.vision)
+    demos = demonstrations(task, made.demos, seed, data, made.vision, made.part)
     began = time.time()
     path = out / task / f"{name}.onnx"
     if made.vision:
@@ -42,9 +42,10 @@ def make(name: str, task: str, seed: int, out: Path, data: Path) -> Card:
         about=made.about,
         reads=reads,
         data=(
-            f"{made.demos} demonstrations of the scripted expert ({len(demos.states)} actions; scenario seeds from "
-            f"{FIRST_SEED + seed * 1_000_000}, which no study uses). A random push of 1 to 6 actions begins at "
-            f"{PUSHES:.0%} of actions; the expert recovers from it, and episodes that fail are left out."
+            f"{made.demos} demonstrations of the scripted expert{f', {made.part}' if made.part else ''} "
+            f"({len(demos.states)} actions; scenario seeds from {FIRST_SEED + seed * 1_000_000}, which no study uses). "
+            f"A random push of 1 to 6 actions begins at {PUSHES:.0%} of actions; the expert recovers from it, and "
+            "episodes that fail are left out."
         ),
         seed=seed,
         command=f"python -m foretell.train {name} --task {task} --seed {seed}",
@@ -59,13 +60,14 @@ def make(name: str, task: str, seed: int, out: Path, data: Path) -> Card:
     return card
 
 
-def demonstrations(task: str, count: int, seed: int, data: Path, cameras: bool) -> Demos:
+def demonstrations(task: str, count: int, seed: int, data: Path, cameras: bool, part: str | None = None) -> Demos:
     """The first `count` of those in `data`; recorded anew where there are not enough."""
-    path = data / f"{task}{'-pictures' if cameras else ''}-{seed}.npz"
+    path = data / f"{task}{'-pictures' if cameras else ''}{'-part' if part else ''}-{seed}.npz"
     if path.is_file() and (kept := Demos.load(path)).count >= count:
         return kept.first(count)
     print(f"recording {count} demonstrations of {task}", flush=True)
-    found = record(task, count, seed=seed, pushes=PUSHES, cameras=cameras)
+    where = PARTS[part] if part else lambda scenario: True
+    found = record(task, count, seed=seed, pushes=PUSHES, cameras=cameras, where=where)
     found.save(path)
     return found
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from foretell.scenario import Scenario
 from foretell.train.students import Shape
 
-__all__ = ["RECIPES", "SHAPES", "TASKS", "Recipe"]
+__all__ = ["PARTS", "RECIPES", "SHAPES", "TASKS", "Recipe"]
 
 TASKS = ("lift", "can", "square")
 
@@ -29,7 +31,14 @@ class Recipe:
     """The policy whose encoder it uses."""
     weak: str | None = None
     """How it was made weak, if it was."""
+    part: str | None = None
+    """The part of the table that demonstrations come from, in words; None: all of it. See `PARTS`."""
 
+
+PARTS: dict[str, Callable[[Scenario], bool]] = {
+    "the can in the quarter of the bin that is farthest from the robot": lambda s: s.placements["can"].pos[0] > 0.16,
+}
+"""Parts of a table -> whether a scenario lies in one. Cans stand 0.24 m along x, from -0.02 to 0.22 m."""
 
 SHAPES = {
     "bc": Recipe("Behaviour cloning: an MLP, one action.", Shape("point")),
@@ -78,6 +87,17 @@ VISION = {
         borrows="bc-vision",
     ),
 }
+PART = {
+    "bc-part": Recipe(
+        "Behaviour cloning that has seen a part of the bin: an MLP, one action.",
+        Shape("point"),
+        demos=40,
+        steps=1500,
+        weak="on purpose: 40 demonstrations, all with the can in one quarter of the bin. It is to fail elsewhere, so "
+        "that its failures depend on the scenario",
+        part=next(iter(PARTS)),
+    )
+}
 CHANGES: dict[tuple[str, str], dict[str, object]] = {}
 """What is done otherwise on one task."""
 CHANGES |= {(name, "lift"): {"demos": 600} for name in SHAPES}  # its episodes are short
@@ -98,6 +118,7 @@ RECIPES: dict[tuple[str, str], Recipe] = {
     for name, made, tasks in (
         *((n, r, TASKS) for n, r in SHAPES.items()),
         *((n, r, ("lift", "can")) for n, r in VISION.items()),
+        *((n, r, ("can",)) for n, r in PART.items()),
     )
     for task in tasks
 }

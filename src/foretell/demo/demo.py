@@ -1,0 +1,112 @@
+"""Run the studies of the demonstration, tell their story, write the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from foretell.demo.story import Chapter, chapters, section
+from foretell.demo.studies import CHOSEN, studies
+from foretell.errors import ForetellError, UsageError
+from foretell.study.films import steps
+from foretell.study.run import Progress, Run, run
+from foretell.study.store import read
+
+__all__ = ["Demo", "demo"]
+
+
+@dataclass(frozen=True)
+class Demo:
+    """What the demonstration did."""
+
+    runs: dict[str, Run]
+    """Run folder's name -> what ran."""
+    chapters: list[Chapter]
+    strips: list[tuple[str, Path]]
+    """What a strip of pictures shows, and where it is; none without OpenGL or PyAV."""
+    report: Path | None
+    """The page with all of it; None where what draws charts is not installed."""
+    why: str = ""
+    """Why there is none."""
+    blind: str = ""
+    """Why there are no pictures."""
+
+    def text(self) -> str:
+        """The story, in words."""
+        told = [f"{i}. {chapter.title}\n{chapter.text}" for i, chapter in enumerate(self.chapters, 1)]
+        return "\n\n".join([*told, CHOSEN])
+
+
+def demo(
+    out: str | Path = "runs",
+    *,
+    trials: int = 20,
+    more: int = 40,
+    seen: int = 6,
+    films: bool = True,
+    workers: int | None = None,
+    progress: Callable[[Progress], None] = lambda state: None,
+    told: Callable[[str], None] = lambda text: None,
+) -> Demo:
+    """Run the demonstration into run folders of `out`, and write a report of it, `demo.html`.
+
+    `trials`: episodes of each policy in the stand-in reality; `more`: simulated scenarios besides; `seen`: scenarios
+    with and without a table cloth. `films`: whether to film. `told` hears what is done besides episodes.
+    """
+    folder = Path(out)
+    dark, blind = _blind()
+    blind = blind if films else "films were not asked for"
+    done = {}
+    for name, study in studies(folder, trials=trials, more=more, seen=seen).items():
+        if dark and name == "demo-cloth":
+            continue  # its policy sees, and nothing can be drawn
+        asked = {k: v for k, v in study.items() if k != "record" or not blind}
+        options = {"workers": workers, "progress": progress, "told": told}
+        done[name] = run({"name": name, **asked}, out=folder / name, retire=True, **options)  # type: ignore[arg-type]
+    runs = {name: one.path for name, one in done.items()}
+    story = chapters(runs)
+    told("writing the report")
+    page, why = _report(runs, story, folder / "demo.html")
+    return Demo(done, story, [] if blind else _strips(runs), page, why, blind)
+
+
+def _blind() -> tuple[bool, str]:
+    """Whether nothing can be drawn here, and why nothing can be filmed; False and nothing where it can."""
+    from foretell.rollout.video import require_encoder
+    from foretell.sim.render import shared_renderer
+
+    try:
+        shared_renderer()
+    except ForetellError as error:
+        return True, str(error)
+    try:
+        require_encoder()
+    except ForetellError as error:
+        return False, str(error)
+    return False, ""
+
+
+def _strips(runs: dict[str, Path]) -> list[tuple[str, Path]]:
+    found = []
+    for name in ("demo-cloth", "demo-part") if "demo-part" in runs else ():
+        for row in read(runs[name]).to_pylist():
+            path = runs[name] / steps(row["episode"]).with_suffix(".jpg")
+            if row["video"] and path.is_file():
+                where = {"none": "clean table", "Table_Texture": "table cloth"}[row["arm"]]
+                outcome = "success" if row["success"] else f"failure: {row['failure_reason']}"
+                found.append((f"{row['policy']} on {row['task']}, {where}: {outcome}", path))
+    return found
+
+
+def _report(runs: dict[str, Path], story: list[Chapter], out: Path) -> tuple[Path | None, str]:
+    """Where it is; or None, and why."""
+    from foretell.report import report
+    from foretell.report.page import needs_extra
+
+    try:
+        needs_extra()
+    except UsageError as error:
+        return None, str(error)
+    shown = [path for name, path in runs.items() if name != "demo-wrong"]  # else it would stand beside the good one
+    return report(*shown, out=out, first=[section(story)]).path, ""

@@ -1,0 +1,145 @@
+"""What the demonstration tells, chapter by chapter. Every figure comes from the rows of its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from foretell.answers.bound import Bound, bound
+from foretell.answers.clocks import clocks
+from foretell.answers.predictivity import predictivity
+from foretell.answers.words import listed
+from foretell.demo.studies import CHOSEN, LATENCY_S, PART, SEES, THINKS
+from foretell.report.section import Section, Words
+from foretell.stats import clopper_pearson
+from foretell.study.store import read
+
+__all__ = ["Chapter", "chapters", "section"]
+
+Runs = Mapping[str, Path]
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One question of the story, and its answer."""
+
+    title: str
+    text: str
+    figures: dict[str, Any]
+    """The figures in the text; JSON-able."""
+
+
+def chapters(runs: Runs) -> list[Chapter]:
+    """The story, from the runs of `demo.studies`; without the table cloth where nothing could be drawn."""
+    seen = [cloth(runs)] if "demo-cloth" in runs else []
+    return [*seen, ranking(runs), part(runs), wrong(runs), latency(runs)]
+
+
+def section(told: list[Chapter]) -> Section:
+    """The same story as a part of the report."""
+    says = f"{len(told)} questions that foretell answers, each with figures from the runs of the demonstration."
+    blocks = [Words(f"{i}. {chapter.title}\n\n{chapter.text}") for i, chapter in enumerate(told, 1)]
+    return Section("story", "What the demonstration shows", says, [*blocks, Words(CHOSEN, "caution")])
+
+
+def cloth(runs: Runs) -> Chapter:
+    rows = read(runs["demo-cloth"]).select(["arm", "success"]).to_pylist()
+    solved = {arm: [r["success"] for r in rows if r["arm"] == arm] for arm in ("none", "Table_Texture")}
+    clean, covered = solved["none"], solved["Table_Texture"]
+    text = (
+        f"{SEES!r} lifts a cube and looks through two cameras. On the clean table it solves {sum(clean)} of "
+        f"{len(clean)} scenarios. With a cloth on the table it solves {sum(covered)} of the same {len(covered)}. "
+        "Nothing else changed."
+    )
+    figures = {"clean": [sum(clean), len(clean)], "cloth": [sum(covered), len(covered)]}
+    return Chapter("Does it still work when the table looks different?", text, figures)
+
+
+def ranking(runs: Runs) -> Chapter:
+    """Simulation and the stand-in on the same scenarios."""
+    tried = read(runs["demo-standin"])
+    wanted = set(tried["scenario"].to_pylist())
+    both = pa.concat_tables([read(runs["demo"]), read(runs["demo-part"])])
+    simulated = both.filter(pa.array([s in wanted for s in both["scenario"].to_pylist()]))
+    found = predictivity(real=tried, sim=simulated)
+    board = found.scoreboards[""]
+    rates = board.apart()
+    order = sorted(rates, key=lambda policy: -rates[policy]["sim"])
+    best = max(row["sim"] for row in rates.values())
+    picked = [policy for policy in order if rates[policy]["sim"] == best]
+    top = max(row["real"] for row in rates.values())
+    regret = top - min(rates[policy]["real"] for policy in picked)
+    same, counted = board.pairs()
+    told = "; ".join(f"{p} {rates[p]['sim']:.0%} and {rates[p]['real']:.0%}" for p in order)
+    which = f"{listed(picked)}" if len(picked) == 1 else f"{listed(picked)}, which are level there"
+    text = (
+        f"{len(rates)} policies carry a can, in simulation and in the stand-in: {told}. Simulation orders {same} of "
+        f"the {counted} pairs that differ in both as the stand-in does. It picks {which}. "
+        + (
+            "That costs nothing: no policy does better in the stand-in (regret 0)."
+            if regret == 0.0
+            else f"The best policy in the stand-in does {100 * regret:.0f} points better at most (regret)."
+        )
+    )
+    figures = {"rates": rates, "picked": picked, "regret": regret, "pairs": [same, counted]}
+    return Chapter("Does simulation pick the right policy?", text, figures)
+
+
+def part(runs: Runs) -> Chapter:
+    answer = bound(read(runs["demo-standin"]), read(runs["demo-part"]), policy=PART, stand_in=True)
+    rows = read(runs["demo-standin"]).select(["policy", "success"]).to_pylist()
+    tried = [row["success"] for row in rows if row["policy"] == PART]
+    alone = clopper_pearson(sum(tried), len(tried))
+    one, helped = answer.intervals[0], _helps(answer)
+    text = (
+        f"{PART!r} solved {sum(tried)} of {len(tried)} trials in the stand-in. Its success rate there: {len(tried)} "
+        f"trials say {_ends(alone)}; with simulation of the same scenarios and {one.n_extra} others, {_ends(one)}. "
+    )
+    if helped and one.width < alone.width:
+        worth = round(alone.n * (alone.width / one.width) ** 2)
+        text += (
+            f"That is worth about {worth} trials. It works because this policy fails in the same scenarios in both "
+            f"worlds: it was trained on one quarter of the bin only."
+        )
+    else:
+        worth = None
+        text += "Here that is no narrower, so use the trials alone."
+    figures = {"alone": alone.to_dict(), "bound": one.to_dict(), "worth": worth}
+    return Chapter("How much is simulation worth, in real trials?", text, figures)
+
+
+def wrong(runs: Runs) -> Chapter:
+    answer = bound(read(runs["demo-standin"]), read(runs["demo-wrong"]), policy=PART, stand_in=True)
+    said = str(answer.intervals[0].diagnostics["sentence"])
+    solved = [s for s in read(runs["demo-wrong"])["success"].to_pylist() if s is not None]
+    text = (
+        f"This simulator is wrong on purpose: its fingers are too weak and too smooth. {PART!r} solves {sum(solved)} "
+        f"of {len(solved)} scenarios in it. Asked to use it, foretell says: “{said}.”"
+    )
+    figures = {"solved": [sum(solved), len(solved)], "helps": _helps(answer), "says": said}
+    return Chapter("What if the simulator is bad?", text, figures)
+
+
+def latency(runs: Runs) -> Chapter:
+    (cell,) = clocks(runs["demo-latency"]).cells
+    sync, late, gap = cell["sync"], cell["async"], cell["gap_points"]
+    count = cell["scenarios"]
+    text = (
+        f"{THINKS!r} lifts a cube. When the world waits for it, it solves {sync['estimate']:.0%} of {count} scenarios. "
+        f"When it takes {1000 * LATENCY_S:.0f} ms to think and the world does not wait, {late['estimate']:.0%}: a loss of "
+        f"{gap['estimate']:.0f} points (95% interval {gap['low']:.0f} to {gap['high']:.0f})."
+    )
+    figures = {"sync": sync, "late": late, "gap_points": gap, "latency_s": LATENCY_S}
+    return Chapter(f"What do {1000 * LATENCY_S:.0f} ms of thinking cost?", text, figures)
+
+
+def _helps(answer: Bound) -> bool:
+    return bool(answer.intervals[0].diagnostics["helps"])
+
+
+def _ends(one: Any) -> str:
+    return f"{one.low:.0%} to {one.high:.0%}"

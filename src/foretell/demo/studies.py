@@ -1,0 +1,50 @@
+"""The studies of the demonstration, and what in them was chosen for teaching."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+__all__ = ["CHOSEN", "LATENCY_S", "PART", "RANKED", "SEES", "THINKS", "WRONG", "studies"]
+
+PART = "part"
+"""The policy that was trained on a part of the bin."""
+SEES = "sees"
+THINKS = "thinks"
+RANKED: dict[str, str] = {"bc": "zoo:bc", "dp": "zoo:dp", "gaussian": "zoo:bc-gaussian"}
+"""Ranked beside `PART`."""
+LATENCY_S = 0.1
+WRONG: dict[str, Any] = {"name": "wrong", "theta": {"finger_force": 2.0, "pad_friction": 0.2}}
+"""A simulator that is wrong on purpose: fingers too weak and too smooth to hold a can."""
+CHOSEN = (
+    "Chosen for teaching: the stand-in is another simulated world with other physics, and it plays reality. "
+    "The policy 'part' was trained with cans in one quarter of the bin only. The table cloth, the wrong simulator and "
+    "the latency were picked because they hurt. All of this shows how it works; none of it is evidence about robots."
+)
+
+
+def studies(folder: Path, *, trials: int, more: int, seen: int) -> dict[str, dict[str, Any]]:
+    """Run folder -> study. `trials`: episodes of each policy in the stand-in, and as many paired with them in
+    simulation; `more`: simulated scenarios of `PART` besides; `seen`: scenarios with and without a table cloth, and
+    with and without latency."""
+    part, both = {PART: "zoo:bc-part"}, {"tasks": ["can"]}
+    again = {"like": str(folder / "demo")}
+    return {
+        "demo-cloth": {
+            "tasks": ["lift"],
+            "policies": {SEES: "zoo:bc-vision"},
+            "scenarios": {"count": seen},
+            "arms": ["none", "Table_Texture"],
+            "record": {"video": 1},
+        },
+        "demo": {**both, "policies": RANKED, "scenarios": {"count": trials}},
+        "demo-part": {**both, "policies": part, "scenarios": {"count": trials + more}, "record": {"video": 2}},
+        "demo-standin": {**both, "world": "standin", "policies": {**RANKED, **part}, "scenarios": again},
+        "demo-wrong": {**both, "world": WRONG, "policies": part, "scenarios": {"count": trials + more // 3}},
+        "demo-latency": {
+            "tasks": ["lift"],
+            "policies": {THINKS: "zoo:bc"},
+            "scenarios": {"count": 2 * seen},
+            "clocks": ["sync", {"virtual": {"latency": LATENCY_S}}],
+        },
+    }

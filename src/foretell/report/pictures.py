@@ -1,0 +1,82 @@
+"""What it looks like: strips of pictures from the films, near the top of the page."""
+
+from __future__ import annotations
+
+import base64
+from collections import defaultdict
+from typing import Any
+
+import pyarrow.compute as pc
+
+from foretell.files import inside, read_file
+from foretell.report.runs import OneRun, Runs
+from foretell.report.section import Section, Strips
+from foretell.study.films import steps
+
+__all__ = ["section"]
+
+READ = ["episode", "task", "policy", "arm", "world", "success", "failure_reason", "video"]
+SHOWN = 10
+"""Strips on the page, at most."""
+BYTES = 300_000
+"""Of one strip, at most; five small pictures take a fifth of that."""
+
+
+def section(runs: Runs) -> Section | None:
+    """A failure and a success of every policy, task, arm and clock that was filmed, as far as they fit."""
+    found = [film for run in runs.each for film in _chosen(run)]
+    shown = []
+    for run, row, clock in sorted(found, key=lambda one: _place(one[1])):
+        if len(shown) == SHOWN:
+            break
+        if (picture := _picture(run, row["episode"])) is not None:
+            shown.append({**_said(run, row, clock, len(runs.each) > 1), "picture": picture})
+    if not shown:
+        return None
+    solved = sum(film["outcome"] == "success" for film in shown)
+    count = len(shown)
+    says = f"{'One film' if count == 1 else f'{count} films'} at a glance, {_outcomes(solved, count - solved)}."
+    about = "Time runs from left to right, from the start to the end. Choose a strip to see the film and its figures."
+    return Section("pictures", "Pictures", says, [Strips("pictures", "Episodes in pictures", shown, about)])
+
+
+def _outcomes(solved: int, failed: int) -> str:
+    if not solved or not failed:
+        return f"{'all' if solved + failed > 1 else 'it is'} of {'success' if solved else 'failure'}"
+    return f"{solved} of success and {failed} of failure"
+
+
+def _chosen(run: OneRun) -> list[tuple[OneRun, dict[str, Any], str]]:
+    """Of every cell the first failure and the first success that were filmed."""
+    cells: dict[tuple[str, ...], dict[bool, tuple[OneRun, dict[str, Any], str]]] = defaultdict(dict)
+    filmed = pc.indices_nonzero(pc.and_(run.table["video"].is_valid(), run.table["success"].is_valid()))
+    rows = run.table.select(READ).take(filmed).to_pylist()
+    for row, clock in zip(rows, run.clocks.take(filmed).to_pylist(), strict=True):
+        if row["video"]:
+            cells[row["task"], row["policy"], row["arm"], clock].setdefault(row["success"], (run, row, clock))
+    return [film for cell in cells.values() for film in cell.values()]
+
+
+def _place(row: dict[str, Any]) -> tuple[str, str, str, bool]:
+    """Successes first: who sees the task done knows what the failures miss."""
+    return row["task"], row["policy"], row["arm"], not row["success"]
+
+
+def _said(run: OneRun, row: dict[str, Any], clock: str, several: bool) -> dict[str, Any]:
+    parts = [row["task"], row["policy"], *([f"arm {row['arm']}"] if row["arm"] != "none" else [])]
+    parts += [clock] if clock != "sync" else []
+    parts += [f"world {row['world']}"] if several and run.real else []
+    outcome = "success" if row["success"] else "failure"
+    why = f": {row['failure_reason']}" if not row["success"] and row["failure_reason"] else ""
+    said = f"{', '.join(parts)} · {outcome}{why}"
+    return {"run": run.name, "episode": row["episode"], "said": said, "outcome": outcome}
+
+
+def _picture(run: OneRun, episode: str) -> str | None:
+    """Only a JPEG that lies in the run folder: the page is made to be shared."""
+    path = inside(run.path, steps(episode).with_suffix(".jpg"))
+    try:
+        data = read_file(path, BYTES) if path is not None else b""
+    except OSError:
+        return None
+    return f"data:image/jpeg;base64,{base64.b64encode(data).decode()}" if data[:3] == b"\xff\xd8\xff" else None

@@ -1,0 +1,119 @@
+"""Which episodes are filmed. Outcomes are known only afterwards, so films are made by running chosen episodes again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from foretell.clock import Clock, Realtime
+from foretell.rollout import Outcome
+from foretell.study.config import Record
+from foretell.study.store import read
+
+if TYPE_CHECKING:
+    from foretell.study.plan import Planned
+
+__all__ = ["FAILURES", "at_most", "chosen", "film", "steps", "unfilm", "while_it_runs"]
+
+FAILURES = 20
+"""Failures of one task, policy, clock and arm that `video: failures` films."""
+
+
+def while_it_runs(record: Record, clock: Clock, index: int) -> bool:
+    """Whether the episode of this scenario is filmed as it runs: where all are, and in real time, which does not run
+    again."""
+    if isinstance(record.video, int) or record.video == "failures":
+        return isinstance(clock, Realtime) and index < _most(record)
+    return True
+
+
+def chosen(record: Record, episodes: Mapping[str, Planned], ended: Mapping[str, bool]) -> list[str]:
+    """Keys of the episodes to film: of each task, policy, clock and arm the first failures, then successes.
+
+    `ended`: key -> success, of the episodes that were judged. A number is shared between both outcomes, failures
+    have the larger half, and what one cannot use goes to the other.
+    """
+    found: list[str] = []
+    for names in _cells(episodes):
+        failures = [n for n in names if ended.get(n) is False]
+        solved = [n for n in names if ended.get(n) is True] if record.video != "failures" else []
+        most = _most(record)
+        spare = max(0, most // 2 - len(solved))
+        some = failures[: (most + 1) // 2 + spare] if solved else failures[:most]
+        found += [*some, *solved[: most - len(some)]]
+    return found
+
+
+def at_most(record: Record, episodes: list[Planned]) -> int:
+    """Films that a study can give."""
+    again = {str(i): episode for i, episode in enumerate(episodes)}
+    later = 0 if record.video == "all" else sum(min(len(names), _most(record)) for names in _cells(again))
+    return later + sum(episode.video for episode in episodes)
+
+
+def film(
+    record: Record,
+    run: Path,
+    named: Mapping[str, Planned],
+    places: Mapping[str, Path],
+    again: Callable[[dict[str, Planned]], Iterator[tuple[str, Outcome]]],
+    told: Callable[[str], None],
+) -> list[str]:
+    """Film the episodes of a run that are to be filmed and have ended. Returns plain sentences on what went wrong.
+
+    `named`: key -> episode as planned; `places`: key -> where its film goes; `again` runs episodes once more.
+    """
+    if record.video in (0, "all"):
+        return []
+    columns = ["episode", "success", "steps", "end"]
+    rows = {row["episode"]: row for row in read(run).select(columns).to_pylist()}
+    ended = {name: row["success"] for name, row in rows.items() if row["end"] != "error"}
+    wanted = [name for name in chosen(record, named, ended) if not (run / places[name]).exists()]
+    if not wanted:
+        return []
+    told(f"filming {_count(len(wanted))}")
+    other: dict[str, list[str]] = {}
+    for name, outcome in again({name: replace(named[name], video=True, events=False) for name in wanted}):
+        if (outcome.success, outcome.steps, outcome.end) != tuple(rows[name][c] for c in columns[1:]):
+            unfilm(run, places[name], name)
+            other.setdefault(f"policy {named[name].policy!r} on {named[name].scenario.task}", []).append(name)
+    return [
+        f"{who} does not reproduce: {_count(len(names))} came out otherwise when filmed, so there is no film; first "
+        f"episode {names[0]}"
+        for who, names in other.items()
+    ]
+
+
+def unfilm(run: Path, video: Path, episode: str) -> None:
+    """Take a film away, and the steps that it shows."""
+    for one in (video, steps(episode), steps(episode).with_suffix(".jpg")):
+        (run / one).unlink(missing_ok=True)
+
+
+def steps(episode: str) -> Path:
+    """Within the run folder: the true state and the action at every action of a filmed episode. The strip of pictures
+    is beside it, as `.jpg`."""
+    return Path("steps") / f"{episode}.parquet"
+
+
+def _count(episodes: int) -> str:
+    return "1 episode" if episodes == 1 else f"{episodes} episodes"
+
+
+def _most(record: Record) -> int:
+    return record.video if isinstance(record.video, int) else FAILURES
+
+
+def _cells(episodes: Mapping[str, Planned]) -> Iterator[list[str]]:
+    """Keys of each task, policy, clock and arm that can run again, as planned."""
+
+    def cell(item: tuple[str, Planned]) -> tuple[Any, ...]:
+        return id(item[1].group), item[1].policy, item[1].arm
+
+    for _, names in groupby(episodes.items(), cell):
+        mine = list(names)
+        if not isinstance(mine[0][1].group.clock, Realtime):
+            yield [name for name, _ in mine]

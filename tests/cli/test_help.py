@@ -1,0 +1,90 @@
+"""Help: verbs in the order of use, examples that really parse, and flags that are the same everywhere."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import shlex
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import tyro
+from studies import cli, refused
+
+from foretell.cli import JOURNEY, examples, main, verbs
+from foretell.cli._flags import check_flags, flags
+from foretell.cli._level import alpha_of
+from foretell.errors import UsageError
+
+MODULES = {verb: import_module(f"foretell.cli.{path.stem}") for verb, path in verbs().items()}
+
+
+def test_every_verb_has_its_place_on_the_journey() -> None:
+    assert sorted(verb for group in JOURNEY.values() for verb in group) == sorted(verbs())
+
+
+def test_help_is_grouped_and_begins_with_the_demo(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--help"])
+    said = capsys.readouterr().out
+    at = [said.index(f"\n{title}\n") for title in JOURNEY]
+    assert at == sorted(at) and said.index("  demo ") < said.index("  run ") < said.index("  bound ")
+
+
+def test_help_of_a_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    said = []
+    for arguments in (["help", "run"], ["run", "--help"]):
+        with pytest.raises(SystemExit) as end:
+            main(arguments)
+        assert not end.value.code
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1] and "usage: foretell run" in said[0] and "foretell run study.yaml --dry-run" in said[0]
+
+
+def test_help_of_a_verb_that_is_not_there(tmp_path: Path) -> None:
+    assert "there is no verb 'rn'; did you mean 'run'?" in refused("help", "rn", cwd=tmp_path)
+
+
+@pytest.mark.parametrize("verb", MODULES)
+def test_examples_of_every_verb_parse(verb: str) -> None:
+    found = examples(MODULES[verb].__doc__ or "")
+    assert found, f"{verb} has no examples"
+    parsed = []
+
+    @functools.wraps(MODULES[verb].main)
+    def noted(*arguments: object, **options: object) -> None:
+        parsed.append((arguments, options))
+
+    for line in found:
+        words = shlex.split(line, comments=True)
+        assert words[:2] == ["foretell", verb], line
+        check_flags(verb, MODULES[verb].main, words[2:])
+        tyro.cli(noted, args=words[2:])
+    assert len(parsed) == len(found)
+
+
+@pytest.mark.parametrize("verb", [v for v, m in MODULES.items() if "out" in inspect.signature(m.main).parameters])
+def test_o_is_short_for_out(verb: str) -> None:
+    assert {"--out", "-o"} <= set(flags(MODULES[verb].main))
+
+
+@pytest.mark.parametrize("verb", [v for v, m in MODULES.items() if "alpha" in inspect.signature(m.main).parameters])
+def test_confidence_stands_beside_alpha(verb: str) -> None:
+    assert "--confidence" in flags(MODULES[verb].main)
+
+
+def test_confidence_in_percent() -> None:
+    assert alpha_of(None, None) == 0.05 and alpha_of(0.1, None) == 0.1
+    assert [alpha_of(None, c) for c in (95, 90, 99, 99.9)] == [0.05, 0.1, 0.01, 0.001]
+    with pytest.raises(UsageError, match="give one of them"):
+        alpha_of(0.05, 95)
+    with pytest.raises(UsageError, match=r"confidence is 0\.95, it should be in percent: give --confidence 95"):
+        alpha_of(None, 0.95)
+    with pytest.raises(UsageError, match="confidence is 100, it should be in percent, between 1 and 100"):
+        alpha_of(None, 100)
+
+
+def test_confidence_on_the_command_line(tmp_path: Path) -> None:
+    by_alpha = cli("bound", "14/20", "--alpha", "0.1", "--json", cwd=tmp_path).stdout
+    assert cli("bound", "14/20", "--confidence", "90", "--json", cwd=tmp_path).stdout == by_alpha
+    assert "give one of them" in refused("bound", "14/20", "--confidence", "90", "--alpha", "0.1", cwd=tmp_path)
