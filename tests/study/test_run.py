@@ -256,9 +256,10 @@ from foretell.tasks.lift import Lift
 class Eyeless(Panda):
     """No camera in the hand."""
 
-    def _add_hand(self, spec, link7):
-        super()._add_hand(spec, link7)
-        spec.delete(spec.camera("wrist"))
+    def spec(self, visuals=True):
+        made = super().spec(visuals)
+        made.delete(made.camera("wrist"))
+        return made
 
 
 class Dark(Lift):

@@ -130,8 +130,8 @@ def latency(runs: Runs) -> Chapter:
     count = cell["scenarios"]
     text = (
         f"{THINKS!r} lifts a cube. When the world waits for it, it solves {sync['estimate']:.0%} of {count} scenarios. "
-        f"When it takes {1000 * LATENCY_S:.0f} ms to think and the world does not wait, {late['estimate']:.0%}: a loss of "
-        f"{gap['estimate']:.0f} points (95% interval {gap['low']:.0f} to {gap['high']:.0f})."
+        f"When it takes {1000 * LATENCY_S:.0f} ms to think and the world does not wait, {late['estimate']:.0%}: "
+        f"a loss of {gap['estimate']:.0f} points (95% interval {gap['low']:.0f} to {gap['high']:.0f})."
     )
     figures = {"sync": sync, "late": late, "gap_points": gap, "latency_s": LATENCY_S}
     return Chapter(f"What do {1000 * LATENCY_S:.0f} ms of thinking cost?", text, figures)
