@@ -53,6 +53,7 @@ DIFFER = {
     },
     "srcc": {("Running text", "reversals of 36 pairs in percent")},
     "suresim": {
+        ("Table 1", "decrease of width in percent, diffusion policy"),
         ("Fig. 5", "suresim saves over 25 % of real trials, diffusion policy"),
         ("Fig. 14", "control variate misses at large alpha and large N"),
     },

@@ -101,8 +101,11 @@ def of_module(module: str, found: Iterable[Path]) -> None:
 
 def remember(thing: Any, found: Iterable[Path]) -> None:
     """Note files that a policy or a task opened while it was made; `own` gives them back."""
+    files = set(found)
+    if not files:  # a task without attributes of its own shares its compiled models with others of its class
+        return
     with contextlib.suppress(AttributeError, TypeError):  # one with slots has declared all that it holds
-        thing.__dict__.setdefault("_foretell_files", set()).update(found)
+        thing.__dict__.setdefault("_foretell_files", set()).update(files)
 
 
 def named(options: Any) -> set[Path]:

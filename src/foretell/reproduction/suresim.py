@@ -126,7 +126,7 @@ def _saved(world: Regime, widths: Floats, alpha: float, draws: int) -> Floats:
     for width in widths[:draws]:
         real, _ = world.pairs(rng, 4 * world.n)
         sizes = range(world.n, 4 * world.n + 1, 3)
-        enough = next((n for n in sizes if betting(real[:n], alpha).width < width), 4 * world.n)
+        enough = next((n for n in sizes if betting(real[:n], alpha, horizon=n).width < width), 4 * world.n)
         found.append(100.0 * (1.0 - world.n / enough))
     return np.array(found)
 
