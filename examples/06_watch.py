@@ -20,7 +20,7 @@ study = {
     "tasks": ["lift"],
     "policies": ["expert"],
     "scenarios": {"count": 2},
-    "record": {"video": 1},  # of the first scenario of each task and policy
+    "record": {"video": 1},  # one of each task and policy, of a failure if there is one
 }
 run = foretell.run(study)
 for row in foretell.read(run.path).to_pylist():

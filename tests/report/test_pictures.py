@@ -56,6 +56,17 @@ def test_a_success_and_a_failure_of_each_policy(tmp_path: Path) -> None:
     assert len(found) == 6 and found[shown[0]["episode"]]["series"]["cube/z"] == [0.02, 0.1235]
 
 
+def test_the_clean_scene_comes_before_the_perturbed(tmp_path: Path) -> None:
+    scenarios, _ = made.rows({}, 1)
+    arms = ("Table_Texture", "none")
+    episodes = [made.row("p", scenarios[0], arm=arm, video=f"videos/{arm}.mp4") for arm in arms]
+    run = made.run(tmp_path / "run", scenarios, episodes)
+    (run / "steps").mkdir()
+    for episode in episodes:
+        (run / steps(episode.episode)).with_suffix(".jpg").write_bytes(JPEG)
+    assert [film["said"] for film in strips(run)] == ["lift, p · success", "lift, p, arm Table_Texture · success"]
+
+
 def test_there_are_not_too_many(tmp_path: Path) -> None:
     assert len(strips(filmed(tmp_path / "run", {f"p{i}": [True] for i in range(SHOWN + 3)}))) == SHOWN
 

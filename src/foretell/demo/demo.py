@@ -90,7 +90,7 @@ def _blind() -> tuple[bool, str]:
 def _strips(runs: dict[str, Path]) -> list[tuple[str, Path]]:
     found = []
     for name in ("demo-cloth", "demo-part") if "demo-part" in runs else ():
-        for row in read(runs[name]).to_pylist():
+        for row in sorted(read(runs[name]).to_pylist(), key=lambda row: not row["success"]):
             path = runs[name] / steps(row["episode"]).with_suffix(".jpg")
             if row["video"] and path.is_file():
                 where = {"none": "clean table", "Table_Texture": "table cloth"}[row["arm"]]

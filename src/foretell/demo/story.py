@@ -42,8 +42,8 @@ def chapters(runs: Runs) -> list[Chapter]:
 def section(told: list[Chapter]) -> Section:
     """The same story as a part of the report."""
     says = f"{len(told)} questions that foretell answers, each with figures from the runs of the demonstration."
-    blocks = [Words(f"{i}. {chapter.title}\n\n{chapter.text}") for i, chapter in enumerate(told, 1)]
-    return Section("story", "What the demonstration shows", says, [*blocks, Words(CHOSEN, "caution")])
+    blocks = [Words(chapter.text, title=f"{i}. {chapter.title}") for i, chapter in enumerate(told, 1)]
+    return Section("story", "The demonstration", says, [*blocks, Words(CHOSEN, "caution")])
 
 
 def cloth(runs: Runs) -> Chapter:
@@ -91,50 +91,60 @@ def ranking(runs: Runs) -> Chapter:
 
 def part(runs: Runs) -> Chapter:
     answer = bound(read(runs["demo-standin"]), read(runs["demo-part"]), policy=PART, stand_in=True)
-    rows = read(runs["demo-standin"]).select(["policy", "success"]).to_pylist()
-    tried = [row["success"] for row in rows if row["policy"] == PART]
-    alone = clopper_pearson(sum(tried), len(tried))
-    one, helped = answer.intervals[0], _helps(answer)
+    tried, simulated = _scores(runs["demo-standin"]), _scores(runs["demo-part"])
+    alike = sum(simulated[scenario] == success for scenario, success in tried.items())
+    alone, one = clopper_pearson(sum(tried.values()), len(tried)), answer.intervals[0]
     text = (
-        f"{PART!r} solved {sum(tried)} of {len(tried)} trials in the stand-in. Its success rate there: {len(tried)} "
-        f"trials say {_ends(alone)}; with simulation of the same scenarios and {one.n_extra} others, {_ends(one)}. "
+        f"{PART!r} solved {sum(tried.values())} of {len(tried)} trials in the stand-in. Its success rate there: "
+        f"{len(tried)} trials say {_ends(alone)}; with simulation of the same scenarios and {one.n_extra} others, "
+        f"{_ends(one)}. "
     )
-    if helped and one.width < alone.width:
+    worth = None
+    if _helps(answer) and one.width < alone.width:
         worth = round(alone.n * (alone.width / one.width) ** 2)
         text += (
-            f"That is worth about {worth} trials. It works because this policy fails in the same scenarios in both "
-            f"worlds: it was trained on one quarter of the bin only."
+            f"That is worth about {worth} trials. It works because this policy, trained on a quarter of the bin only, "
+            f"comes out alike in both worlds in {alike} of {len(tried)} scenarios."
         )
     else:
-        worth = None
-        text += "Here that is no narrower, so use the trials alone."
-    figures = {"alone": alone.to_dict(), "bound": one.to_dict(), "worth": worth}
+        text += "That is no narrower here: the trials alone do as well."
+    figures = {"alone": alone.to_dict(), "bound": one.to_dict(), "worth": worth, "alike": [alike, len(tried)]}
     return Chapter("How much is simulation worth, in real trials?", text, figures)
 
 
 def wrong(runs: Runs) -> Chapter:
     answer = bound(read(runs["demo-standin"]), read(runs["demo-wrong"]), policy=PART, stand_in=True)
-    said = str(answer.intervals[0].diagnostics["sentence"])
-    solved = [s for s in read(runs["demo-wrong"])["success"].to_pylist() if s is not None]
+    tried, simulated = _scores(runs["demo-standin"]), _scores(runs["demo-wrong"])
+    alone, one = clopper_pearson(sum(tried.values()), len(tried)), answer.intervals[0]
+    said = str(one.diagnostics["sentence"])
     text = (
-        f"This simulator is wrong on purpose: its fingers are too weak and too smooth. {PART!r} solves {sum(solved)} "
-        f"of {len(solved)} scenarios in it. Asked to use it, foretell says: “{said}.”"
+        f"This simulator is wrong on purpose: its arm has a twentieth of the stiffness. {PART!r} solves "
+        f"{sum(simulated.values())} of {len(simulated)} scenarios in it. Asked to use it for the same trials, foretell "
+        f"says: “{said}.” The bound with it is {_ends(one)}; the trials alone say {_ends(alone)}."
     )
-    figures = {"solved": [sum(solved), len(solved)], "helps": _helps(answer), "says": said}
-    return Chapter("What if the simulator is bad?", text, figures)
+    figures = {"solved": [sum(simulated.values()), len(simulated)], "helps": _helps(answer), "says": said}
+    return Chapter("What if the simulator is bad?", text, {**figures, "bound": one.to_dict()})
 
 
 def latency(runs: Runs) -> Chapter:
-    (cell,) = clocks(runs["demo-latency"]).cells
+    """A ranked policy under `sync`, beside the same one that takes its time."""
+    (cell,) = clocks(runs["demo"], runs["demo-latency"], policies=(THINKS,)).cells
     sync, late, gap = cell["sync"], cell["async"], cell["gap_points"]
-    count = cell["scenarios"]
+    lost = f"{abs(gap['estimate']):.0f} points {'fewer' if gap['estimate'] >= 0 else 'more'}"
+    slow = f"{1000 * LATENCY_S:.0f} ms"
     text = (
-        f"{THINKS!r} lifts a cube. When the world waits for it, it solves {sync['estimate']:.0%} of {count} scenarios. "
-        f"When it takes {1000 * LATENCY_S:.0f} ms to think and the world does not wait, {late['estimate']:.0%}: "
-        f"a loss of {gap['estimate']:.0f} points (95% interval {gap['low']:.0f} to {gap['high']:.0f})."
+        f"When the world waits for {THINKS!r}, it solves {sync['estimate']:.0%} of {cell['scenarios']} scenarios. "
+        f"When it takes {slow} to think and the world does not wait, it solves {late['estimate']:.0%}. "
+        f"That is {lost} (95% interval of the loss: {gap['low']:.0f} to {gap['high']:.0f} points)."
     )
     figures = {"sync": sync, "late": late, "gap_points": gap, "latency_s": LATENCY_S}
-    return Chapter(f"What do {1000 * LATENCY_S:.0f} ms of thinking cost?", text, figures)
+    return Chapter(f"What do {slow} of thinking cost?", text, figures)
+
+
+def _scores(run: Path) -> dict[str, bool]:
+    """Scenario -> success of `PART`."""
+    rows = read(run).select(["policy", "scenario", "success"]).to_pylist()
+    return {row["scenario"]: row["success"] for row in rows if row["policy"] == PART}
 
 
 def _helps(answer: Bound) -> bool:

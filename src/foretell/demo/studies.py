@@ -10,12 +10,13 @@ __all__ = ["CHOSEN", "LATENCY_S", "PART", "RANKED", "SEES", "THINKS", "WRONG", "
 PART = "part"
 """The policy that was trained on a part of the bin."""
 SEES = "sees"
-THINKS = "thinks"
 RANKED: dict[str, str] = {"bc": "zoo:bc", "dp": "zoo:dp", "gaussian": "zoo:bc-gaussian"}
 """Ranked beside `PART`."""
+THINKS = "gaussian"
+"""Of those ranked, the one that is made slow."""
 LATENCY_S = 0.1
-WRONG: dict[str, Any] = {"name": "wrong", "theta": {"finger_force": 2.0, "pad_friction": 0.2}}
-"""A simulator that is wrong on purpose: fingers too weak and too smooth to hold a can."""
+WRONG: dict[str, Any] = {"name": "wrong", "theta": {"kp_scale": 0.05}}
+"""A simulator that is wrong on purpose: an arm with a twentieth of the stiffness."""
 CHOSEN = (
     "Chosen for teaching: the stand-in is another simulated world with other physics, and it plays reality. "
     "The policy 'part' was trained with cans in one quarter of the bin only. The table cloth, the wrong simulator and "
@@ -25,8 +26,8 @@ CHOSEN = (
 
 def studies(folder: Path, *, trials: int, more: int, seen: int) -> dict[str, dict[str, Any]]:
     """Run folder -> study. `trials`: episodes of each policy in the stand-in, and as many paired with them in
-    simulation; `more`: simulated scenarios of `PART` besides; `seen`: scenarios with and without a table cloth, and
-    with and without latency."""
+    simulation; `more`: simulated scenarios of `PART` besides; `seen`: scenarios with and without a table
+    cloth."""
     part, both = {PART: "zoo:bc-part"}, {"tasks": ["can"]}
     again = {"like": str(folder / "demo")}
     return {
@@ -40,11 +41,11 @@ def studies(folder: Path, *, trials: int, more: int, seen: int) -> dict[str, dic
         "demo": {**both, "policies": RANKED, "scenarios": {"count": trials}},
         "demo-part": {**both, "policies": part, "scenarios": {"count": trials + more}, "record": {"video": 2}},
         "demo-standin": {**both, "world": "standin", "policies": {**RANKED, **part}, "scenarios": again},
-        "demo-wrong": {**both, "world": WRONG, "policies": part, "scenarios": {"count": trials + more // 3}},
+        "demo-wrong": {**both, "world": WRONG, "policies": part, "scenarios": {"count": trials + more // 4}},
         "demo-latency": {
-            "tasks": ["lift"],
-            "policies": {THINKS: "zoo:bc"},
-            "scenarios": {"count": 2 * seen},
-            "clocks": ["sync", {"virtual": {"latency": LATENCY_S}}],
+            **both,
+            "policies": {THINKS: RANKED[THINKS]},
+            "scenarios": again,
+            "clocks": [{"virtual": {"latency": LATENCY_S}}],
         },
     }

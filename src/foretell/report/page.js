@@ -109,7 +109,7 @@ function block(given) {
   if (given.kind === "chart") return chartBlock(given);
   if (given.kind === "sheet") return sheetBlock(given);
   if (given.tone === "code") return { node: el("details", { class: "block code" }, el("summary", {}, given.title), el("pre", {}, given.text)) };
-  return { node: el("div", { class: `block words ${given.tone}` }, ...paragraphs(given.text)) };
+  return { node: el("div", { class: `block words ${given.tone}` }, given.title ? el("h3", {}, given.title) : null, ...paragraphs(given.text)) };
 }
 
 // Draws a section, or what has changed in it since; blocks that are the same stay as they are.

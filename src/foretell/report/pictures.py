@@ -57,9 +57,9 @@ def _chosen(run: OneRun) -> list[tuple[OneRun, dict[str, Any], str]]:
     return [film for cell in cells.values() for film in cell.values()]
 
 
-def _place(row: dict[str, Any]) -> tuple[str, str, str, bool]:
-    """Successes first: who sees the task done knows what the failures miss."""
-    return row["task"], row["policy"], row["arm"], not row["success"]
+def _place(row: dict[str, Any]) -> tuple[str, str, bool, str, bool]:
+    """Clean scenes and successes first: who sees the task done knows what the failures miss."""
+    return row["task"], row["policy"], row["arm"] != "none", row["arm"], not row["success"]
 
 
 def _said(run: OneRun, row: dict[str, Any], clock: str, several: bool) -> dict[str, Any]:

@@ -53,7 +53,8 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Words:
-    """A paragraph, or several. `tone` is plain, good, caution or bad; `code` is text as it stands, under its title."""
+    """A paragraph, or several. `tone` is plain, good, caution or bad; `code` is text as it
+    stands. A title, if any, stands above."""
 
     text: str
     tone: str = "plain"
