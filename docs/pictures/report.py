@@ -13,7 +13,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-HEIGHT, GAP = 1400, 48
+HEIGHT, GAP = 1460, 48
 
 
 def seen(browser: Browser, page: Path, scheme: str, width: int, height: int, scale: float, at: str = "") -> Image.Image:
@@ -36,12 +36,12 @@ def main(page: Path) -> None:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         desk = seen(browser, page, "light", 1180, HEIGHT, 1.0)
-        phone = seen(browser, page, "dark", 390, 844, 1.4, "success")
+        phone = seen(browser, page, "dark", 390, 844, 1.4, "pictures")
         browser.close()
     whole = Image.new("RGB", (desk.width + phone.width + 3 * GAP, HEIGHT + 2 * GAP), "#e4e6e9")
     whole.paste(desk, (GAP, GAP))
     whole.paste(phone, (desk.width + 2 * GAP, 2 * GAP))
-    whole.save(Path(__file__).with_name("report.png"), optimize=True)
+    whole.quantize(256, dither=Image.Dither.NONE).save(Path(__file__).with_name("report.png"), optimize=True)
 
 
 if __name__ == "__main__":

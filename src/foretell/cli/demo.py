@@ -20,7 +20,7 @@ __all__ = ["main"]
 def main(
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("runs"),
     trials: int = 20,
-    more: int = 40,
+    more: int = 80,
     seen: int = 6,
     films: bool = True,
     workers: int | None = None,

@@ -42,7 +42,7 @@ def demo(
     out: str | Path = "runs",
     *,
     trials: int = 20,
-    more: int = 40,
+    more: int = 80,
     seen: int = 6,
     films: bool = True,
     workers: int | None = None,

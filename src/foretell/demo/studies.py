@@ -41,7 +41,7 @@ def studies(folder: Path, *, trials: int, more: int, seen: int) -> dict[str, dic
         "demo": {**both, "policies": RANKED, "scenarios": {"count": trials}},
         "demo-part": {**both, "policies": part, "scenarios": {"count": trials + more}, "record": {"video": 2}},
         "demo-standin": {**both, "world": "standin", "policies": {**RANKED, **part}, "scenarios": again},
-        "demo-wrong": {**both, "world": WRONG, "policies": part, "scenarios": {"count": trials + more // 4}},
+        "demo-wrong": {**both, "world": WRONG, "policies": part, "scenarios": {"count": trials + more // 16}},
         "demo-latency": {
             **both,
             "policies": {THINKS: RANKED[THINKS]},
