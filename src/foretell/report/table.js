@@ -2,16 +2,16 @@
 
 const FILTERS = { run: "runs", task: "tasks", policy: "policies", clock: "clocks", arm: "arms", outcome: "outcomes" };
 const COLUMNS = [
-  { name: "outcome", title: "Outcome", width: "8.2rem" },
+  { name: "outcome", title: "Outcome", width: "7.2rem" },
   { name: "run", title: "Run", width: "minmax(5rem, 1fr)", several: true },
   { name: "task", title: "Task", width: "minmax(3.5rem, .8fr)", several: true },
-  { name: "policy", title: "Policy", width: "minmax(6rem, 1.2fr)" },
-  { name: "clock", title: "Clock", width: "minmax(5rem, 1.2fr)", several: true },
-  { name: "arm", title: "Arm", width: "minmax(5rem, 1fr)", several: true },
+  { name: "policy", title: "Policy", width: "minmax(5rem, 1.2fr)" },
+  { name: "clock", title: "Clock", width: "minmax(4.5rem, 1.2fr)", several: true },
+  { name: "arm", title: "Arm", width: "minmax(4.5rem, 1fr)", several: true },
   { name: "scenario", title: "Scenario", width: "5.5rem" },
   { name: "trial", title: "Trial", width: "2.6rem", several: true, right: true },
   { name: "sim_s", title: "Time", width: "3.6rem", right: true },
-  { name: "why", title: "Why", width: "minmax(6rem, 1.6fr)" },
+  { name: "why", title: "Why", width: "minmax(4.5rem, 1.6fr)" },
   { name: "video", title: "Video", width: "2.8rem" },
 ];
 const PRINTED = 100; // rows on paper
