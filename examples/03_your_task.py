@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 
 import foretell
-from foretell import Placement, Task
+from foretell import Placement
 from foretell.objects import ASSETS, CUBE, Asset, arena
 from foretell.rotation import from_yaw
 from foretell.summary import table
-from foretell.tasks import Camera, Mount, Stage
+from foretell.tasks import Camera, Mount, Stage, TabletopTask
 from foretell.tasks.script import Phase, Script, grasp_yaw
 
 
@@ -24,7 +24,7 @@ ASSETS["green-cube"] = Asset("green-cube", CUBE.mass, CUBE.rest, add_green_cube)
 HEIGHT = 2 * CUBE.rest
 
 
-class Stack(Task):
+class Stack(TabletopTask):
     """Put the red cube on the green one."""
 
     name = "stack"

@@ -10,7 +10,6 @@ import numpy as np
 import foretell
 from foretell.rollout.video import require_encoder
 from foretell.sim import MujocoWorld
-from foretell.sim.render import Camera
 from foretell.tasks.can import Can
 
 av = require_encoder()  # says what to install if PyAV is missing
@@ -32,7 +31,7 @@ for row in foretell.read(run.path).to_pylist():
 world, task, slots = MujocoWorld(Can(), slots=1), Can(), np.array([0])
 world.reset(slots, [task.scenario(seed=3)], trials=[0])
 for name in ("front", "panda/wrist"):
-    image = world.picture(0, Camera(name, height=480, width=640, fine=True))
+    image = world.picture(0, name, height=480, width=640)
     file = Path(f"{name.replace('/', '-')}.png")
     av.VideoFrame.from_ndarray(image, format="rgb24").save(file)
     print(f"{file}: {image.shape[1]} x {image.shape[0]}, mean brightness {image.mean():.0f} of 255")

@@ -47,11 +47,11 @@ from foretell.study.latencies import Settler
 from foretell.study.plan import make_task, plan, resolve_scenarios
 from foretell.study.scenario_file import Header, Protocol, identify, read_scenario_file
 from foretell.study.store import Store
-from foretell.study.world import make_world
 from foretell.summary import episodes, show
 from foretell.tasks.lift import Lift
 from foretell.terminal import LINES
 from foretell.view.standing import Standing
+from foretell.world_file import make_world
 
 SECONDS, MEGABYTES, LONGEST = 2.0, 500, 2000
 """What a file may cost, and how many characters a refusal may have."""

@@ -44,12 +44,12 @@ def test_one_cube_for_all() -> None:
     for one, other in zip(free, fixed, strict=True):
         a, b = one.placements["cube"], other.placements["cube"]
         assert b.scale == (1, 1, 1) != a.scale and b.pos[2] == pytest.approx(CUBE.rest)
-        assert (a.pos[:2], a.quat) == (b.pos[:2], b.quat) and one.robot_start == other.robot_start
+        assert (a.pos[:2], a.quat) == (b.pos[:2], b.quat) and one.start == other.start
         assert "scaled" not in other.card()
     assert len({s.id for s in fixed}) == 5
     for scenario in drawn(count=3, fix=["turn", "start"]):
         assert scenario.placements["cube"].yaw == pytest.approx(0)
-        assert scenario.robot_start["panda"] == tuple(Panda.home)
+        assert scenario.start["panda"] == Panda.groups["arm"].home
 
 
 @pytest.mark.parametrize(

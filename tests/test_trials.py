@@ -66,7 +66,7 @@ def test_a_line_becomes_a_row_and_its_placements_a_scenario(sheet):
     cube = first.placements["cube"]
     assert cube.pos[:2] == (0.01, 0.02) and cube.scale == pytest.approx((1, 1, 1))
     assert math.degrees(cube.yaw) == pytest.approx(30) and second.placements["cube"].yaw == 0
-    assert len(first.robot_start["panda"]) == 7 and first.instruction == "lift the cube"
+    assert len(first.start["panda"]) == 7 and first.instruction == "lift the cube"
     found = rows(done.path)
     failed = found["bc", second.id, 0]
     assert failed["judge"] == "person" and failed["world"] == "real" and failed["clock"] == '{"kind": "sync"}'
@@ -267,7 +267,7 @@ def test_planned_scenarios_are_named_by_id_and_measured_ones_pair_with_them(shee
     exact, measured = read_scenarios(done.path)
     assert exact == a
     assert measured.parent == b.id and measured.placements["cube"].pos[0] == x + 0.004
-    assert measured.placements["cube"].quat == b.placements["cube"].quat and measured.robot_start == b.robot_start
+    assert measured.placements["cube"].quat == b.placements["cube"].quat and measured.start == b.start
     assert {r["scenario"]: r["parent"] for r in rows(done.path).values()} == {a.id: None, measured.id: b.id}
     assert '"design": "iid"' in (done.path / "provenance.json").read_text()
 

@@ -11,7 +11,6 @@ import numpy as np
 from PIL import Image
 
 from foretell.policies.expert import Expert
-from foretell.sim.render import Camera
 from foretell.sim.world import MujocoWorld
 from foretell.study.plan import make_task
 
@@ -28,7 +27,7 @@ def scene(name: str, actions: int) -> np.ndarray:
     for _ in range(actions):
         world.command(SLOT, expert.act(SLOT, world.observe(SLOT, dict(expert.spec.reads))), np.array([25]))
         world.advance(SLOT, np.array([25]))
-    return world.picture(0, Camera("overview", 840, 840, fine=True))
+    return world.picture(0, "overview", 840, 840)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ _WHERE = {
     "Scenario": "foretell.scenario",
     "Stream": "foretell.spec",
     "Study": "foretell.study.config",
+    "TabletopTask": "foretell.tasks.tabletop",
     "Task": "foretell.tasks.task",
     "UsageError": "foretell.errors",
     "bound": "foretell.answers.bound",
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from foretell.study.run import run as run
     from foretell.study.store import read as read
     from foretell.summary import show as show
+    from foretell.tasks.tabletop import TabletopTask as TabletopTask
     from foretell.tasks.task import Task as Task
     from foretell.testset import testset as testset
     from foretell.timeline import timeline as timeline

@@ -91,16 +91,16 @@ for name in NAMES:
 DRAW = """
 import json, time
 import numpy as np
-from foretell.sim.render import Camera, shared_renderer
+from foretell.sim.render import shared_renderer
 from foretell.sim.world import MujocoWorld
 from foretell.study.plan import make_task
 task = make_task("lift")
 world = MujocoWorld(task, slots=1)
 world.reset(np.zeros(1, dtype=np.int32), [task.scenario(0)], [0])
-camera = Camera(next(iter(task.cameras)), 224, 224)
-seen = world.picture(0, camera)
+camera = next(iter(task.cameras))
+seen = world.picture(0, camera, 224, 224)
 began = time.perf_counter()
-for _ in range(5): seen = world.picture(0, camera)
+for _ in range(5): seen = world.picture(0, camera, 224, 224)
 took = (time.perf_counter() - began) / 5
 try:
     from OpenGL import GL

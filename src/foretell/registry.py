@@ -1,4 +1,5 @@
-"""Names for tasks, robots, factors, worlds and policies: built-in, from an entry point, or "package.module:Class".
+"""Names for tasks, robots, controllers, factors, worlds and policies: built-in, from an entry point, or
+"package.module:Class".
 
 A plug-in package advertises, for example, `[project.entry-points."foretell.tasks"] stack = "mine.stack:Stack"`.
 """
@@ -53,6 +54,12 @@ BUILTIN: dict[str, dict[str, str]] = {
         "Robot_Init": "foretell.factors.start:RobotInit",
     },
     "robots": {"panda": "foretell.robots.panda:Panda"},
+    "controllers": {
+        "ee_delta": "foretell.robots.controller:EndEffectorDelta",
+        "ee_delta_target": "foretell.robots.controller:EndEffectorTarget",
+        "joint": "foretell.robots.controller:JointPosition",
+        "grip": "foretell.robots.controller:Grip",
+    },
     "policies": {
         "expert": "foretell.policies.expert:Expert",
         "noisy-expert": "foretell.policies.expert:NoisyExpert",

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
 from foretell.registry import names, resolve
 from foretell.seeding import generator
@@ -76,22 +76,23 @@ class Placement(BaseModel):
 class Scenario(BaseModel):
     """One fully determined situation: everything a world needs to set the table, and nothing it may sample."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
 
     task: str
     seed: int = Field(ge=-(2**63), lt=2**63)
     """Keys every draw made while the scenario runs (noise, not placements: those are resolved here)."""
     placements: Mapping[str, Placement]
     """Object name -> where it starts."""
-    robot_start: Mapping[str, tuple[float, ...]] = {}
-    """Robot name -> joint positions, rad."""
+    start: Mapping[str, tuple[float, ...]] = Field(default={}, validation_alias=AliasChoices("start", "robot_start"))
+    """Where what has joints starts, rad or m: `panda` (a robot's first group), `panda/head` (another group of it),
+    `drawer` (a fixture). What is not named starts at its home."""
     instruction: str = ""
     factors: Mapping[str, Any] = {}
     """Perturbation factor -> its value; relative to each world's nominal. Empty for a clean scenario."""
     parent: str | None = None
     """`id` of the scenario this one was made near, or None."""
 
-    @field_validator("robot_start")
+    @field_validator("start")
     @classmethod
     def _finite(cls, value: Mapping[str, tuple[float, ...]]) -> Mapping[str, tuple[float, ...]]:
         if not all(math.isfinite(joint) for joints in value.values() for joint in joints):
@@ -108,13 +109,19 @@ class Scenario(BaseModel):
     @cached_property
     def id(self) -> str:
         """Names the whole scenario."""
-        return digest(self.model_dump(mode="json"))
+        return digest(self._named())
 
     @cached_property
     def base(self) -> str:
         """Names task, layout and seed only: shared by a perturbed scenario and its clean control."""
-        whole = self.model_dump(mode="json")
+        whole = self._named()
         return digest({key: whole[key] for key in ("task", "seed", "placements", "robot_start")})
+
+    def _named(self) -> dict[str, Any]:
+        """What names are made of. `start` was called `robot_start`, and scenarios keep their names."""
+        whole = self.model_dump(mode="json")
+        whole["robot_start"] = whole.pop("start")
+        return whole
 
     @property
     def pair(self) -> str:

@@ -17,14 +17,65 @@ from foretell.errors import UsageError
 
 __all__ = [
     "EE_DELTA",
+    "GRIPPER",
+    "IMAGES",
     "ActionSpec",
     "DimSpec",
+    "Feature",
+    "Kind",
     "Stream",
     "check_streams",
     "compare",
     "ee_delta",
     "joint_positions",
 ]
+
+
+Kind = Literal["joint", "position", "orientation", "scalar", "rgb", "depth", "segmentation", "rays", "text"]
+IMAGES: dict[Kind, tuple[int, str]] = {"rgb": (3, "uint8"), "depth": (1, "float32"), "segmentation": (1, "int32")}
+"""What a camera gives: kind -> channels and type of a pixel. A policy chooses the resolution."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feature:
+    """One thing that a part of a scene (robot, object, fixture, camera, base) has. A world publishes the features of
+    all its parts as `part/name`; what policies may read, and which noise it has, follows from them."""
+
+    kind: Kind
+    shape: tuple[int, ...]
+    """Shape of one sample; of an image only the default, (height, width, channels)."""
+    dtype: str = "float64"
+    unit: str = "1"
+    frame: str | None = None
+    """`task`, `base`, a camera's name; None where it makes no sense."""
+    low: float | tuple[float, ...] | None = None
+    high: float | tuple[float, ...] | None = None
+    """The range that a scenario may start it in; None where a scenario cannot set it."""
+    group: str | None = None
+    """The actuator group that drives it."""
+    noise: Literal["joint", "position", "orientation", "image"] | None = None
+    """The class of sensor noise it has; None for what is known exactly."""
+    source: tuple[str, ...] = ()
+    """What the world reads it from, by names of the part's own: joints, or the site or body of a pose."""
+    rate: bool = False
+    """Whether it is the rate of change of its source."""
+    optional: bool = False
+    """Whether only those get it who ask for it by name. Images are too."""
+
+    @property
+    def image(self) -> bool:
+        return self.kind in IMAGES
+
+    def accepts(self, shape: tuple[int, ...] | None) -> bool:
+        """Whether a policy may ask for samples of this shape."""
+        if not self.image:
+            return shape is None or tuple(shape) == self.shape
+        return shape is not None and len(shape) == 3 and min(shape) > 0 and shape[2] == IMAGES[self.kind][0]
+
+    @property
+    def expected(self) -> str:
+        """The shapes that `accepts` takes, in words."""
+        return f"(height, width, {IMAGES[self.kind][0]})" if self.image else str(self.shape)
 
 
 @dataclass(frozen=True)
@@ -57,6 +108,10 @@ class DimSpec:
     """What a delta is added to: the pose the robot has, or the pose it was last told to reach."""
     duration: Literal["fixed", "until_done"] = "fixed"
     """One action period, or until the robot reports that it arrived."""
+    robot: str | None = None
+    """The robot that these dimensions command, as the task calls it; None fits any."""
+    group: str | None = None
+    """The group of its joints; None fits any."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +180,8 @@ def compare(policy: ActionSpec, world: ActionSpec, who: str = "policy") -> None:
     for index, (ours, theirs) in enumerate(zip(policy.dims, world.dims, strict=True)):
         for field in fields(DimSpec):
             a, b = getattr(ours, field.name), getattr(theirs, field.name)
+            if field.name in ("robot", "group") and None in (a, b):
+                continue
             same = np.allclose(a, b) if field.name in ("low", "high", "scale") else a == b
             if not same:
                 raise UsageError(

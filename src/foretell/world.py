@@ -5,19 +5,30 @@ Nothing outside a world steps physics. `slots` is always a sorted array of disti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
+from foretell.camera import Camera
 from foretell.scenario import Scenario
-from foretell.spec import ActionSpec, Stream
+from foretell.spec import ActionSpec, Feature, Stream
 
 if TYPE_CHECKING:
     from foretell.tasks.task import Task
 
-__all__ = ["Observations", "Verdict", "World"]
+__all__ = ["ABILITIES", "Drawing", "Observations", "Recording", "Verdict", "World", "slot_array", "whole_ticks"]
+
+ABILITIES: dict[str, str] = {
+    "wait": "stand still between two actions, while a policy thinks",
+    "pause": "stand still at any tick",
+    "draw": "draw a picture for a film",
+    "snapshot": "hand out its state, to be drawn later or by another process",
+    "reset": "set the table by itself",
+}
+"""What a world may be able to do. Reality can do none of it."""
 
 
 class Observations(dict[str, Any]):
@@ -31,7 +42,7 @@ class Observations(dict[str, Any]):
 
 @dataclass(frozen=True)
 class Verdict:
-    """How one episode came out, as the world (or a person) judges it."""
+    """How one episode came out. No driver overrules it."""
 
     success: bool | None
     """Success at this moment; None where only a person can tell and has not."""
@@ -40,32 +51,48 @@ class Verdict:
     stages: dict[str, float]
     """Stage name -> simulated seconds at which it was first reached."""
     metrics: dict[str, float] = field(default_factory=dict)
+    events: dict[str, float] = field(default_factory=dict)
+    """Event -> how often it happened; see `tasks.events`."""
+    judge: Literal["task", "person", "detector"] = "task"
+    """Who judged."""
+    reason: str | None = None
+    """Why it failed, in the judge's words; None leaves it to the stages."""
 
 
 @runtime_checkable
 class World(Protocol):
-    """Where scenarios run."""
+    """Where scenarios run. All that drivers, sessions, replay, films and checks use."""
 
     name: str
     task: Task
     action: ActionSpec
+    controller: str
+    """Name of what turns actions into motion, as it stands in the row."""
     slots: int
     tick: float
     """Simulated seconds of one physics step."""
-    interruptible: bool
-    """Whether time can stop between two actions; a Gymnasium environment's cannot."""
     hash: str
     """Names the world with all its parameters; part of every episode's key."""
+    real: bool
+    """Whether this is reality."""
+    can: AbstractSet[str]
+    """Which of `ABILITIES` it has. A driver refuses before the first episode what a world cannot do."""
+    needs: AbstractSet[str]
+    """`terminal`: it talks to a person, so it runs in the main process. Or nothing."""
 
     @property
-    def streams(self) -> dict[str, Stream]:
-        """What can be observed, with shapes; cameras take the resolution they are asked for."""
+    def params(self) -> dict[str, Any]:
+        """The world's parameters θ, as they stand in the row. JSON-able."""
+
+    @property
+    def features(self) -> Mapping[str, Feature]:
+        """`part/name` -> what can be observed."""
 
     def reset(self, slots: np.ndarray, scenarios: Sequence[Scenario], trials: Sequence[int]) -> None:
         """Start an episode in each slot. Whatever the slots did before leaves no trace."""
 
     def observe(self, slots: np.ndarray, streams: dict[str, Stream]) -> Observations:
-        """Look. Only the streams named are computed."""
+        """Look. Only the streams named are computed; `time` and `instruction` are always there."""
 
     def command(self, slots: np.ndarray, actions: np.ndarray, ticks: np.ndarray) -> None:
         """Replace each slot's plan from this tick on by one action (n, dim) meant to last `ticks` (n,)."""
@@ -79,11 +106,48 @@ class World(Protocol):
     def progress(self, slots: np.ndarray) -> np.ndarray | None:
         """(n,) bool: is the task solved at this moment? None where only a person can tell. Latches stages."""
 
+    def terminate(self, slots: np.ndarray) -> np.ndarray:
+        """(n,) bool: does the episode end, now that the policy declares itself done? Where it does not, the task goes
+        on with its next subtask."""
+
     def verdict(self, slots: np.ndarray) -> list[Verdict]:
         """Judge; called once per episode, at its end."""
 
     def close(self) -> None:
         """Give back what the world holds."""
+
+
+@runtime_checkable
+class Drawing(Protocol):
+    """A world that can `draw`, and one that can `snapshot`."""
+
+    @property
+    def cameras(self) -> Sequence[str]:
+        """Names of its cameras."""
+
+    def draw(self, slot: int, stream: str, asked: Stream, seen: Any = None) -> np.ndarray:
+        """What a camera's stream shows now, or showed at a snapshot: (height, width, channels)."""
+
+    def picture(self, slot: int, camera: str | Camera, height: int, width: int, seen: Any = None) -> np.ndarray:
+        """(height, width, 3) uint8 for a film, as fine as can be, now or at a snapshot. `camera` may stand anywhere."""
+
+    def snapshot(self, slot: int) -> np.ndarray:
+        """(k,) numbers from which cameras can be drawn as they see now."""
+
+
+@runtime_checkable
+class Recording(Protocol):
+    """A world whose true state can be written down, and judged again without physics."""
+
+    def state(self, slot: int) -> np.ndarray:
+        """(k,) the true state."""
+
+    def restore(self, slot: int, state: np.ndarray, tick: int) -> None:
+        """Put a slot into a state that it was in at a tick of its episode; `progress` and `verdict` judge it."""
+
+    def trace(self, slot: int) -> dict[str, float]:
+        """The true state and the last action as named numbers, for people: a sensor read here would use up its
+        noise."""
 
 
 def whole_ticks(k: np.ndarray | int, tick_rate: float, rate: float) -> np.ndarray:

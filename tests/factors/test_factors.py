@@ -46,7 +46,7 @@ def state(task: str, scenario: Scenario, ticks: int = 100) -> dict[str, np.ndarr
     world.reset(SLOT, [scenario], [0])
     world.command(SLOT, np.array([[0.3, -0.2, -0.5, 0.1, 0.2, 0.3, 1.0]]), np.array([25]))
     world.advance(SLOT, np.array([ticks]))
-    streams = {n: Stream() for n in world.streams if not n.endswith("/rgb")}
+    streams = {n: Stream() for n, f in world.features.items() if not f.image}
     layout = world._where[0]
     assert layout is not None
     return {**world.observe(SLOT, streams), "qpos": layout.qpos[0].copy()}

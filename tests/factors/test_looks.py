@@ -10,7 +10,6 @@ from test_factors import PAIRS, SLOT, TASKS, under
 
 from foretell.factors import factor
 from foretell.scenario import Scenario
-from foretell.sim.render import Camera
 from foretell.sim.world import MujocoWorld
 from foretell.spec import Stream
 from foretell.study.plan import make_task
@@ -28,7 +27,7 @@ def world(task: str) -> MujocoWorld:
 
 def picture(task: str, scenario: Scenario, camera: str = "front") -> np.ndarray:
     world(task).reset(SLOT, [scenario], [0])
-    return world(task).draw(0, camera, Stream((84, 84, 3))).astype(int)
+    return world(task).draw(0, f"{camera}/rgb", Stream((84, 84, 3))).astype(int)
 
 
 @cache
@@ -77,6 +76,6 @@ def test_pictures_of_different_scenes_do_not_mix() -> None:
     textured = under("lift", "Table_Texture")
     for scenario in (make_task("lift").scenario(1), textured):
         expected = picture("lift", scenario)
-        world("lift").picture(0, Camera("overview", 120, 160, fine=True))
-        again = world("lift").draw(0, "front", Stream((84, 84, 3)))
+        world("lift").picture(0, "overview", 120, 160)
+        again = world("lift").draw(0, "front/rgb", Stream((84, 84, 3)))
         assert np.array_equal(again, expected)

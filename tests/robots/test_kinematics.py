@@ -6,8 +6,8 @@ import mujoco
 import numpy as np
 import pytest
 
+from foretell.robots import Group, Panda, Robot
 from foretell.robots.kinematics import Kinematics
-from foretell.robots.panda import Panda
 from foretell.rotation import conjugate, from_axis_angle, multiply, to_axis_angle
 
 
@@ -56,7 +56,7 @@ def test_a_slot_does_not_depend_on_the_others() -> None:
 def test_steps_stay_short_near_the_singular_home_pose() -> None:
     n = 200
     slots = np.arange(n, dtype=np.int32)
-    q = np.asarray(Panda.home) + np.random.default_rng(0).uniform(-0.2, 0.2, (n, 7))
+    q = np.asarray(Panda.groups["arm"].home) + np.random.default_rng(0).uniform(-0.2, 0.2, (n, 7))
     kinematics = Kinematics(Panda(), n)
     pos, quat = (a.copy() for a in kinematics.forward(slots, q))
     turn = np.random.default_rng(1).normal(size=(n, 3))
@@ -76,12 +76,16 @@ def test_standing_still_keeps_the_hand_still_while_the_elbow_relaxes() -> None:
 
 
 def test_a_gantry_of_slides_reaches_too() -> None:
-    class Gantry:
+    class Gantry(Robot):
         """Three slides and nothing else."""
 
+        name = "gantry"
         joints = ("x", "y", "z")
-        home = (0.0, 0.0, 0.0)
-        joint_range = np.array([[-1.0, 1.0]] * 3)
+        groups = {
+            "arm": Group(
+                joints=joints, home=(0.0,) * 3, low=(-1.0,) * 3, high=(1.0,) * 3, speed=(1.0,) * 3, unit="m", tool="ee"
+            )
+        }
 
         def spec(self, visuals: bool = True) -> mujoco.MjSpec:
             spec = mujoco.MjSpec()

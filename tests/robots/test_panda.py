@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from foretell.robots.panda import ArmPhysics, Panda
+from foretell.robots import Panda, RobotPhysics
 
 # Franka Control Interface documentation, "Robot and interface specifications" (Panda).
 Q_MAX = [2.8973, 1.7628, 2.8973, -0.0698, 2.8973, 3.7525, 2.8973]
 Q_MIN = [-2.8973, -1.7628, -2.8973, -3.0718, -2.8973, -0.0175, -2.8973]
 DQ_MAX = [2.1750, 2.1750, 2.1750, 2.1750, 2.6100, 2.6100, 2.6100]
 TAU_MAX = [87, 87, 87, 87, 12, 12, 12]
+ARM = Panda.groups["arm"]
 
 
-def scene(physics: ArmPhysics = ArmPhysics(), cube: bool = False, visuals: bool = False) -> mujoco.MjModel:  # noqa: B008
+def scene(physics: RobotPhysics = RobotPhysics(), cube: bool = False, visuals: bool = False) -> mujoco.MjModel:  # noqa: B008
     """The arm as `p/`, with a 4 cm, 100 g cube between the open pads if asked."""
     spec = mujoco.MjSpec()
     spec.option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
@@ -33,10 +34,10 @@ def scene(physics: ArmPhysics = ArmPhysics(), cube: bool = False, visuals: bool 
 def start(model: mujoco.MjModel) -> mujoco.MjData:
     """Home pose, gripper open, cube (if any) held by nothing at the ee site."""
     data = mujoco.MjData(model)
-    for joint, q in zip(Panda.joints, Panda.home, strict=True):
+    for joint, q in zip(ARM.joints, ARM.home, strict=True):
         data.joint(f"p/{joint}").qpos = q
         data.actuator(f"p/{joint}").ctrl = q
-    for finger in Panda.fingers:
+    for finger in Panda.groups["gripper"].joints:
         data.joint(f"p/{finger}").qpos = 0.04
     data.actuator("p/gripper").ctrl = 0.04
     mujoco.mj_forward(model, data)
@@ -81,7 +82,7 @@ def grasp_and_lift(model: mujoco.MjModel) -> tuple[mujoco.MjData, float]:
     held = in_hand(data)
     height = data.body("cube").xpos[2]
     for lift in np.linspace(0, 0.35, 250):  # joint 2 back: raises the hand by more than 15 cm in 1 s
-        data.actuator("p/joint2").ctrl = Panda.home[1] - lift
+        data.actuator("p/joint2").ctrl = ARM.home[1] - lift
         run(model, data, 0.004)
     run(model, data, 1.0)
     assert data.body("cube").xpos[2] > height + 0.1
@@ -125,7 +126,7 @@ def test_flange_matches_the_published_chain() -> None:
 
 
 def test_flange_pose_takes_one_configuration() -> None:
-    pos, mat = Panda.flange_pose(Panda.home)
+    pos, mat = Panda.flange_pose(ARM.home)
     assert pos.shape == (1, 3)
     assert mat.shape == (1, 3, 3)
 
@@ -142,23 +143,23 @@ def test_tool_frame() -> None:
 def test_limits_equal_the_table() -> None:
     model = scene()
     np.testing.assert_array_equal(Panda.joint_range, np.stack([Q_MIN, Q_MAX], axis=1))
-    np.testing.assert_array_equal(Panda.velocity_limit, DQ_MAX)
+    np.testing.assert_array_equal(ARM.speed, DQ_MAX)
     np.testing.assert_array_equal(Panda.torque_limit, TAU_MAX)
-    for i, joint in enumerate(Panda.joints):
+    for i, joint in enumerate(ARM.joints):
         motor = model.actuator(f"p/{joint}")
         np.testing.assert_array_equal(model.joint(f"p/{joint}").range, [Q_MIN[i], Q_MAX[i]])
         np.testing.assert_array_equal(motor.ctrlrange, [Q_MIN[i], Q_MAX[i]])
         np.testing.assert_array_equal(motor.forcerange, [-TAU_MAX[i], TAU_MAX[i]])
         kp = (4500, 4500, 3500, 3500, 2000, 2000, 2000)[i]
         np.testing.assert_allclose(motor.biasprm[:3], [0, -kp, -kp / 20])
-    for finger in Panda.fingers:
+    for finger in Panda.groups["gripper"].joints:
         np.testing.assert_array_equal(model.joint(f"p/{finger}").range, [0, 0.04])
 
 
 def test_physics_scales_what_it_says() -> None:
-    model = scene(ArmPhysics(kp_scale=0.5, kv_scale=2, damping_scale=3, frictionloss=0.87))
+    model = scene(RobotPhysics(kp_scale=0.5, kv_scale=2, damping_scale=3, joint_friction=0.87))
     np.testing.assert_allclose(model.actuator("p/joint1").biasprm[1:3], [-2250, -450])
-    np.testing.assert_allclose([model.joint(f"p/{j}").damping.flat[0] for j in Panda.joints], 3)
+    np.testing.assert_allclose([model.joint(f"p/{j}").damping.flat[0] for j in ARM.joints], 3)
     np.testing.assert_allclose(model.dof_frictionloss[:7], [0.87] * 4 + [0.12] * 3)
 
 
@@ -195,7 +196,7 @@ def test_holds_home_under_gravity() -> None:
     model = scene()
     data = start(model)
     run(model, data, 1.0)
-    assert np.abs(data.qpos[:7] - Panda.home).max() < 1e-3
+    assert np.abs(data.qpos[:7] - ARM.home).max() < 1e-3
 
 
 def test_gripper_travels_at_its_published_speed() -> None:
@@ -211,7 +212,7 @@ def test_gripper_travels_at_its_published_speed() -> None:
 @pytest.mark.parametrize("pads", ["box", "beads"])
 @pytest.mark.parametrize("force", [70.0, 20.0])
 def test_grasp_holds_the_cube_with_the_stated_force(pads: str, force: float) -> None:
-    model = scene(ArmPhysics(pads=pads, finger_force=force), cube=True)
+    model = scene(RobotPhysics(pads=pads, finger_force=force / 70), cube=True)
     data, slip = grasp_and_lift(model)
     assert slip < 2e-3
     for normal in pad_forces(model, data).values():
@@ -219,7 +220,7 @@ def test_grasp_holds_the_cube_with_the_stated_force(pads: str, force: float) -> 
 
 
 def test_weak_slippery_fingers_drop_the_cube() -> None:
-    model = scene(ArmPhysics(finger_force=1.0, pad_friction=0.1), cube=True)
+    model = scene(RobotPhysics(finger_force=1.0 / 70, pad_friction=0.1), cube=True)
     model.geom_friction[-1, 0] = 0.1
     data = start(model)
     data.actuator("p/gripper").ctrl = 0
@@ -229,18 +230,18 @@ def test_weak_slippery_fingers_drop_the_cube() -> None:
 
 def test_backlash_hides_the_link_from_the_encoder_within_its_bound() -> None:
     width = 0.01
-    plain, loose = scene(), scene(ArmPhysics(backlash=width))
+    plain, loose = scene(), scene(RobotPhysics(backlash=width))
     assert loose.njnt == plain.njnt + 7
     assert loose.nu == plain.nu
     data = start(loose)
-    play = np.array([loose.joint(f"p/{joint}_backlash").qposadr[0] for joint in Panda.joints])
-    motors = np.array([loose.joint(f"p/{joint}").qposadr[0] for joint in Panda.joints])
+    play = np.array([loose.joint(f"p/{joint}_backlash").qposadr[0] for joint in ARM.joints])
+    motors = np.array([loose.joint(f"p/{joint}").qposadr[0] for joint in ARM.joints])
     np.testing.assert_array_equal(play, motors + 1)
-    drives = np.array([loose.actuator(f"p/{joint}").id for joint in Panda.joints])
+    drives = np.array([loose.actuator(f"p/{joint}").id for joint in ARM.joints])
     frequency = 2 * np.pi * np.linspace(0.6, 1.1, 7)  # up to 1 rad/s and 7 rad/s^2
     seen = []
     for tick in range(1000):
-        data.ctrl[drives] = Panda.home + 0.15 * (1 - np.cos(frequency * tick * loose.opt.timestep))
+        data.ctrl[drives] = ARM.home + 0.15 * (1 - np.cos(frequency * tick * loose.opt.timestep))
         mujoco.mj_step(loose, data)
         seen.append(data.qpos[play].copy())
     worst = np.abs(seen).max(axis=0)
@@ -253,8 +254,8 @@ def test_backlash_hides_the_link_from_the_encoder_within_its_bound() -> None:
     np.testing.assert_allclose(data.site("p/flange").xpos, link[0], atol=1e-6)
 
 
-@pytest.mark.parametrize("base", [ArmPhysics(), ArmPhysics(backlash=0.01), ArmPhysics(pads="beads")])
-def test_numbers_do_not_change_the_layout(base: ArmPhysics) -> None:
+@pytest.mark.parametrize("base", [RobotPhysics(), RobotPhysics(backlash=0.01), RobotPhysics(pads="beads")])
+def test_numbers_do_not_change_the_layout(base: RobotPhysics) -> None:
     other = replace(
         base,
         kp_scale=0.7,

@@ -110,9 +110,9 @@ def test_observed_poses_are_the_true_ones_in_the_native_world() -> None:
     slot = np.array([0], dtype=np.int32)
     scenario = task.scenario(3)
     world.reset(slot, [scenario], [0])
-    seen = world.observe(slot, {n: Stream() for n in world.streams if not n.endswith("rgb")})
+    seen = world.observe(slot, {n: Stream() for n, f in world.features.items() if not f.image})
     assert seen["cube/pos"][0] == pytest.approx(scenario.placements["cube"].pos, abs=1e-9)
-    assert seen["panda/joint_pos"][0] == pytest.approx(scenario.robot_start["panda"])
+    assert seen["panda/joint_pos"][0] == pytest.approx(scenario.start["panda"])
     assert seen["panda/gripper"][0] == pytest.approx(0.08)
     assert seen["panda/joint_vel"][0] == pytest.approx(0.0)
 

@@ -7,54 +7,17 @@ import numpy as np
 import pytest
 
 from foretell.scenario import Placement
-from foretell.sim.layout import Rows
+from foretell.sim.bench import Bench
 from foretell.sim.world import MujocoWorld
 from foretell.study.plan import make_task
 from foretell.tasks import can, square
-
-SLOT = np.array([0], dtype=np.int32)
-
-
-class Bench:
-    """One slot whose objects and hand can be put anywhere."""
-
-    def __init__(self, name: str, **factors: float):
-        self.task = make_task(name)
-        self.world = MujocoWorld(self.task, slots=1)
-        self.world.reset(SLOT, [self.task.scenario(0).model_copy(update={"factors": factors})], [0])
-        layout = self.world._where[0]
-        assert layout is not None
-        self.layout = layout
-        self.start = layout.qpos[0].copy()
-
-    def put(self, name: str, pos: tuple[float, float, float], quat: tuple[float, ...] = (1, 0, 0, 0)) -> None:
-        address = self.layout.model.joint(f"{name}/free").qposadr[0]
-        self.layout.qpos[0, address : address + 7] = [*pos, *quat]
-
-    def finger_tips(self) -> np.ndarray:
-        return self.layout.site_xpos[0, self.layout.ee["panda"]].copy()
-
-    def fingers(self, opening: float) -> None:
-        self.layout.qpos[0, self.layout.finger["panda"]] = opening / 2
-
-    def reached(self) -> set[str]:
-        self.layout.forward(SLOT)
-        return {name for name, now in self.task.reached(self.state).items() if now[0]}
-
-    def solved(self) -> bool:
-        self.layout.forward(SLOT)
-        return bool(self.task.solved(self.state)[0])
-
-    @property
-    def state(self) -> Rows:
-        return Rows(self.layout, SLOT, self.world._sizes)
 
 
 @pytest.mark.parametrize("size", [1.0, 1.25, 1.375])
 def test_a_cube_on_its_corner_is_not_lifted(size: float) -> None:
     """However large it is."""
-    bench = Bench("lift", MO_Size=size)
-    half = bench.layout.models[0].geom("cube/body").size
+    bench = Bench("lift", factors={"MO_Size": size})
+    half = bench.model.geom("cube/body").size
     corner = (0.8804762, -0.2798481, 0.3647052, 0.1159169)  # a diagonal of the cube upright
     bench.put("cube", (0, 0, float(np.linalg.norm(half))), corner)
     assert not bench.solved() and "lift" not in bench.reached()
@@ -64,8 +27,8 @@ def test_a_cube_on_its_corner_is_not_lifted(size: float) -> None:
 
 def test_a_large_can_is_lifted_from_where_it_stands() -> None:
     for size in (0.75, 1.0, 1.25):
-        bench = Bench("can", MO_Size=size)
-        stands = float(bench.start[bench.layout.model.joint("can/free").qposadr[0] + 2])
+        bench = Bench("can", factors={"MO_Size": size})
+        stands = float(bench.state.pos("can")[0, 2])
         for above, lifted in ((0.039, False), (0.041, True)):
             bench.put("can", (0.1, -0.25, stands + above))
             assert ("lift" in bench.reached()) is lifted
@@ -77,7 +40,7 @@ def test_a_large_can_is_lifted_from_where_it_stands() -> None:
 )
 def test_masses_are_robosuites(name: str, obj: str, mass: float, tolerance: float) -> None:
     bench = Bench(name)
-    assert bench.layout.models[0].body(obj).mass[0] == pytest.approx(mass, abs=tolerance)
+    assert bench.model.body(obj).mass[0] == pytest.approx(mass, abs=tolerance)
 
 
 def test_cube_sizes_span_4_to_4_4_centimetres() -> None:
@@ -113,7 +76,7 @@ def test_rates_and_time_limit(name: str) -> None:
 
 
 def test_square_hole_leaves_the_peg_6_75_millimetres_on_each_side() -> None:
-    model = Bench("square").layout.models[0]
+    model = Bench("square").model
     inner = -model.geom("nut/left").size[1] + model.geom("nut/left").pos[1]
     assert inner - model.geom("peg/body").size[0] == pytest.approx(0.00675)
 
@@ -128,7 +91,7 @@ def test_nothing_is_reached_at_the_start(name: str) -> None:
 def test_reach_alone(name: str, obj: str) -> None:
     bench = Bench(name)
     # the hand hangs in the air at the start: bring the object to just under it, where no finger touches
-    x, y, z = bench.finger_tips()
+    x, y, z = bench.state.ee_pos("panda")[0]
     offset = 0.054 if obj == "nut" else 0.0
     for below, inside in ((0.029, True), (0.031, False)):
         bench.put(obj, (x - offset, y, z - below))
@@ -142,19 +105,19 @@ def test_reach_alone(name: str, obj: str) -> None:
 )
 def test_grasp_needs_both_fingers(name: str, obj: str, width: float) -> None:
     bench = Bench(name)
-    quat = bench.layout.xquat[0, bench.layout.bodies["panda/hand"]]
-    tips = bench.finger_tips()
+    quat = bench.state.quat("panda/hand")[0]
+    tips = bench.state.ee_pos("panda")[0]
     hand = np.array(quat)
     if obj == "nut":  # the handle lies along the hand's x; near its end, the fingers are clear of the nut's bars
         forward = np.zeros(3)
         mujoco.mju_rotVecQuat(forward, np.array([0.068, 0.0, 0.0]), hand)
         tips = tips - forward
-    bench.fingers(width)
+    bench.set(**{"panda/gripper": width / 2})
     bench.put(obj, tuple(tips), tuple(hand))
     assert "grasp" in bench.reached()
     sideways = np.zeros(3)
     mujoco.mju_rotVecQuat(sideways, np.array([0.0, 0.012, 0.0]), hand)
-    bench.fingers(width + 0.02)
+    bench.set(**{"panda/gripper": (width + 0.02) / 2})
     bench.put(obj, tuple(tips + sideways), tuple(hand))
     assert "grasp" not in bench.reached(), "one finger alone is a push"
 

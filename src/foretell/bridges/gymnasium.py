@@ -21,11 +21,12 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from foretell.errors import UsageError, suggest
-from foretell.registry import names, resolve
+from foretell.registry import resolve
 from foretell.scenario import Scenario
-from foretell.spec import Stream
+from foretell.spec import Feature, Stream
 from foretell.tasks.task import Task
 from foretell.world import World, whole_ticks
+from foretell.world_file import make_world
 
 __all__ = ["TaskEnv", "TaskVectorEnv"]
 
@@ -58,10 +59,10 @@ class _Slots:
         if render_mode not in (None, "rgb_array"):
             raise UsageError(f"render_mode: {render_mode!r} is not known; it is None or 'rgb_array'")
         self.task: Task = resolve("tasks", task)() if isinstance(task, str) else task
-        kind = resolve("worlds", str(world) if world in names("worlds") else "mujoco")  # else: a world file
-        self.world: World = kind(self.task, world, slots=count, threads=threads, controller=controller)
-        self.streams = _streams(streams, self.world.streams)
-        self.observation_space = spaces.Dict({name: _box(name, s) for name, s in self.streams.items()})
+        self.world: World = make_world(world, self.task, slots=count, threads=threads, controller=controller)
+        known = self.world.features
+        self.streams = _streams(streams, known)
+        self.observation_space = spaces.Dict({name: _box(known[name], s) for name, s in self.streams.items()})
         # float64, because it takes float32 actions as well, and joint limits do not survive rounding
         self.action_space = spaces.Box(self.world.action.low, self.world.action.high, dtype=np.float64)
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": self.task.action_rate}
@@ -144,7 +145,7 @@ class _Slots:
             return None
         if (self.steps < 0).any():
             raise ResetNeeded("call reset before render")
-        camera = f"{next(iter(self.task.cameras))}/rgb"
+        camera = next(name for name, feature in self.world.features.items() if feature.kind == "rgb")
         return self.world.observe(np.arange(len(self.steps), dtype=np.int32), {camera: Stream(FRAME)})[camera]
 
     def close(self) -> None:
@@ -353,11 +354,11 @@ def _options(options: dict[str, Any] | None, *known: str) -> dict[str, Any]:
     return options or {}
 
 
-def _streams(asked: Streams | None, known: Mapping[str, Stream]) -> dict[str, Stream]:
+def _streams(asked: Streams | None, known: Mapping[str, Feature]) -> dict[str, Stream]:
     """What to observe. By default all but the cameras, which need OpenGL and cost far more than the physics, and sizes,
     which are 1 unless a factor changes them."""
     if asked is None:
-        return {name: s for name, s in known.items() if not name.endswith(("/rgb", "/size"))}
+        return {name: Stream(f.shape) for name, f in known.items() if not f.optional}
     if isinstance(asked, str) or not asked:
         raise UsageError(f"streams: expected a list of names, or names with shapes, got {asked!r}")
     shapes = asked if isinstance(asked, Mapping) else dict.fromkeys(asked)
@@ -365,20 +366,21 @@ def _streams(asked: Streams | None, known: Mapping[str, Stream]) -> dict[str, St
     for name, shape in shapes.items():
         if name not in known:
             raise UsageError(f"streams: {name!r} is not in this world; {suggest(name, known)}")
-        own, camera = known[name].shape, name.endswith("/rgb")
-        wanted = own if shape is None else tuple(map(int, shape))
-        fits = len(wanted) == 3 and min(wanted) > 0 and wanted[2] == 3 if camera else wanted == own
-        if not fits:
-            raise UsageError(
-                f"streams: {name}: shape is {wanted}, it must be {'(height, width, 3)' if camera else own}"
-            )
+        feature = known[name]
+        wanted = feature.shape if shape is None else tuple(map(int, shape))
+        if not feature.accepts(wanted):
+            raise UsageError(f"streams: {name}: shape is {wanted}, it must be {feature.expected}")
         chosen[name] = Stream(wanted)
     return chosen
 
 
-def _box(name: str, stream: Stream) -> spaces.Box:
-    if name.endswith("/rgb"):
+def _box(feature: Feature, stream: Stream) -> spaces.Box:
+    if feature.kind == "rgb":
         return spaces.Box(0, 255, stream.shape, np.uint8)
+    if feature.kind == "segmentation":
+        return spaces.Box(-1, np.iinfo(np.int32).max, stream.shape, np.int32)
+    if feature.kind in ("depth", "rays"):
+        return spaces.Box(0, np.inf, stream.shape, np.dtype(feature.dtype).type)
     # a unit quaternion may exceed 1 by rounding; nothing bounds where an object may roll or how fast a joint is hit
-    bound = 1 + 1e-9 if name.endswith("quat") else np.inf
+    bound = 1 + 1e-9 if feature.kind == "orientation" else np.inf
     return spaces.Box(-bound, bound, stream.shape, np.float64)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from foretell.study.plan import make_task
-from foretell.study.world import make_world
 from foretell.tasks.task import Task
+from foretell.world_file import make_world
 
 __all__ = ["called", "task_of", "world_of"]
 

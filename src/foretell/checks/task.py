@@ -94,7 +94,7 @@ def _within_reach(task: Task, scene: Scene, scenarios: list[Scenario]) -> tuple[
         mount, arm = task.robots[name], Kinematics(robot, len(spots))
         base = np.broadcast_to(np.asarray(mount.quat), (len(spots), 4))
         goal = rotate(conjugate(base), np.array([pos for *_, pos in spots]) - np.asarray(mount.pos))
-        q = np.tile(np.asarray(robot.home), (len(spots), 1))
+        q = np.tile(np.asarray(robot.groups["arm"].home), (len(spots), 1))
         facing = arm.forward(slots, q)[1]
         for _ in range(25):
             q = arm.inverse(slots, q, goal, facing)
@@ -118,11 +118,9 @@ def _contacts(scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
     for scenario in scenarios:
         model = scene.compile(scenario, 0)
         data = mujoco.MjData(model)
-        for name, robot in scene.robots.items():
-            for joint, q in zip(robot.joints, scenario.robot_start.get(name, robot.home), strict=True):
-                data.joint(f"{name}/{joint}").qpos = q
-            for finger in robot.fingers:
-                data.joint(f"{name}/{finger}").qpos = robot.gripper_opening / 2
+        for name, values in scene.start(scenario).items():
+            for joint, q in zip(scene.startable[name].joints, values, strict=True):
+                data.joint(joint).qpos = q
         mujoco.mj_forward(model, data)
         if data.ncon and -data.contact.dist.min() > deepest:
             worst = int(np.argmin(data.contact.dist))

@@ -12,6 +12,7 @@ from foretell.checks.report import Report
 from foretell.checks.setting import task_of, world_of
 from foretell.scenario import Scenario
 from foretell.seeding import generator
+from foretell.spec import Stream
 from foretell.tasks.task import Task
 from foretell.world import World, whole_ticks
 
@@ -30,7 +31,7 @@ def check_world(world: Any, task: str | Task | type[Task] = "lift") -> Report:
     def loads() -> tuple[bool, str]:
         made.append(task_of(task))
         made.append(world_of(made[0], world, slots=3))
-        return True, f"{made[1].name!r} was made: ticks of {1e3 * made[1].tick:g} ms, {len(made[1].streams)} streams."
+        return True, f"{made[1].name!r} was made: ticks of {1e3 * made[1].tick:g} ms, {len(made[1].features)} features."
 
     if not report.look("loads", loads):
         return report
@@ -59,7 +60,7 @@ def check_world(world: Any, task: str | Task | type[Task] = "lift") -> Report:
         return same(runs[0], more), f"with 1 and 2 threads: {agreement(runs[0], more)}."
 
     def seam() -> tuple[bool, str]:
-        if not first.interruptible:
+        if "pause" not in first.can:
             return True, "this world cannot stop between two actions, and says so."
         split = trajectory(pieces=PIECES)
         period = _period(first)
@@ -144,7 +145,7 @@ def _drive(
 
 
 def _numbers(world: World) -> dict[str, Any]:
-    return {name: stream for name, stream in world.streams.items() if not name.endswith("/rgb")}
+    return {name: Stream(f.shape) for name, f in world.features.items() if not f.image and f.kind != "text"}
 
 
 def _flat(world: World, ids: np.ndarray, streams: dict[str, Any]) -> np.ndarray:

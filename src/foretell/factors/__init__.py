@@ -13,7 +13,21 @@ from foretell.scenario import Placement, Scenario
 from foretell.seeding import generator
 from foretell.tasks.task import Task
 
-__all__ = ["Factor", "Given", "Reason", "Setting", "apply", "draw", "factor", "perturb", "place", "rank"]
+__all__ = [
+    "Factor",
+    "Given",
+    "Reason",
+    "Setting",
+    "apply",
+    "draw",
+    "factor",
+    "overriding",
+    "perturb",
+    "place",
+    "rank",
+    "sizes",
+    "starts",
+]
 
 
 @cache
@@ -61,6 +75,29 @@ def place(scenario: Scenario, task: Task) -> Mapping[str, Placement]:
     for made, value in _in_order(scenario) if scenario.factors else ():
         placements = made.place(value, placements, task)
     return placements
+
+
+def sizes(scenario: Scenario, task: Task) -> dict[str, float]:
+    """Object -> its size relative to the clean scenario, where factors change it."""
+    found: dict[str, float] = {}
+    for made, value in _in_order(scenario) if scenario.factors else ():
+        found |= made.sizes(value, task)
+    return found
+
+
+def starts(scenario: Scenario, homes: Mapping[str, tuple[float, ...]], task: Task) -> Mapping[str, tuple[float, ...]]:
+    """Where what has joints starts: the scenario's start under its factors, at home where it says nothing."""
+    begins: Mapping[str, tuple[float, ...]] = {**homes, **scenario.start}
+    for made, value in _in_order(scenario) if scenario.factors else ():
+        begins = made.start(value, begins, task)
+    return begins
+
+
+def overriding(scenario: Scenario, hook: str) -> list[tuple[Factor, Any]]:
+    """Its factors, with values, that have a hook of their own (`sense` or `act`)."""
+    if not scenario.factors:
+        return []
+    return [(made, v) for made, v in _in_order(scenario) if getattr(type(made), hook) is not getattr(Factor, hook)]
 
 
 def apply(setting: Setting) -> None:

@@ -15,12 +15,12 @@ from foretell.tasks.task import Task
 __all__ = ["CameraFOV", "CameraPose"]
 
 
-class _Camera(Factor):
+class _FixedCameras(Factor):
     def obstacle(self, task: Task) -> str | None:
         return None if task.cameras else "it has no camera fixed in the room"
 
 
-class CameraPose(_Camera):
+class CameraPose(_FixedCameras):
     """Pose of the fixed cameras; a value is camera -> {pos, turn}: metres in the task frame, rad in the camera's."""
 
     name = "Camera_Pose"
@@ -55,7 +55,7 @@ class CameraPose(_Camera):
         return "; ".join(said)
 
 
-class CameraFOV(_Camera):
+class CameraFOV(_FixedCameras):
     """Field of view of the fixed cameras; a value is camera -> degrees added."""
 
     name = "Camera_FOV"

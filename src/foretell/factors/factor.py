@@ -17,8 +17,10 @@ import mujoco
 import numpy as np
 
 from foretell.errors import UsageError, suggest
-from foretell.objects import ObjectPhysics
+from foretell.objects import ObjectPhysics, asset
 from foretell.scenario import Placement, Scenario
+from foretell.spec import ActionSpec, Feature
+from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 
 __all__ = ["Factor", "Given", "Reason", "Setting", "furniture", "targets"]
@@ -63,12 +65,16 @@ class Setting:
     """What this world believes of objects."""
 
     def geoms(self, body: str) -> list[Any]:
-        """Geoms of a body that a factor may change: its legs are not the table."""
-        return [g for g in self.spec.body(body).geoms if "/leg" not in g.name]
+        """Geoms of a part that a factor may change: its legs are not the table."""
+        found = self.spec.body(body)
+        placed = self.scenario.placements.get(body)
+        whole = placed is not None and not asset(placed.asset).free  # a fixture is made of several bodies
+        return [g for g in (found.find_all("geom") if whole else found.geoms) if "/leg" not in g.name]
 
 
 class Factor:
-    """One factor. `draw` and `place` work on data, `apply` on a scene; each is called only where `applies` is None."""
+    """One factor. `draw`, `place` and `start` work on data, `apply` on a scene, `sense` and `act` on what passes
+    between world and policy. Each is called only where `applies` is None."""
 
     name: ClassVar[str]
     changes: ClassVar[str] = "look"
@@ -124,8 +130,25 @@ class Factor:
         """Where, and how large, objects are. Called before they are built."""
         return placements
 
+    def sizes(self, value: Any, task: Task) -> Mapping[str, float]:
+        """Object -> how many times as large it is as in the clean scenario, where the factor resizes it. Tasks judge by
+        it. Called at reset."""
+        return {}
+
     def apply(self, value: Any, setting: Setting) -> None:
         """Change a scene that has all its bodies. Called once per model: of physics, and of images."""
+
+    def start(self, value: Any, start: Mapping[str, tuple[float, ...]], task: Task) -> Mapping[str, tuple[float, ...]]:
+        """Where what has joints starts, by the names of `Scenario.start`. Called at reset; worlds keep limits."""
+        return start
+
+    def sense(self, value: Any, feature: Feature, sample: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """What a sensor shows instead of `sample`. Called for each look at a feature that has noise, in one slot."""
+        return sample
+
+    def act(self, value: Any, action: np.ndarray, spec: ActionSpec, rng: np.random.Generator) -> np.ndarray:
+        """What becomes of an action (dim,). Called for each command, in one slot."""
+        return action
 
     def card(self, value: Any) -> str:
         """What a person changes on a real table."""
@@ -139,6 +162,8 @@ class Factor:
 @lru_cache(maxsize=64)
 def furniture(task: Task) -> frozenset[str]:
     """What a task's scene has before any object is in it: `body/NAME`, `geom/NAME`, `texture/NAME`, and `light`."""
+    if not isinstance(task, TabletopTask):
+        return frozenset()
     spec = mujoco.MjSpec()
     try:
         task.build(spec)

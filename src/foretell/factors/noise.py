@@ -9,6 +9,7 @@ import numpy as np
 
 from foretell.factors.factor import Factor, Given
 from foretell.scenario import Scenario
+from foretell.spec import ActionSpec, Feature
 from foretell.tasks.task import Task
 
 __all__ = ["ActionNoise", "SensorNoise"]
@@ -27,6 +28,13 @@ class SensorNoise(Factor):
         self, rng: np.random.Generator, scenario: Scenario, task: Task, severity: float, given: Given | None = None
     ) -> dict[str, float]:
         return {"image": 24.0 * severity, "position": 0.005 * severity, "joint": 0.005 * severity}
+
+    def sense(self, value: Any, feature: Feature, sample: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        strength = value.get(feature.noise, 0.0)
+        if not strength:
+            return sample
+        noisy = sample + strength * rng.standard_normal(sample.shape)
+        return np.clip(noisy, 0, 255).astype(np.uint8) if feature.kind == "rgb" else noisy
 
     def card(self, value: Any) -> str:
         image, position, joint = value["image"], 1000 * value["position"], 1000 * value["joint"]
@@ -51,6 +59,15 @@ class ActionNoise(Factor):
         self, rng: np.random.Generator, scenario: Scenario, task: Task, severity: float, given: Given | None = None
     ) -> float:
         return float(given.pick(rng)) if given else 0.1 * severity
+
+    def act(self, value: Any, action: np.ndarray, spec: ActionSpec, rng: np.random.Generator) -> np.ndarray:
+        low, high = spec.low, spec.high
+        # of half a delta's range; an absolute target in rad or m has a range as wide as the robot's reach
+        unit = np.concatenate([np.full(d.size, 1.0 if d.mode == "delta" else 0.1) for d in spec.dims])
+        unit = np.where(unit == 1.0, (high - low) / 2, unit)
+        arm = np.concatenate([np.full(d.size, d.meaning != "gripper") for d in spec.dims])
+        noisy = np.clip(action + value * unit * rng.standard_normal(spec.size), low, high)
+        return np.where(arm, noisy, action)
 
     def card(self, value: Any) -> str:
         return f"add noise to the actions in software: {value:.0%} of half their range"

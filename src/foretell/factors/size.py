@@ -46,6 +46,9 @@ class _Size(Factor):
                 changed[name] = was.model_copy(update={"pos": (x, y, z + sits), "scale": scale})
         return changed
 
+    def sizes(self, value: Any, task: Task) -> Mapping[str, float]:
+        return dict.fromkeys(targets(task, self.role), value)
+
     def apply(self, value: Any, setting: Setting) -> None:
         for name in targets(setting.task, self.role):
             if name not in setting.scenario.placements:  # it stands still: about its own origin, on the table

@@ -69,8 +69,13 @@ class RobotInit(Factor):
     ) -> dict[str, list[float]]:
         return {
             name: (severity * rng.uniform(-0.1, 0.1, len(start))).tolist()
-            for name, start in sorted(scenario.robot_start.items())
+            for name, start in sorted(scenario.start.items())
+            if name in task.robots
         }
+
+    def start(self, value: Any, start: Mapping[str, tuple[float, ...]], task: Task) -> Mapping[str, tuple[float, ...]]:
+        moved = {name: tuple(np.add(start[name], by).tolist()) for name, by in value.items() if name in start}
+        return {**start, **moved}
 
     def card(self, value: Any) -> str:
         return "; ".join(

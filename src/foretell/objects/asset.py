@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
 import mujoco
 import numpy as np
 
 from foretell.errors import UsageError, suggest
+from foretell.spec import Feature
 
-__all__ = ["ASSETS", "Asset", "ObjectPhysics", "asset", "box_inertia", "prism"]
+__all__ = ["ASSETS", "Asset", "Fixture", "Joint", "ObjectPhysics", "asset", "box_inertia", "prism"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,9 @@ class ObjectPhysics:
 class Asset:
     """One kind of object. `add` puts its geoms into a body that already has its pose and free joint."""
 
+    free: ClassVar[bool] = True
+    """Whether it moves freely. What does not stands where its placement puts it."""
+
     name: str
     mass: float
     """kg at nominal size."""
@@ -38,6 +42,52 @@ class Asset:
     """Height of the origin above a surface the object stands on, m at nominal size."""
     add: Callable[[mujoco.MjSpec, mujoco.MjsBody, np.ndarray, ObjectPhysics], None]
     """(spec, body, scale (3,), physics)"""
+
+    @property
+    def features(self) -> dict[str, Feature]:
+        """What can be observed of each."""
+        return {
+            "pos": Feature(kind="position", shape=(3,), unit="m", frame="task", noise="position"),
+            "quat": Feature(kind="orientation", shape=(4,), frame="task", noise="orientation"),
+            "size": Feature(kind="scalar", shape=(1,), optional=True),
+        }
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint of a fixture."""
+
+    low: float
+    high: float
+    home: float = 0.0
+    """Where it starts unless a scenario says otherwise."""
+    unit: str = "m"
+
+
+@dataclass(frozen=True)
+class Fixture(Asset):
+    """Furniture with joints: a drawer, a lid, a knob. `add` builds it into a body that has its pose; bodies, joints and
+    sites of its own are called `<body>/<name>`. It stands where its placement puts it."""
+
+    free: ClassVar[bool] = False
+    joints: Mapping[str, Joint] = field(default_factory=dict)
+    sites: tuple[str, ...] = ()
+    """Sites or bodies whose pose can be observed, such as a handle."""
+
+    @property
+    def features(self) -> dict[str, Feature]:
+        found = super().features
+        for name, joint in self.joints.items():
+            limits = {"low": joint.low, "high": joint.high, "unit": joint.unit}
+            found[name] = Feature(kind="joint", shape=(1,), source=(name,), noise="joint", **limits)
+        for name in self.sites:
+            found[f"{name}/pos"] = Feature(
+                kind="position", shape=(3,), unit="m", frame="task", noise="position", source=(name,)
+            )
+            found[f"{name}/quat"] = Feature(
+                kind="orientation", shape=(4,), frame="task", noise="orientation", source=(name,)
+            )
+        return found
 
 
 ASSETS: dict[str, Asset] = {}

@@ -107,7 +107,7 @@ def bind(policy: Any, world: World, who: str, execute: int | None = None, option
         spec = dataclasses.replace(spec, execute=execute)
     spec.validate(who)
     compare(spec.action, world.action, who)
-    known = world.streams
+    known = world.features
     for name, stream in observed(spec.reads).items():
         if name not in known:
             # a near name helps only where it is of the same robot or object: a can is no misspelt cube
@@ -115,11 +115,10 @@ def bind(policy: Any, world: World, who: str, execute: int | None = None, option
             same = [k for k in known if k.rpartition("/")[0] == owner]
             hint = suggest(name, same) if same else "it has " + ", ".join(sorted(known))
             raise UsageError(f"{who}: it reads {name!r}, which task {world.task.name!r} does not have; {hint}")
-        camera = name.endswith("/rgb")
-        if stream.shape is not None and not camera and tuple(stream.shape) != known[name].shape:
-            raise UsageError(f"{who}: stream {name!r}: shape is {stream.shape}, the world has {known[name].shape}")
-        if camera and (stream.shape is None or len(stream.shape) != 3 or stream.shape[2] != 3):
-            raise UsageError(f"{who}: stream {name!r}: shape is {stream.shape}, it should be (height, width, 3)")
+        feature = known[name]
+        if not feature.accepts(stream.shape):
+            should = f"it should be {feature.expected}" if feature.image else f"the world has {feature.expected}"
+            raise UsageError(f"{who}: stream {name!r}: shape is {stream.shape}, {should}")
     chosen = dict(options or {}) | ({"execute": execute} if execute is not None else {})
     return Bound(policy, spec, _hash(policy), chosen)
 

@@ -21,7 +21,7 @@ import numpy as np
 from foretell.errors import PolicyError, UsageError, suggest
 from foretell.policy import PLANS, Chunk, Policy, PolicySpec
 from foretell.registry import resolve
-from foretell.robots.controller import CONTROLLERS, make_controller
+from foretell.robots.controller import controllers
 from foretell.spec import ActionSpec, Stream
 from foretell.tasks.task import Task
 
@@ -191,9 +191,9 @@ class Onnx(Policy):
             shape = tuple(d for d in dims if d is not None)
         elif shape is not None and not _fits(shape, dims):
             raise self._wrong(f"input {entry.name!r} takes ({_show(dims)}), 'foretell.reads' says {shape} for {name!r}")
-        if name.endswith("/rgb") and (len(dims) != 3 or dims[2] not in (None, 3)):
+        if len(dims) == 3 and dims[0] in (1, 3) and dims[2] not in (None, 1, 3):
             raise self._wrong(
-                f"input {entry.name!r} takes ({_show(dims)}), but pictures come as (height, width, 3); "
+                f"input {entry.name!r} takes ({_show(dims)}), but pictures come as (height, width, channels); "
                 "put the transpose into the model"
             )
         return Stream(shape, stream.rate, stream.history)
@@ -267,13 +267,13 @@ class Onnx(Policy):
     def _spoken(self, task: Task, action: ActionSpec) -> ActionSpec:
         """The action the file says it returns; the controller's own where it says nothing."""
         name = self._said.get("action")
-        if name is None or (name not in CONTROLLERS and name == action.name):
+        if name is None or name == action.name:
             return action
-        if name not in CONTROLLERS:
-            raise self._wrong(f"metadata 'foretell.action' is {name!r}; {suggest(name, CONTROLLERS)}")
-        robots = [resolve("robots", mount.robot)() for mount in task.robots.values()]
-        dims = [d for robot in robots for d in make_controller(name, robot, 1, 0.002).action.dims]
-        return ActionSpec(name, tuple(dims))
+        robots = {called: resolve("robots", mount.robot)() for called, mount in task.robots.items()}
+        try:
+            return controllers(name, robots, 1, 0.002)[1]
+        except UsageError as error:
+            raise self._wrong(f"metadata 'foretell.action': {error}") from None
 
     def reset(self, slots: np.ndarray, instructions: Sequence[str], seeds: Sequence[int]) -> None:
         for slot, seed in zip(slots.tolist(), seeds, strict=True):

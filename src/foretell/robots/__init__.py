@@ -1,6 +1,17 @@
 """Robots, and the controllers that turn actions into actuator targets."""
 
-from foretell.robots.controller import Controller, EndEffectorDelta, JointPosition, make_controller
-from foretell.robots.panda import ArmPhysics, Panda
+from foretell.robots.controller import Controller, EndEffectorDelta, Grip, JointPosition, controllers
+from foretell.robots.panda import Panda
+from foretell.robots.robot import Group, Robot, RobotPhysics
 
-__all__ = ["ArmPhysics", "Controller", "EndEffectorDelta", "JointPosition", "Panda", "make_controller"]
+__all__ = [
+    "Controller",
+    "EndEffectorDelta",
+    "Grip",
+    "Group",
+    "JointPosition",
+    "Panda",
+    "Robot",
+    "RobotPhysics",
+    "controllers",
+]

@@ -1,77 +1,75 @@
 """Controllers: they turn actions into targets for the actuators, tick by tick. Loops close in the actuators.
 
-A controller holds one plan per slot: a straight way from where the target was to where the action wants it,
-then the tail, which holds. `command` replaces the plan from the current tick; `targets` yields the coming ticks.
+A controller moves one group of one robot. It holds one plan per slot: a straight way from where the target was to
+where the action wants it, then the tail, which holds. `command` replaces the plan from the current tick; `targets`
+yields the coming ticks. What no action commands holds its start.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 
 from foretell.errors import UsageError, suggest
+from foretell.registry import names, resolve
 from foretell.robots.kinematics import Kinematics
+from foretell.robots.robot import Robot
 from foretell.rotation import from_axis_angle, multiply
-from foretell.spec import ActionSpec, ee_delta, joint_positions
+from foretell.spec import GRIPPER, ActionSpec, DimSpec, ee_delta
 
-__all__ = ["CONTROLLERS", "Controller", "EndEffectorDelta", "JointPosition", "make_controller"]
+__all__ = ["Controller", "EndEffectorDelta", "EndEffectorTarget", "Grip", "JointPosition", "controllers", "scheme"]
 
 
 class Controller:
-    """Base: the plan, the limits of arm and gripper, and the delay between a target and the actuator."""
+    """Base: the plan, and the delay between a target and the actuator. Subclasses set `dims` and `_goals`."""
 
-    action: ActionSpec
-    WINDUP = 0.01
-    """How far the gripper's target may run ahead of the finger, m: enough for full force, quick to let go."""
+    dims: tuple[DimSpec, ...]
+    """What an action means."""
 
-    def __init__(self, robot: Any, slots: int, tick: float, most_delay: int = 0):
-        self.robot, self.tick = robot, tick
-        self.joints = len(robot.joints)
-        width = self.joints + 1
+    def __init__(self, robot: Robot, group: str, slots: int, tick: float, most_delay: int = 0):
+        self.robot, self.group, self.tick = robot, robot.groups[group], tick
+        width = self.group.width
+        self.low, self.high = np.asarray(self.group.low[:width]), np.asarray(self.group.high[:width])
+        self.speed = np.asarray(self.group.speed[:width])
         self._start, self._goal = np.zeros((slots, width)), np.zeros((slots, width))
         self._ramp, self._elapsed = np.ones(slots, dtype=np.int64), np.zeros(slots, dtype=np.int64)
         self._delay = np.zeros(slots, dtype=np.int64)
         self._sent = np.zeros((slots, most_delay, width))
 
-    def reset(self, slots: np.ndarray, q: np.ndarray, finger: np.ndarray, delay: np.ndarray) -> None:
-        """Hold joint positions q (n, joints) and finger positions (n,); `delay` (n,) in ticks."""
-        hold = np.concatenate([q, finger[:, None]], axis=1)
-        self._start[slots] = self._goal[slots] = hold
+    @property
+    def size(self) -> int:
+        """Numbers in an action."""
+        return sum(d.size for d in self.dims)
+
+    def reset(self, slots: np.ndarray, q: np.ndarray, delay: np.ndarray) -> None:
+        """Hold positions q (n, width); `delay` (n,) in ticks."""
+        self._start[slots] = self._goal[slots] = q
         self._ramp[slots], self._elapsed[slots] = 1, 1
         self._delay[slots] = delay
-        self._sent[slots] = hold[:, None]
+        self._sent[slots] = q[:, None]
 
-    def command(
-        self, slots: np.ndarray, actions: np.ndarray, q: np.ndarray, finger: np.ndarray, ticks: np.ndarray
-    ) -> None:
-        """Replace the plans: actions (n, dim) at measured joints q and finger positions, to last `ticks` (n,)."""
+    def command(self, slots: np.ndarray, actions: np.ndarray, q: np.ndarray, ticks: np.ndarray) -> None:
+        """Replace the plans: actions (n, size) at measured positions q (n, width), to last `ticks` (n,)."""
         now = self.current(slots)
-        goal = np.empty_like(now)
-        goal[:, :-1] = self._joint_goal(slots, np.clip(actions[:, :-1], self.action.low[:-1], self.action.high[:-1]), q)
-        goal[:, -1] = 0.5 * self.robot.gripper_opening * 0.5 * (1.0 - np.clip(actions[:, -1], -1.0, 1.0))
-        seconds = ticks * self.tick
-        # no joint target moves faster than the joint can: the whole step shrinks, so its direction is kept
-        step = goal[:, :-1] - now[:, :-1]
-        excess = np.max(np.abs(step) / (self.robot.velocity_limit * seconds[:, None]), axis=1)
-        goal[:, :-1] = now[:, :-1] + step / np.maximum(excess, 1.0)[:, None]
-        now[:, -1] = np.clip(now[:, -1], finger - self.WINDUP, finger + self.WINDUP)
-        reach = self.robot.finger_speed * seconds
-        goal[:, -1] = np.clip(goal[:, -1], now[:, -1] - reach, now[:, -1] + reach)
+        now, goal = self._goals(slots, actions, now, q, ticks * self.tick)
         self._start[slots], self._goal[slots] = now, goal
         self._ramp[slots], self._elapsed[slots] = ticks, 0
 
-    def _joint_goal(self, slots: np.ndarray, actions: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """(n, joints) where the action wants the joints, before limits of speed."""
+    def _goals(
+        self, slots: np.ndarray, actions: np.ndarray, now: np.ndarray, q: np.ndarray, seconds: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(n, width) where the plans begin, at the targets `now` unless there is a reason, and where they lead."""
         raise NotImplementedError
 
     def current(self, slots: np.ndarray) -> np.ndarray:
-        """(n, joints + 1) the target at this tick, as last sent."""
+        """(n, width) the target at this tick, as last sent."""
         share = np.minimum(self._elapsed[slots] / self._ramp[slots], 1.0)[:, None]
         return self._start[slots] + share * (self._goal[slots] - self._start[slots])
 
     def targets(self, slots: np.ndarray, ticks: int) -> np.ndarray:
-        """(n, ticks, joints + 1) targets of the coming ticks, as the actuators see them; moves the plans on."""
+        """(n, ticks, width) targets of the coming ticks, as the actuators see them; moves the plans on."""
         coming = self._elapsed[slots][:, None] + np.arange(1, ticks + 1)
         share = np.minimum(coming / self._ramp[slots][:, None], 1.0)[:, :, None]
         start, goal = self._start[slots][:, None], self._goal[slots][:, None]
@@ -85,59 +83,105 @@ class Controller:
         index = most + np.arange(ticks) - self._delay[slots][:, None]
         return np.take_along_axis(line, index[:, :, None], axis=1)
 
+    def _within_speed(self, now: np.ndarray, goal: np.ndarray, seconds: np.ndarray) -> np.ndarray:
+        """Goals that no joint must exceed its speed for: the whole step shrinks, so its direction is kept."""
+        step = goal - now
+        excess = np.max(np.abs(step) / (self.speed * seconds[:, None]), axis=1)
+        return now + step / np.maximum(excess, 1.0)[:, None]
+
 
 class JointPosition(Controller):
-    """`joint`: absolute joint positions in rad, then the gripper."""
+    """`joint`: absolute joint positions, rad or m."""
 
-    def __init__(self, robot: Any, slots: int, tick: float, most_delay: int = 0):
-        super().__init__(robot, slots, tick, most_delay)
-        low, high = np.asarray(robot.joint_range).T
-        self.action = joint_positions(tuple(map(float, low)), tuple(map(float, high)))
+    def __init__(self, robot: Robot, group: str, slots: int, tick: float, most_delay: int = 0):
+        super().__init__(robot, group, slots, tick, most_delay)
+        limits = tuple(map(float, self.low)), tuple(map(float, self.high))
+        self.dims = (DimSpec("joint position", self.group.unit, self.group.width, *limits),)
 
-    def _joint_goal(self, slots: np.ndarray, actions: np.ndarray, q: np.ndarray) -> np.ndarray:
-        return actions
+    def _goals(
+        self, slots: np.ndarray, actions: np.ndarray, now: np.ndarray, q: np.ndarray, seconds: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        return now, self._within_speed(now, np.clip(actions, self.low, self.high), seconds)
 
 
 class EndEffectorDelta(Controller):
-    """`ee_delta`: translation and rotation of the end effector, then the gripper; see `spec.ee_delta`.
+    """`ee_delta`: translation and rotation of the end effector; see `spec.ee_delta`.
 
     The delta is applied to the pose the robot has (anchor `achieved`) or was last told to reach (`target`), and
     inverse kinematics turns it into joint targets.
     """
 
-    def __init__(
-        self,
-        robot: Any,
-        slots: int,
-        tick: float,
-        most_delay: int = 0,
-        anchor: str = "achieved",
-    ):
-        super().__init__(robot, slots, tick, most_delay)
-        self.action = ee_delta("target" if anchor == "target" else "achieved")
-        self._kinematics = Kinematics(robot, slots)
-        self._from_target = anchor == "target"
+    dims = ee_delta("achieved").dims[:2]
 
-    def _joint_goal(self, slots: np.ndarray, actions: np.ndarray, q: np.ndarray) -> np.ndarray:
-        translation, rotation = self.action.dims[0].scale, self.action.dims[1].scale
-        anchor = self._goal[slots, :-1] if self._from_target else q
+    def __init__(self, robot: Robot, group: str, slots: int, tick: float, most_delay: int = 0):
+        super().__init__(robot, group, slots, tick, most_delay)
+        self._kinematics = Kinematics(robot, slots, group)
+
+    def _goals(
+        self, slots: np.ndarray, actions: np.ndarray, now: np.ndarray, q: np.ndarray, seconds: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        translation, rotation = (d.scale for d in self.dims)
+        actions = np.clip(actions, -1.0, 1.0)
+        anchor = self._goal[slots] if self.dims[0].anchor == "target" else q
         pos, quat = self._kinematics.forward(slots, anchor)
         pos = pos + translation * actions[:, :3]
         quat = multiply(from_axis_angle(rotation * actions[:, 3:6]), quat)
-        return self._kinematics.approach(slots, anchor, pos, quat)
+        return now, self._within_speed(now, self._kinematics.approach(slots, anchor, pos, quat), seconds)
 
 
-CONTROLLERS = {
-    "ee_delta": EndEffectorDelta,
-    "ee_delta_target": lambda *args: EndEffectorDelta(*args, anchor="target"),
-    "joint": JointPosition,
-}
+class EndEffectorTarget(EndEffectorDelta):
+    """`ee_delta_target`: as `ee_delta`, from the pose the robot was last told to reach."""
+
+    dims = ee_delta("target").dims[:2]
 
 
-def make_controller(name: str, robot: Any, slots: int, tick: float, most_delay: int = 0) -> Controller:
-    """The controller of a name."""
-    try:
-        kind = CONTROLLERS[name]
-    except KeyError:
-        raise UsageError(f"controller: {name!r} is not known; {suggest(name, CONTROLLERS)}") from None
-    return kind(robot, slots, tick, most_delay)
+class Grip(Controller):
+    """`grip`: -1 opens, +1 closes."""
+
+    dims = (GRIPPER,)
+    WINDUP = 0.01
+    """How far the target may run ahead of the finger, m: enough for full force, quick to let go."""
+
+    def _goals(
+        self, slots: np.ndarray, actions: np.ndarray, now: np.ndarray, q: np.ndarray, seconds: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        goal = self.low + (self.high - self.low) * 0.5 * (1.0 - np.clip(actions, -1.0, 1.0))
+        now = np.clip(now, q - self.WINDUP, q + self.WINDUP)
+        reach = self.speed * seconds[:, None]
+        return now, np.clip(goal, now - reach, now + reach)
+
+
+def scheme(name: str, robot: Robot) -> dict[str, str]:
+    """Group of a robot -> its controller, as `controller` of a task or study says it.
+
+    `ee_delta` moves the first group so, and the gripper by `grip`; `ee_delta+head:joint` also moves the head."""
+    first, *others = name.split("+")
+    named = {"gripper": "grip"} if "gripper" in robot.groups else {}
+    for part in others if ":" not in first else name.split("+"):
+        group, colon, controller = part.partition(":")
+        if not colon:
+            raise UsageError(f"controller: {part!r:.100} in {name!r:.200} should be written group:controller")
+        if group not in robot.groups:
+            raise UsageError(f"controller: {robot.name} has no group {group!r:.100}; {suggest(group, robot.groups)}")
+        named[group] = controller
+    if ":" not in first:
+        named[robot.first()] = first
+    for controller in named.values():
+        if controller not in names("controllers") and "." not in controller:
+            known = names("controllers")
+            raise UsageError(f"controller: {controller!r:.200} is not known; {suggest(controller, known)}")
+    return {group: named[group] for group in robot.groups if group in named}
+
+
+def controllers(
+    name: str, robots: Mapping[str, Robot], slots: int, tick: float, most_delay: int = 0
+) -> tuple[dict[tuple[str, str], Controller], ActionSpec]:
+    """(Robot, group) -> its controller, in the order of the action; and the action that all of them take together."""
+    made: dict[tuple[str, str], Controller] = {}
+    dims: list[DimSpec] = []
+    for called, robot in robots.items():
+        for group, kind in scheme(name, robot).items():
+            controller = resolve("controllers", kind)(robot, group, slots, tick, most_delay)
+            made[called, group] = controller
+            dims += [dataclasses.replace(d, robot=called, group=group) for d in controller.dims]
+    return made, ActionSpec(name, tuple(dims))

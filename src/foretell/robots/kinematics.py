@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
+from foretell.robots.robot import Robot
 from foretell.rotation import conjugate, cross, multiply, to_axis_angle
 
 __all__ = ["Kinematics"]
 
 
 class Kinematics:
-    """Poses of the `ee` site in the robot's base frame.
+    """Poses of a group's tool in the robot's base frame.
 
     The chain is evaluated by MuJoCo, slot by slot, so the result for one slot does not depend on the others.
     """
@@ -28,23 +27,25 @@ class Kinematics:
     """Share of the way to the home posture taken where the end effector does not care, in the first step only:
     later steps correct what it bent."""
 
-    def __init__(self, robot: Any, slots: int):
+    def __init__(self, robot: Robot, slots: int, group: str = "arm"):
+        chain = robot.groups[group]
+        assert chain.tool is not None, f"group {group!r} of {robot.name} has no tool"
         spec = robot.spec(visuals=False)
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
         model = spec.compile()
         self._batch = Batch(model, nsim=slots, nthread=1)
-        self._address = np.array([model.joint(name).qposadr[0] for name in robot.joints])
-        self._joint = np.array([model.joint(name).id for name in robot.joints])
-        self._slides = model.jnt_type[self._joint] == mujoco.mjtJoint.mjJNT_SLIDE
-        self._site = model.site("ee").id
+        self._address = np.array([model.joint(name).qposadr[0] for name in chain.joints])
+        self._joint = np.array([model.joint(name).id for name in chain.joints])
+        self._slides = model.jnt_type[self._joint] == int(mujoco.mjtJoint.mjJNT_SLIDE)
+        self._site = model.site(chain.tool).id
         # the site's frame is its body's, so the body's quaternion serves for both
         self._body = int(model.site_bodyid[self._site])
-        assert np.allclose(model.site_quat[self._site], [1, 0, 0, 0]), "the ee site must be aligned with its body"
+        assert np.allclose(model.site_quat[self._site], [1, 0, 0, 0]), "the tool must be turned like the body it is on"
         self._qpos = self._batch.bind("qpos")
         self._pos, self._quat = self._batch.bind("site_xpos"), self._batch.bind("xquat")
         self._anchor, self._axis = self._batch.bind("xanchor"), self._batch.bind("xaxis")
-        self._home = np.asarray(robot.home)
-        self._low, self._high = np.asarray(robot.joint_range).T
+        self._home = np.asarray(chain.home)
+        self._low, self._high = np.asarray(chain.low), np.asarray(chain.high)
 
     def forward(self, slots: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Position (n, 3) and orientation (n, 4) at joint positions q (n, joints)."""

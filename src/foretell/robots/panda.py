@@ -3,41 +3,18 @@
 Units: metres, radians, kilograms, newtons. Every number and its source: docs/panda.md.
 """
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from foretell.robots.robot import Group, Robot
 from foretell.robots.shells import dress_panda
 
-__all__ = ["ArmPhysics", "Panda"]
+__all__ = ["Panda"]
 
 Array = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class ArmPhysics:
-    """What a world believes of the arm; the defaults are the native world's. `backlash > 0` and `pads` change
-    the model's structure (MjData layout), all other fields only its numbers."""
-
-    kp_scale: float = 1.0
-    """Multiplies the nominal position gains of joints 1-7."""
-    kv_scale: float = 1.0
-    """Multiplies the nominal velocity gains of joints 1-7."""
-    damping_scale: float = 1.0
-    """Multiplies the viscous damping of joints 1-7 (nominal 1 N m s/rad)."""
-    frictionloss: float = 0.0
-    """Coulomb friction in N m on joints 1-4; joints 5-7 get 12/87 of it, the ratio of the torque limits."""
-    backlash: float = 0.0
-    """Half width of the free play in rad: the link follows the motor joint within +-backlash."""
-    pad_friction: float = 1.0
-    """Sliding friction coefficient of the finger pads."""
-    pads: Literal["box", "beads"] = "box"
-    """Collision shape of a finger pad: one box, or a 3 x 2 grid of spheres tangent to the same plane."""
-    finger_force: float = 70.0
-    """Largest force of each finger on a held object in N (Franka Hand: 70 N continuous, 140 N peak)."""
 
 
 # Modified (Craig) Denavit-Hartenberg rows a, d, alpha; the flange follows 0.107 m along z7.
@@ -57,6 +34,9 @@ _TCP: Final = 0.1034  # flange to the point between the pad tips
 _FINGER_BASE: Final = 0.0584  # hand frame to finger frames, along z
 _FINGER_STROKE: Final = 0.04  # each finger
 _FINGER_SPEED: Final = 0.05  # m/s, each finger
+_FINGER_FORCE: Final = 70.0  # N, continuous, of each finger (peak: 140 N)
+_JOINTS: Final = tuple(f"joint{i}" for i in range(1, 8))
+_FINGERS: Final = ("finger1", "finger2")
 
 _KP: Final = np.array([4500.0, 4500.0, 3500.0, 3500.0, 2000.0, 2000.0, 2000.0])
 _KV: Final = _KP / 20
@@ -132,16 +112,10 @@ def _frozen(values: object) -> Array:
     return array
 
 
-class Panda:
-    """Seven-axis arm with a two-finger hand. `spec()` is stand-alone: scenes attach it with a prefix."""
+class Panda(Robot):
+    """Seven-axis arm with a two-finger hand."""
 
-    name: Final = "panda"
-    joints: Final[tuple[str, ...]] = tuple(f"joint{i}" for i in range(1, 8))
-    fingers: Final[tuple[str, ...]] = ("finger1", "finger2")
-    home: Final[tuple[float, ...]] = (
-        0.0, np.pi / 16, 0.0, -np.pi / 2 - np.pi / 3, 0.0, np.pi - 0.2, np.pi / 4,
-    )  # fmt: skip
-    """robosuite's start pose, rad."""
+    name = "panda"
     joint_range: Final = _frozen(
         [
             [-2.8973, 2.8973],
@@ -154,17 +128,34 @@ class Panda:
         ]
     )
     """(7, 2), rad."""
-    velocity_limit: Final = _frozen([2.175] * 4 + [2.61] * 3)
-    """(7,), rad/s. MuJoCo does not enforce it; controllers do."""
     torque_limit: Final = _frozen([87.0] * 4 + [12.0] * 3)
     """(7,), N m."""
-    gripper_opening: Final = 2 * _FINGER_STROKE
-    """Metres between the pads when open."""
-    finger_speed: Final = _FINGER_SPEED
-    """m/s of each finger."""
+    groups = {
+        "arm": Group(
+            joints=_JOINTS,
+            # robosuite's start pose
+            home=(0.0, np.pi / 16, 0.0, -np.pi / 2 - np.pi / 3, 0.0, np.pi - 0.2, np.pi / 4),
+            low=tuple(joint_range[:, 0].tolist()),
+            high=tuple(joint_range[:, 1].tolist()),
+            speed=(2.175,) * 4 + (2.61,) * 3,
+            tool="ee",
+        ),
+        "gripper": Group(
+            joints=_FINGERS,
+            home=(_FINGER_STROKE, _FINGER_STROKE),
+            low=(0.0, 0.0),
+            high=(_FINGER_STROKE, _FINGER_STROKE),
+            speed=(_FINGER_SPEED, _FINGER_SPEED),
+            actuators=("gripper",),
+            unit="m",
+            pads=_FINGERS,
+        ),
+    }
 
-    def __init__(self, physics: ArmPhysics = ArmPhysics()) -> None:  # noqa: B008 - frozen, so safe to share
-        self.physics = physics
+    @property
+    def finger_force(self) -> float:
+        """Largest force of each finger on a held object, N."""
+        return _FINGER_FORCE * self.physics.finger_force
 
     def spec(self, visuals: bool = True) -> mujoco.MjSpec:
         """Builds the model anew: root body `link0` under the world, joints and actuators named alike."""
@@ -173,7 +164,7 @@ class Panda:
         spec.compiler.degree = False
         body = _add_body(spec.worldbody, "link0")
         _add_box(body, "link0_collision", (-0.045, 0, 0.065), (0.1, 0.075, 0.065))
-        for i, joint in enumerate(self.joints):
+        for i, joint in enumerate(_JOINTS):
             a, d, alpha = _DH[i]
             body = _add_body(
                 body,
@@ -217,7 +208,7 @@ class Panda:
             range=self.joint_range[i],
             armature=_ARMATURE,
             damping=[_DAMPING * self.physics.damping_scale, 0, 0],
-            frictionloss=self.physics.frictionloss * share,
+            frictionloss=self.physics.joint_friction * share,
         )
         if self.physics.backlash > 0:
             # The encoder sits on the motor joint; this one is what it cannot see.
@@ -246,7 +237,7 @@ class Panda:
         hand.add_site(name="ee", pos=[0, 0, _TCP], group=4)
         hand.add_camera(name="wrist", pos=_CAMERA_POS, quat=_CAMERA_QUAT, fovy=_CAMERA_FOVY)
         _add_box(hand, "hand_collision", (0, 0, 0.0285), (0.032, 0.102, 0.0375))
-        for finger, turn in zip(self.fingers, ([1, 0, 0, 0], [0, 0, 0, 1]), strict=True):
+        for finger, turn in zip(_FINGERS, ([1, 0, 0, 0], [0, 0, 0, 1]), strict=True):
             body = _add_body(hand, finger, "finger", pos=[0, 0, _FINGER_BASE], quat=turn)
             body.add_joint(
                 name=finger,
@@ -256,20 +247,20 @@ class Panda:
                 range=[0, _FINGER_STROKE],
                 armature=0.1,
                 # Full force against this damping moves a free finger at its published top speed.
-                damping=[self.physics.finger_force / _FINGER_SPEED, 0, 0],
+                damping=[self.finger_force / _FINGER_SPEED, 0, 0],
             )
             _add_box(body, f"{finger}_collision", (0, 0.0145, 0.018), (0.011, 0.0115, 0.0178))
             self._add_pad(body, finger)
 
         both = spec.add_tendon(name="gripper")
-        for finger in self.fingers:
+        for finger in _FINGERS:
             both.wrap_joint(finger, 0.5)
         tie = spec.add_equality(
             name="gripper",
             type=mujoco.mjtEq.mjEQ_JOINT,
             objtype=mujoco.mjtObj.mjOBJ_JOINT,
-            name1=self.fingers[0],
-            name2=self.fingers[1],
+            name1=_FINGERS[0],
+            name2=_FINGERS[1],
             solref=[0.005, 1],
             solimp=[0.95, 0.99, 0.001, 0.5, 2],
         )
@@ -277,11 +268,11 @@ class Panda:
         motor = spec.add_actuator(name="gripper", target="gripper", trntype=mujoco.mjtTrn.mjTRN_TENDON)
         # Half of the tendon force reaches each finger. Full force from 2.5 mm short of the target on, so a
         # held object feels finger_force, not a spring.
-        motor.set_to_position(kp=2 * self.physics.finger_force / 0.0025, kv=0)
+        motor.set_to_position(kp=2 * self.finger_force / 0.0025, kv=0)
         motor.ctrllimited = True
         motor.ctrlrange = [0, _FINGER_STROKE]
         motor.forcelimited = True
-        motor.forcerange = [-2 * self.physics.finger_force, 2 * self.physics.finger_force]
+        motor.forcerange = [-2 * self.finger_force, 2 * self.finger_force]
 
     def _add_pad(self, finger: mujoco.MjsBody, name: str) -> None:
         surface = {

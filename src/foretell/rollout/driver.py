@@ -48,6 +48,7 @@ class Driver:
         self.step = np.zeros(slots, dtype=np.int64)
         self.age = np.zeros(slots, dtype=np.int64)  # ticks
         self.solved = np.zeros(slots, dtype=bool)
+        self.judged = np.zeros(slots, dtype=bool)  # whether anybody could tell before the end
         self.clipped = np.zeros(slots, dtype=np.int64)
         self.apart = np.zeros(slots, dtype=bool)  # the policy is called for this slot alone
         self.gone: set[int] = set()  # slots whose episode ended or started anew when policies were asked
@@ -74,11 +75,15 @@ class Driver:
     def _judge(self, slots: np.ndarray, done: np.ndarray) -> Iterator[tuple[Job, Outcome]]:
         """Look whether the task is solved, and end what is over; `done` (n,): the policy declared itself done."""
         faults = self.world.faults(slots)
-        now = self.world.progress(slots)
-        now = np.zeros(len(slots), dtype=bool) if now is None else now
+        seen = self.world.progress(slots)
+        now = np.zeros(len(slots), dtype=bool) if seen is None else seen
         self.solved[slots] |= now
+        self.judged[slots] = seen is not None
         for slot in self.videos.keys() & set(slots.tolist()):
             self.videos[slot].shoot(self.world)
+        if done.any():  # a task may have more to ask
+            done = done.copy()
+            done[done] = self.world.terminate(slots[done])
         early = self.world.task.success_rule == "any"
         over = (now & early) | done | (self.age[slots] >= self.limit)
         for row in np.flatnonzero(over | np.isin(slots, list(faults))).tolist():
@@ -200,7 +205,7 @@ class Driver:
         jobs = [self._job(slot) for slot in fresh]
         for field in (self.left, self.step, self.age, self.clipped):
             field[slots] = 0
-        self.solved[slots] = False
+        self.solved[slots] = self.judged[slots] = False
         for slot, job in zip(fresh, jobs, strict=True):
             if job.events is not None:
                 self.events[slot] = Events(job.events, self.world.tick)
@@ -251,8 +256,10 @@ class Driver:
             verdict = self.world.verdict(np.array([slot], dtype=np.int32))[0]
             outcome.stages, outcome.score = verdict.stages, verdict.score
             outcome.metrics |= verdict.metrics
+            outcome.judge = verdict.judge
             if verdict.success is not None:
-                outcome.success_any = bool(self.solved[slot])
+                # who judges at the end only has the last word on both
+                outcome.success_any = bool(self.solved[slot]) if self.judged[slot] else verdict.success
                 outcome.success_end = verdict.success and blame is None
                 early = self.world.task.success_rule == "any"
                 outcome.success = (outcome.success_any if early else outcome.success_end) and blame is None
@@ -260,7 +267,8 @@ class Driver:
                     outcome.score = 1.0
                 else:
                     missed = [s.name for s in self.world.task.stages if s.name not in verdict.stages]
-                    outcome.failure_reason = "policy error" if blame else f"no {missed[0]}" if missed else "undone"
+                    why = verdict.reason or (f"no {missed[0]}" if missed else "undone")
+                    outcome.failure_reason = "policy error" if blame else why
         if slot in self.videos:
             if end == "success":
                 self._linger(slot)

@@ -46,6 +46,8 @@ class Outcome:
     blame: str | None = None
     error: str | None = None
     failure_reason: str | None = None
+    judge: str = "task"
+    """Who judged: task, person or detector."""
     wall_started: float = 0.0
     wall_s: float = 0.0
     wall_policy_s: float = 0.0

@@ -31,8 +31,8 @@ class Mind:
 
     def __init__(self, name: str, spec: PolicySpec, world: Any, launch: Launch, view: bool):
         self.name, self.spec, self._world, self._launch, self._view = name, spec, world, launch, view
-        known = world.streams
-        self.cameras = {n: s for n, s in observed(spec.reads).items() if n.endswith("/rgb")}
+        known = world.features
+        self.cameras = {n: s for n, s in observed(spec.reads).items() if known[n].image}
         self.shapes = {"sight": sight_shape(spec, known, False), "answers": answer_shape(spec)}
         self.sight, self.answers = Latest(self.shapes["sight"]), Queue(self.shapes["answers"], ANSWERS)
         self.frames = self.snapshots = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from foretell.errors import raised, traced
 from foretell.policy import PolicySpec, as_chunk, observed
 from foretell.rollout.ask import ask
 from foretell.rollout.shared import Latest, Queue, Shape
+from foretell.spec import Feature
 
 __all__ = ["ANSWERS", "EpisodeOver", "Thinker", "answer_shape", "sight_shape"]
 
@@ -32,14 +33,14 @@ class EpisodeOver(Exception):  # noqa: N818 - not an error
     """Raised by `look` when the episode has ended."""
 
 
-def sight_shape(spec: PolicySpec, known: dict[str, Any], cameras: bool) -> Shape:
+def sight_shape(spec: PolicySpec, known: Mapping[str, Feature], cameras: bool) -> Shape:
     """Fields of what the policy sees: either its cameras' images or all else."""
     fields: dict[str, tuple[tuple[int, ...], str]] = {"tick": ((), "i8")}
     for name, stream in observed(spec.reads).items():
-        if name.endswith("/rgb") != cameras:
+        if known[name].image != cameras:
             continue
         one = tuple((stream.shape or known[name].shape) if cameras else known[name].shape)
-        fields[name] = ((stream.history, *one), "u1" if cameras else "f8")
+        fields[name] = ((stream.history, *one), np.dtype(known[name].dtype).str[1:])
     if not cameras:
         fields |= {"time": ((), "f8"), "step": ((), "i8"), "episode": ((), "i8"), "asked": ((), "i8")}
         fields |= {"plan": ((spec.chunk, spec.action.size), "f8"), "committed": ((), "f8")}

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from foretell.camera import Camera
 from foretell.errors import ForetellError, UsageError, suggest
 
 __all__ = ["AFTER_S", "LateVideo", "Video", "film_camera", "require_encoder"]
@@ -29,17 +30,19 @@ def require_encoder() -> Any:
     return av
 
 
-def film_camera(world: Any, asked: str | None = None) -> str:
+def film_camera(world: Any, asked: str | None = None) -> str | Camera:
     """The camera that films: the one asked for, else the task's `film`, else `overview`, else the first."""
-    known = list(world.scene.cameras)
+    if "draw" not in world.can:
+        raise UsageError(f"video: world {world.name!r} cannot draw, so it cannot be filmed; record no video")
+    known, film = list(world.cameras), getattr(world.task, "film", None)
     if asked is not None and asked not in known:
         raise UsageError(f"camera: {asked!r} is not in this world; {suggest(asked, known)}")
-    if not known and world.task.film is None:
+    if not known and film is None:
         raise UsageError(
             f"video: task {world.task.name!r} has no camera, and neither has its robot: "
             "give the task a `film` camera, or record no video"
         )
-    return asked or ("film" if world.task.film else "overview" if "overview" in known else known[0])
+    return asked or film or ("overview" if "overview" in known else known[0])
 
 
 class Video:
@@ -65,14 +68,11 @@ class Video:
 
     def shoot(self, world: Any, qpos: Any = None) -> None:
         """Add what the camera sees now, or saw at joint positions qpos."""
-        from foretell.sim.render import Camera
-
-        name, stand = film_camera(world, self._camera), world.task.film if self._camera is None else None
         if qpos is None:
             self.note(world)
             if not self._due():
                 return
-        image = world.picture(self._slot, Camera(name, self.HEIGHT, self.WIDTH, fine=True, stand=stand), qpos)
+        image = world.picture(self._slot, film_camera(world, self._camera), self.HEIGHT, self.WIDTH, qpos)
         if self._log is not None:
             small = image.reshape(self.HEIGHT // 2, 2, self.WIDTH // 2, 2, 3).mean(axis=(1, 3))
             self._small.append(small.astype("uint8"))

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import mujoco
 import numpy as np
 from mujoco.batch import Batch, SimulationError
 
 from foretell.sim.scene import Scene
 
-__all__ = ["Layout", "Rows"]
+__all__ = ["Layout"]
 
 FATAL = {
     int(mujoco.mjtWarning.mjWARN_CONTACTFULL): "more contacts than the model has room for",
@@ -20,6 +18,8 @@ FATAL = {
     int(mujoco.mjtWarning.mjWARN_BADQACC): "acceleration became NaN or huge",
     int(mujoco.mjtWarning.mjWARN_BADCTRL): "control became NaN",
 }
+FREE, JOINT = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtTrn.mjTRN_JOINT)
+AFFINE = int(mujoco.mjtBias.mjBIAS_AFFINE)
 
 
 class Layout:
@@ -35,33 +35,44 @@ class Layout:
         bind = self.batch.bind
         self.qpos, self.qvel, self.ctrl = bind("qpos"), bind("qvel"), bind("ctrl")
         self.xpos, self.xquat = bind("xpos"), bind("xquat")
-        self.site_xpos = bind("site_xpos")
+        self.site_xpos, self.site_xmat = bind("site_xpos"), bind("site_xmat")
         self.sensordata = bind("sensordata")
         # what sensors show: the state some ticks ago
         self.delay = delay
         self._past = {"qpos": np.zeros((slots, delay + 1, model.nq)), "qvel": np.zeros((slots, delay + 1, model.nv))}
-        self.free = {
-            model.body(model.jnt_bodyid[j]).name: int(model.jnt_qposadr[j])
-            for j in range(model.njnt)
-            if model.jnt_type[j] == mujoco.mjtJoint.mjJNT_FREE
-        }
         self.bodies = {model.body(i).name: i for i in range(model.nbody)}
-        self.ee = {name: model.site(f"{name}/ee").id for name in scene.robots}
-        self.hand = {name: int(model.site_bodyid[site]) for name, site in self.ee.items()}
-        self.arm, self.arm_speed, self.finger, self.actuators = {}, {}, {}, {}
-        self.touch: dict[tuple[str, str], np.ndarray] = {}
-        for name, robot in scene.robots.items():
-            joints = [model.joint(f"{name}/{joint}") for joint in robot.joints]
-            self.arm[name] = np.array([j.qposadr[0] for j in joints])
-            self.arm_speed[name] = np.array([j.dofadr[0] for j in joints])
-            self.finger[name] = np.array([model.joint(f"{name}/{f}").qposadr[0] for f in robot.fingers])
-            self.actuators[name] = np.array([model.actuator(f"{name}/{a}").id for a in (*robot.joints, "gripper")])
-            for i in range(model.nsensor):
-                kind, _, rest = model.sensor(i).name.partition(f"/{name}/")
-                if kind == "touch" and rest:
-                    obj = rest.partition("/")[2]
-                    known = self.touch.get((name, obj), np.empty(0, dtype=int))
-                    self.touch[name, obj] = np.append(known, model.sensor_adr[i])
+        self.sites = {model.site(i).name: i for i in range(model.nsite)}
+        self.address = {model.joint(i).name: int(model.jnt_qposadr[i]) for i in range(model.njnt)}
+        self.speed = {model.joint(i).name: int(model.jnt_dofadr[i]) for i in range(model.njnt)}
+        types = {model.joint(i).name: int(model.jnt_type[i]) for i in range(model.njnt)}
+        self.free = {name.removesuffix("/free"): self.address[name] for name, kind in types.items() if kind == FREE}
+        self.touch = {
+            model.sensor(i).name.removeprefix("touch/"): int(model.sensor_adr[i])
+            for i in range(model.nsensor)
+            if model.sensor(i).name.startswith("touch/")
+        }
+        groups = [(name, key, group) for name, robot in scene.robots.items() for key, group in robot.groups.items()]
+        self.joints = {(n, k): np.array([self.address[f"{n}/{j}"] for j in g.joints]) for n, k, g in groups}
+        self.motors = {(n, k): np.array([model.actuator(f"{n}/{a}").id for a in g.motors]) for n, k, g in groups}
+        # actuators that no target drives hold their joint where it starts; those that are no position servo rest
+        servo = (model.actuator_trntype == JOINT) & (model.actuator_biastype == AFFINE)
+        self.servos = np.flatnonzero(servo)
+        self.held = np.array([int(model.jnt_qposadr[model.actuator_trnid[i, 0]]) for i in self.servos], dtype=int)
+        self.hold = np.zeros((slots, model.nu))
+
+    def start(self, slots: np.ndarray, names: list[str], values: np.ndarray) -> None:
+        """Put joints (by full name) of some slots at values (n, joints), at rest."""
+        self.qpos[slots[:, None], np.array([self.address[name] for name in names])] = values
+
+    def settle(self, slots: np.ndarray) -> None:
+        """The start is complete: actuators hold it."""
+        self.hold[slots] = 0.0
+        self.hold[slots[:, None], self.servos] = self.qpos[slots[:, None], self.held]
+        for (name, key), motors in self.motors.items():
+            group = self.scene.robots[name].groups[key]
+            measured = group.measured(self.qpos[slots[:, None], self.joints[name, key]])
+            self.hold[slots[:, None], motors] = measured
+        self.ctrl[slots] = self.hold[slots]
 
     def load(self, slots: np.ndarray, models: list[mujoco.MjModel]) -> None:
         """Give slots new models and put them at their start."""
@@ -100,27 +111,3 @@ class Layout:
             reason = FATAL[list(FATAL)[int(np.argmax(warned[row]))]]
             failed.setdefault(int(slots[row]), reason)
         return failed
-
-
-class Rows:
-    """The true state of some slots of a layout: what tasks look at (`tasks.State`)."""
-
-    def __init__(self, layout: Layout, slots: np.ndarray, sizes: Mapping[str, np.ndarray]):
-        self._layout, self._slots, self._sizes = layout, slots, sizes
-
-    def pos(self, name: str) -> np.ndarray:
-        return self._layout.xpos[self._slots, self._layout.bodies[name]]
-
-    def quat(self, name: str) -> np.ndarray:
-        return self._layout.xquat[self._slots, self._layout.bodies[name]]
-
-    def ee_pos(self, robot: str) -> np.ndarray:
-        return self._layout.site_xpos[self._slots, self._layout.ee[robot]]
-
-    def holding(self, robot: str, name: str) -> np.ndarray:
-        found = self._layout.sensordata[self._slots[:, None], self._layout.touch[robot, name]]
-        return (found > 0).all(axis=1)
-
-    def size(self, name: str) -> np.ndarray:
-        known = self._sizes.get(name)  # of objects that have a role, and so may be resized
-        return np.ones(len(self._slots)) if known is None else known[self._slots]

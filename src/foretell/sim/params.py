@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
-from foretell.document import load_yaml, parse_yaml
 from foretell.errors import UsageError, suggest
-from foretell.files import read_file
 from foretell.objects import ObjectPhysics
-from foretell.robots import ArmPhysics
-from foretell.scenario import digest
+from foretell.robots import Robot, RobotPhysics
+from foretell.world_file import WorldFile
 
-__all__ = ["Physics", "Theta", "WorldFile", "explain", "load_world", "load_world_file"]
+__all__ = ["MujocoFile", "Physics", "Theta", "load_world"]
 
-SHOWN = 8
-"""Problems that an error lists."""
+FINGER_FORCE = 70.0
+"""N; only names are made with it."""
 VERSION = 2
 """Raised whenever a change to the native simulation could alter an outcome; part of every world's hash."""
 
@@ -36,9 +32,9 @@ class Theta(BaseModel):
     damping_scale: float = Field(default=1.0, ge=0)
     """Multiplies the viscous friction of its joints."""
     pad_friction: float = Field(default=1.0, gt=0)
-    """Sliding friction of the finger pads."""
-    finger_force: float = Field(default=70.0, gt=0)
-    """Largest force of each finger, N."""
+    """Multiplies the sliding friction of the finger pads."""
+    finger_force: float = Field(default=1.0, gt=0, le=10)
+    """Multiplies the largest force of the fingers."""
     object_friction: float = Field(default=1.0, gt=0)
     """Multiplies the sliding friction of objects."""
     object_mass: float = Field(default=1.0, gt=0)
@@ -57,6 +53,8 @@ class Theta(BaseModel):
     """Side of the shadow map in pixels; 0: no shadows. They dominate the cost of a frame on a CPU."""
     samples: int = Field(default=0, ge=0, le=16)
     """Multisampling of camera images."""
+    robots: dict[str, dict[str, float]] = {}
+    """Robot -> multipliers for it alone: of the numbers above, on top of them, or of numbers that only it has."""
 
 
 class Physics(BaseModel):
@@ -83,45 +81,31 @@ class Physics(BaseModel):
     """Standard deviation of where a person really puts an object, m."""
 
 
-class WorldFile(BaseModel):
-    """A world as a file: kind, θ, physics. What is left out is the native world's."""
+class MujocoFile(WorldFile):
+    """A native world as a file: θ and physics. What is left out is the native world's."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    name: str
-    kind: Literal["mujoco", "standin"] = "mujoco"
-    about: str = ""
     theta: Theta = Theta()
     physics: Physics = Physics()
-    fitted_to: tuple[str, ...] = ()
-    """Scenarios whose real trials θ or physics were fitted to: ids, or of a child its parent's. No answer judges this
-    world by these trials. In a file, also the name of a text file beside it with one id a line."""
 
-    @field_validator("fitted_to")
-    @classmethod
-    def _once(cls, ids: tuple[str, ...]) -> tuple[str, ...]:
-        if not all(one.strip() for one in ids):
-            raise ValueError("every entry should be the id of a scenario, and one is blank")
-        return tuple(sorted({one.strip() for one in ids}))
+    def decides(self) -> list[Any]:
+        theta = self.theta.model_dump(mode="json")
+        theta["finger_force"] *= FINGER_FORCE  # it was in N, and worlds keep their names
+        if not theta["robots"]:
+            del theta["robots"]
+        return [VERSION, theta, self.physics.model_dump(mode="json")]
 
-    @property
-    def hash(self) -> str:
-        """Names all that decides outcomes, and what they may be used for; the file's name and description do not."""
-        parts = [VERSION, self.theta.model_dump(), self.physics.model_dump()]
-        return digest([*parts, list(self.fitted_to)] if self.fitted_to else parts)
-
-    def arm(self) -> ArmPhysics:
+    def robot(self, kind: type[Robot]) -> RobotPhysics:
+        """What this world believes of a kind of robot."""
         t, p = self.theta, self.physics
-        return ArmPhysics(
-            kp_scale=t.kp_scale,
-            kv_scale=t.kv_scale,
-            damping_scale=t.damping_scale,
-            frictionloss=p.joint_friction,
-            backlash=p.backlash,
-            pad_friction=t.pad_friction,
-            pads=p.pads,
-            finger_force=t.finger_force,
-        )
+        named = {n: getattr(t, n) for n in ("kp_scale", "kv_scale", "damping_scale", "pad_friction", "finger_force")}
+        for name, value in t.robots.get(kind.name, {}).items():
+            if name not in {**named, **kind.numbers}:
+                known = [*named, *kind.numbers]
+                raise UsageError(f"{self.name}: theta.robots.{kind.name}.{name} is not a field; {suggest(name, known)}")
+            if name in named:
+                named[name] *= value
+        own = {n: v * t.robots.get(kind.name, {}).get(n, 1.0) for n, v in kind.numbers.items()}
+        return RobotPhysics(joint_friction=p.joint_friction, backlash=p.backlash, pads=p.pads, own=own, **named)
 
     def objects(self) -> ObjectPhysics:
         return ObjectPhysics(
@@ -132,82 +116,6 @@ class WorldFile(BaseModel):
         )
 
 
-BUILTIN = ("mujoco", "standin")
-
-
-def load_world(source: str | Path | dict[str, Any] | WorldFile) -> WorldFile:
-    """A world by built-in name (`mujoco`, `standin`), by path of a world file, or as its contents."""
-    if isinstance(source, WorldFile):
-        return source
-    if isinstance(source, dict):
-        contents, where = source, "world"
-    elif str(source) in BUILTIN:
-        text = (files("foretell") / "worlds" / f"{source}.yaml").read_text()
-        contents, where = parse_yaml(text, f"world {source}"), str(source)
-    else:
-        path = Path(source)
-        if path.suffix not in (".yaml", ".yml"):
-            raise UsageError(f"world: {str(source)!r} is not known; {suggest(str(source), BUILTIN)}, or a .yaml file")
-        contents, where = load_world_file(path), str(path)
-        if isinstance(contents, dict):
-            contents.setdefault("name", path.stem)
-            if isinstance(seen := contents.get("fitted_to"), str):
-                contents["fitted_to"] = _listed(path.parent / seen, where)
-    if not isinstance(contents, dict):
-        raise UsageError(f"world: {where} should be a mapping with name, theta and physics")
-    try:
-        return WorldFile.model_validate(contents)
-    except ValidationError as error:
-        raise UsageError(explain(error, where, WorldFile)) from None
-
-
-def load_world_file(path: Path) -> Any:
-    """What a world file holds."""
-    try:
-        return load_yaml(path)
-    except UsageError as error:
-        raise UsageError(f"world: {error}") from None
-
-
-def _listed(path: Path, where: str) -> list[str]:
-    """Ids in a text file, one a line."""
-    try:
-        lines = read_file(path, follow=True).decode("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise UsageError(f"{where}: fitted_to: cannot read the list of scenarios in {path}: {why}") from None
-    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
-
-
-def explain(error: ValidationError, where: str, model: type[BaseModel]) -> str:
-    """A validation error as one line per problem: the field, what was expected, what was given."""
-    lines = []
-    found = error.errors(include_url=False)
-    for problem in found[:SHOWN]:
-        path = ".".join(_short(str(part), repr=str) for part in problem["loc"])
-        if problem["type"] == "extra_forbidden":
-            known = _fields(model, problem["loc"][:-1])
-            lines.append(f"{where}: {path} is not a field; {suggest(str(problem['loc'][-1]), known)}")
-        else:
-            whole = problem["type"] == "missing" and len(problem["loc"]) == 1  # what was given is the whole file
-            given = "" if whole else f" (given: {_short(problem.get('input'))})"
-            said = _short(problem["msg"].removeprefix("Value error, "), 300, repr=str)
-            lines.append(f"{where}: {path}: {said}{given}")
-    return "\n".join([*lines, f"and {len(found) - SHOWN} problems more"] if len(found) > SHOWN else lines)
-
-
-def _short(value: Any, most: int = 120, repr: Callable[[Any], str] = repr) -> str:
-    text = repr(value)
-    return text if len(text) <= most else text[: most - 3] + "..."
-
-
-def _fields(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
-    """Names of the fields at a path into nested models, lists and mappings of models."""
-    kind: Any = model
-    for step in path:
-        if isinstance(kind, type) and issubclass(kind, BaseModel):
-            info = kind.model_fields.get(str(step))
-            kind = info.annotation if info is not None else None
-        else:  # an item of a list or mapping: its type is the last argument
-            kind = get_args(kind)[-1] if get_args(kind) else None
-    return list(kind.model_fields) if isinstance(kind, type) and issubclass(kind, BaseModel) else []
+def load_world(source: str | Path | dict[str, Any] | WorldFile) -> MujocoFile:
+    """A native world by built-in name (`mujoco`, `standin`), by path of a world file, or as its contents."""
+    return MujocoFile.load(source)

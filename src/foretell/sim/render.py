@@ -19,16 +19,16 @@ from weakref import WeakKeyDictionary
 import mujoco
 import numpy as np
 
+from foretell.camera import Camera
 from foretell.errors import ForetellError
 from foretell.sim.scene import signature
 from foretell.sim.textures import Content, Textures, contents
-from foretell.tasks.task import Camera as Stand
 
-__all__ = ["Camera", "Renderer", "backends", "open_context", "shared_renderer"]
+__all__ = ["Renderer", "View", "backends", "open_context", "shared_renderer"]
 
 
 @dataclass(frozen=True)
-class Camera:
+class View:
     """A view to render. `fine` asks for shadows and smooth edges whatever the world's θ says (for videos). `stand` is a
     place to look from that is no camera of the model."""
 
@@ -36,7 +36,7 @@ class Camera:
     height: int = 480
     width: int = 640
     fine: bool = False
-    stand: Stand | None = None
+    stand: Camera | None = None
 
 
 BACKENDS = ("egl", "osmesa", "glfw")
@@ -118,7 +118,7 @@ class Renderer:
         mujoco.mjv_defaultOption(self._option)
         self._option.geomgroup[3] = 0  # collision shapes
 
-    def render(self, model: mujoco.MjModel, qpos: np.ndarray, camera: Camera) -> np.ndarray:
+    def render(self, model: mujoco.MjModel, qpos: np.ndarray, camera: View) -> np.ndarray:
         """(height, width, 3) uint8, upright: what a camera of the model sees at joint positions qpos."""
         if camera.height > self.TALLEST or camera.width > self.WIDEST:
             raise ForetellError(f"camera {camera.name!r}: at most {self.WIDEST}x{self.TALLEST} pixels")
@@ -182,7 +182,7 @@ class Renderer:
         return canvas
 
 
-def _stand(view: mujoco.MjvCamera, stand: Stand) -> None:
+def _stand(view: mujoco.MjvCamera, stand: Camera) -> None:
     """Look from a place at its target, the horizon level."""
     ahead = np.asarray(stand.target, dtype=float) - np.asarray(stand.pos, dtype=float)
     view.type = mujoco.mjtCamera.mjCAMERA_FREE

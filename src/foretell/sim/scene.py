@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
 import mujoco
 import numpy as np
 
 from foretell import factors
-from foretell.objects import ObjectPhysics, arena, asset
+from foretell.camera import Camera, Intrinsics, camera_features
+from foretell.errors import UsageError, suggest
+from foretell.objects import Asset, Fixture, ObjectPhysics, arena, asset
 from foretell.registry import resolve
+from foretell.robots import Robot
 from foretell.rotation import from_axis_angle, from_matrix, multiply
 from foretell.scenario import Scenario
 from foretell.seeding import generator
-from foretell.sim.params import WorldFile
-from foretell.tasks.task import Camera, Task
+from foretell.sim.params import MujocoFile
+from foretell.spec import Feature
+from foretell.tasks.tabletop import TabletopTask
+from foretell.tasks.task import Mount
 
-__all__ = ["Scene", "signature"]
+__all__ = ["Scene", "set_lens", "signature"]
 
 INTEGRATORS = {
     "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
@@ -30,11 +37,9 @@ CONES = {"elliptic": mujoco.mjtCone.mjCONE_ELLIPTIC, "pyramidal": mujoco.mjtCone
 class Scene:
     """What all scenarios of one task in one world have in common; `compile` adds the rest."""
 
-    def __init__(self, task: Task, world: WorldFile):
+    def __init__(self, task: TabletopTask, world: MujocoFile):
         self.task, self.world = task, world
-        self.robots: dict[str, Any] = {
-            name: resolve("robots", mount.robot)(world.arm()) for name, mount in task.robots.items()
-        }
+        self.robots: dict[str, Robot] = {name: _robot(mount, world) for name, mount in task.robots.items()}
         self._spec = self._base(visuals=False)
         self._dressed: mujoco.MjSpec | None = None
 
@@ -51,29 +56,90 @@ class Scene:
         spec.visual.quality.shadowsize = max(self.world.theta.shadows, 1)
         spec.visual.quality.offsamples = self.world.theta.samples
         self.task.build(spec)
-        for name, robot in self.robots.items():
+        for number, (name, robot) in enumerate(self.robots.items()):
             mount = self.task.robots[name]
             frame = spec.worldbody.add_frame(pos=list(mount.pos), quat=list(mount.quat))
-            spec.attach(robot.spec(visuals), frame=frame, prefix=f"{name}/")
+            own = robot.spec(visuals)
+            for geom in own.geoms if number else ():
+                if geom.contype == ROBOT:  # a bit of its own, so that robots touch each other but not themselves
+                    geom.contype = 8 << number
+            spec.attach(own, frame=frame, prefix=f"{name}/")
             half = (mount.pos[2] - arena.FLOOR) / 2
-            spec.worldbody.add_geom(
-                name=f"{name}/pedestal",
-                type=mujoco.mjtGeom.mjGEOM_BOX,
-                pos=[mount.pos[0] - 0.03, mount.pos[1], arena.FLOOR + half],
-                size=[0.11, 0.10, half],
-                rgba=[0.25, 0.26, 0.28, 1],
-                contype=0,
-                conaffinity=0,
-                group=2,
-            )
+            if mount.stand and half > 0.01:
+                spec.worldbody.add_geom(
+                    name=f"{name}/pedestal",
+                    type=mujoco.mjtGeom.mjGEOM_BOX,
+                    pos=[mount.pos[0] - 0.03, mount.pos[1], arena.FLOOR + half],
+                    size=[0.11, 0.10, half],
+                    rgba=[0.25, 0.26, 0.28, 1],
+                    contype=0,
+                    conaffinity=0,
+                    group=2,
+                )
+        if len(self.robots) > 1:
+            _touch_each_other(spec, list(self.robots))
         for name, camera in self.task.cameras.items():
-            spec.worldbody.add_camera(name=name, pos=camera.pos, quat=look_at(camera), fovy=camera.fovy)
+            quat = camera.quat if camera.quat is not None else look_at(camera)
+            made = spec.worldbody.add_camera(name=name, pos=camera.pos, quat=quat, fovy=camera.fovy)
+            if (lens := camera.intrinsics) is not None:
+                set_lens(made, lens)
         return spec
 
     @property
     def cameras(self) -> list[str]:
         """Names of all cameras: the task's, then those the robots carry."""
         return [c.name for c in self._spec.cameras]
+
+    @cached_property
+    def placed(self) -> dict[str, Asset]:
+        """Object or fixture -> its asset."""
+        return {name: asset(p.asset) for name, p in self.task.scenario(0).placements.items()}
+
+    @cached_property
+    def parts(self) -> dict[str, dict[str, Feature]]:
+        """Part -> its features."""
+        parts = {name: robot.features for name, robot in self.robots.items()}
+        parts |= {name: made.features for name, made in self.placed.items()}
+        return parts | {camera: camera_features(camera) for camera in self.cameras}
+
+    @cached_property
+    def features(self) -> dict[str, Feature]:
+        """`part/name` -> what can be observed in this scene."""
+        return {f"{part}/{name}": feature for part, found in self.parts.items() for name, feature in found.items()}
+
+    @cached_property
+    def owner(self) -> dict[str, str]:
+        """`part/name` -> the part."""
+        return {f"{part}/{name}": part for part, found in self.parts.items() for name in found}
+
+    @cached_property
+    def startable(self) -> dict[str, Startable]:
+        """What has joints, by the names of `Scenario.start`."""
+        found = {}
+        for name, robot in self.robots.items():
+            for key, group in robot.groups.items():
+                called = name if key == robot.first() else f"{name}/{key}"
+                joints = tuple(f"{name}/{joint}" for joint in group.joints)
+                found[called] = Startable(joints, group.home, group.low, group.high)
+        for name, made in self.placed.items():
+            if isinstance(made, Fixture) and made.joints:
+                has = made.joints.values()
+                limits = tuple(j.low for j in has), tuple(j.high for j in has)
+                found[name] = Startable(tuple(f"{name}/{j}" for j in made.joints), tuple(j.home for j in has), *limits)
+        return found
+
+    def start(self, scenario: Scenario) -> dict[str, np.ndarray]:
+        """Where every joint starts under a scenario and its factors, by the names of `Scenario.start`; within limits.
+        Raises UsageError for a start that the scene does not have."""
+        known = self.startable
+        for name, values in scenario.start.items():
+            if name not in known:
+                raise UsageError(f"scenario: start: the scene has no {name!r}; {suggest(name, known)}")
+            if len(values) != len(known[name].joints):
+                has = f"{len(known[name].joints)} joints ({', '.join(known[name].joints)})"
+                raise UsageError(f"scenario: start: {name}: {len(values)} values were given, it has {has}")
+        begins = factors.starts(scenario, {name: has.home for name, has in known.items()}, self.task)
+        return {name: np.clip(begins[name], has.low, has.high) for name, has in known.items()}
 
     def compile(self, scenario: Scenario, trial: int) -> mujoco.MjModel:
         """The model of one scenario, bare: the shells of the robots cost 8 ms to compile and carry no physics.
@@ -92,27 +158,85 @@ class Scene:
         spread = self.world.physics.placement_noise
         slip = generator(scenario.base, trial, "placement") if spread > 0 else None
         for name, placement in factors.place(scenario, self.task).items():
+            made = asset(placement.asset)
             pos, quat = np.array(placement.pos), np.array(placement.quat)
-            if slip is not None:
+            if slip is not None and made.free:
                 pos[:2] += spread * slip.standard_normal(2)
                 turn = 5.0 * spread * slip.standard_normal()  # 2 mm of slip goes with about half a degree
                 quat = multiply(from_axis_angle(np.array([0.0, 0.0, turn])), quat)
             body = spec.worldbody.add_body(name=name, pos=pos, quat=quat)
-            body.add_freejoint(name=f"{name}/free")
-            asset(placement.asset).add(spec, body, np.array(placement.scale), physics)
+            if made.free:
+                body.add_freejoint(name=f"{name}/free")
+            made.add(spec, body, np.array(placement.scale), physics)
             for robot_name, robot in self.robots.items():
-                for finger in robot.fingers:
-                    spec.add_sensor(
-                        name=f"touch/{robot_name}/{finger}/{name}",
-                        type=mujoco.mjtSensor.mjSENS_CONTACT,
-                        objtype=mujoco.mjtObj.mjOBJ_BODY,
-                        objname=f"{robot_name}/{finger}",
-                        reftype=mujoco.mjtObj.mjOBJ_BODY,
-                        refname=name,
-                        intprm=[1 << int(mujoco.mjtConDataField.mjCONDATA_FOUND), 0, 1],
-                    )
+                for group in robot.groups.values():
+                    for pad in group.pads:
+                        _add_touch(spec, f"{robot_name}/{pad}", name, whole=not made.free)
+        for a, b in self.task.touch:
+            _add_touch(spec, _root(spec, a, self.robots), _root(spec, b, self.robots), whole=True, name=f"{a}/{b}")
         factors.apply(factors.Setting(spec, self.task, scenario, seen, physics))
         return spec.compile()
+
+
+@dataclass(frozen=True)
+class Startable:
+    """Joints that a scenario may start somewhere."""
+
+    joints: tuple[str, ...]
+    """Full names."""
+    home: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+
+
+ROBOT = 2
+"""Contype of a robot's geoms: they touch the world and its objects (contype 1, MuJoCo's default), never the robot."""
+
+
+def _robot(mount: Mount, world: MujocoFile) -> Robot:
+    made = resolve("robots", mount.robot)
+    if not (isinstance(made, type) and issubclass(made, Robot) and made.groups):
+        raise UsageError(f"robots: {mount.robot!r:.200} should be a subclass of foretell.robots.Robot with `groups`")
+    return made(world.robot(made))
+
+
+def _touch_each_other(spec: mujoco.MjSpec, robots: list[str]) -> None:
+    """Let robots collide with each other, and each with what the first one collides with."""
+    bits = {name: ROBOT if number == 0 else 8 << number for number, name in enumerate(robots)}
+    every = sum(bits.values())
+    for geom in spec.geoms:
+        owner = next((name for name in robots if geom.name.startswith(f"{name}/")), None)
+        if owner is not None and geom.contype == bits[owner]:
+            geom.conaffinity |= every & ~bits[owner]
+        elif geom.conaffinity & ROBOT:
+            geom.conaffinity |= every
+
+
+def _root(spec: mujoco.MjSpec, part: str, robots: Mapping[str, Robot]) -> str:
+    """The body that everything of a part belongs to."""
+    return next(b.name for b in spec.bodies if b.name.startswith(f"{part}/")) if part in robots else part
+
+
+def _add_touch(spec: mujoco.MjSpec, one: str, other: str, whole: bool, name: str | None = None) -> None:
+    """A sensor of whether two bodies touch; `whole`: with all that hangs on the second (of a named pair, on both)."""
+    body, tree = mujoco.mjtObj.mjOBJ_BODY, mujoco.mjtObj.mjOBJ_XBODY
+    spec.add_sensor(
+        name=f"touch/{name or f'{one}/{other}'}",
+        type=mujoco.mjtSensor.mjSENS_CONTACT,
+        objtype=tree if name else body,
+        objname=one,
+        reftype=tree if whole else body,
+        refname=other,
+        intprm=[1 << int(mujoco.mjtConDataField.mjCONDATA_FOUND), 0, 1],
+    )
+
+
+def set_lens(camera: mujoco.MjsCamera, lens: Intrinsics) -> None:
+    """Give a camera of a model full intrinsics."""
+    camera.resolution = [lens.width, lens.height]
+    camera.focal_pixel = [lens.fx, lens.fy]
+    camera.principal_pixel = [lens.cx - lens.width / 2, lens.height / 2 - lens.cy]
+    camera.sensor_size = [lens.width * 1e-5, lens.height * 1e-5]  # only their ratio to the focal length counts
 
 
 # sizes that say nothing of MjData's layout: they may differ between the models of one batch

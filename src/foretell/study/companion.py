@@ -71,7 +71,7 @@ def _make(asked: dict[str, Any]) -> Any:
     from foretell.spec import Stream
     from foretell.study.config import PolicyEntry
     from foretell.study.plan import make_task
-    from foretell.study.world import make_world
+    from foretell.world_file import make_world
 
     world = make_world(asked["world"], make_task(asked["task"]), slots=1, threads=1, controller=asked["controller"])
     memory = {

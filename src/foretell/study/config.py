@@ -15,9 +15,9 @@ from foretell import clock
 from foretell.document import load_yaml
 from foretell.errors import UsageError, suggest
 from foretell.factors import arms
-from foretell.sim.params import explain
 from foretell.study.fix import FIXES
 from foretell.study.name import clean_name
+from foretell.world_file import explain
 
 __all__ = ["PolicyEntry", "Record", "ScenarioSource", "Study", "TaskEntry", "load_study"]
 

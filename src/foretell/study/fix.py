@@ -33,7 +33,7 @@ def _turn(scenario: Scenario, task: Task) -> Scenario:
 def _start(scenario: Scenario, task: Task) -> Scenario:
     """Every robot at home."""
     home = {name: tuple(map(float, resolve("robots", m.robot).home)) for name, m in task.robots.items()}
-    return scenario.model_copy(update={"robot_start": home})
+    return scenario.model_copy(update={"start": home})
 
 
 FIXES: dict[str, Callable[[Scenario, Task], Scenario]] = {"size": _size, "turn": _turn, "start": _start}

@@ -31,8 +31,8 @@ from foretell.study.provenance import provenance
 from foretell.study.running import CELL, COLUMNS, PLAN, Tally
 from foretell.study.session import Opened, Session
 from foretell.study.store import Store, read_columns
-from foretell.study.world import params_of
 from foretell.tasks.frame import frame
+from foretell.world_file import params_of
 
 __all__ = ["Progress", "Run", "row_of", "run", "with_names"]
 

@@ -14,8 +14,8 @@ from foretell.rollout.companion import Companion
 from foretell.rollout.video import film_camera, require_encoder
 from foretell.study.config import PolicyEntry
 from foretell.study.plan import make_task
-from foretell.study.world import make_world
 from foretell.tasks.identity import task_hash
+from foretell.world_file import make_world
 
 __all__ = ["Opened", "Session"]
 

@@ -7,12 +7,15 @@ import math
 import mujoco
 import numpy as np
 
+from foretell.camera import Camera
 from foretell.objects import CAN, arena
 from foretell.policy import Policy
 from foretell.rotation import from_yaw
 from foretell.scenario import Placement
 from foretell.tasks.script import Phase, Script
-from foretell.tasks.task import Camera, Clutter, Mount, Stage, State, Task
+from foretell.tasks.state import State
+from foretell.tasks.tabletop import TabletopTask
+from foretell.tasks.task import Clutter, Mount, Stage
 
 FROM, TO = (0.10, -0.25), (0.10, 0.28)
 """Centres of the two bins."""
@@ -26,7 +29,7 @@ REACH = 0.03
 LIFTED = 0.04
 
 
-class Can(Task):
+class Can(TabletopTask):
     """Pick the can up and put it into the near right quarter of the other bin."""
 
     name = "can"

@@ -11,6 +11,7 @@ import mujoco
 
 from foretell.errors import ForetellError
 from foretell.objects.outline import object_outline, outlines
+from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 
 __all__ = ["describe", "frame", "from_base"]
@@ -20,7 +21,8 @@ def frame(task: Task) -> dict[str, Any]:
     """`robots`: name -> robot, `pos` of its base (m) and `yaw` (degrees) in the task frame. `still`: what stands still,
     as `outlines` gives it. `objects`: asset -> its outline. What cannot be drawn is left out."""
     spec = mujoco.MjSpec()
-    task.build(spec)
+    if isinstance(task, TabletopTask):
+        task.build(spec)
     found: dict[str, Any] = {"robots": {}, "still": [], "objects": {}}
     for name, mount in task.robots.items():
         w, x, y, z = mount.quat

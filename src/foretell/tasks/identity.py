@@ -18,6 +18,7 @@ from foretell.objects import ASSETS, ObjectPhysics
 from foretell.registry import resolve
 from foretell.scenario import digest
 from foretell.source import own_classes
+from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 
 __all__ = ["task_fingerprint", "task_hash"]
@@ -40,9 +41,10 @@ def task_fingerprint(task: Task) -> Fingerprint | None:
         return None
     files: set[Path] = set()
     with loading() as opened:
-        spec = mujoco.MjSpec()
-        task.build(spec)
-        files |= _named(spec)
+        if isinstance(task, TabletopTask):
+            spec = mujoco.MjSpec()
+            task.build(spec)
+            files |= _named(spec)
         for number, placed in enumerate(task.scenario(0).placements.values()):
             made = ASSETS.get(placed.asset)
             if made is not None and (mine := own_classes(_as_class(made.add))):

@@ -7,12 +7,15 @@ import math
 import mujoco
 import numpy as np
 
+from foretell.camera import Camera
 from foretell.objects import CUBE, arena
 from foretell.policy import Policy
 from foretell.rotation import from_yaw
 from foretell.scenario import Placement
 from foretell.tasks.script import Phase, Script, grasp_yaw
-from foretell.tasks.task import Camera, Clutter, Mount, Stage, State, Task
+from foretell.tasks.state import State
+from foretell.tasks.tabletop import TabletopTask
+from foretell.tasks.task import Clutter, Mount, Stage
 
 LIFTED = 0.04
 """Height of the cube's middle above the table that counts as lifted, m; of a larger cube in proportion, for its middle
@@ -20,7 +23,7 @@ is that high when it stands on a corner."""
 REACH = 0.03
 
 
-class Lift(Task):
+class Lift(TabletopTask):
     """Pick the cube up."""
 
     name = "lift"

@@ -8,6 +8,7 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 
+from foretell.camera import Camera
 from foretell.objects import SQUARE_NUT, arena
 from foretell.objects.nut import HANDLE
 from foretell.policy import Policy
@@ -15,7 +16,9 @@ from foretell.rotation import from_yaw, rotate, yaw
 from foretell.scenario import Placement
 from foretell.spec import Stream
 from foretell.tasks.script import Phase, Script, hand_yaw
-from foretell.tasks.task import Camera, Clutter, Mount, Stage, State, Task
+from foretell.tasks.state import State
+from foretell.tasks.tabletop import TabletopTask
+from foretell.tasks.task import Clutter, Mount, Stage
 
 PEG, ROUND = (0.23, 0.10), (0.23, -0.10)
 """The square peg, and the round one that is only in the way."""
@@ -29,7 +32,7 @@ REACH = 0.03
 LIFTED = 0.04
 
 
-class Square(Task):
+class Square(TabletopTask):
     """Pick the nut up by its handle and put it over the square peg."""
 
     name = "square"

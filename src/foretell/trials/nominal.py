@@ -21,7 +21,7 @@ def nominal(task: Task) -> Scenario:
     for name, placement in task.place(_Middle()).items():
         placements[name] = placement.model_copy(update={"quat": turned(placement.quat, -placement.yaw)})
     home = {name: tuple(map(float, resolve("robots", m.robot).home)) for name, m in task.robots.items()}
-    return Scenario(task=task.name, seed=0, placements=placements, robot_start=home, instruction=task.instruction)
+    return Scenario(task=task.name, seed=0, placements=placements, start=home, instruction=task.instruction)
 
 
 class _Middle(np.random.Generator):

@@ -1,0 +1,81 @@
+"""A camera: where it stands, what it looks at, and its lens."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from foretell.spec import IMAGES, Feature
+
+__all__ = ["Camera", "Intrinsics", "camera_features", "point_cloud"]
+
+
+@dataclass(frozen=True)
+class Intrinsics:
+    """A pinhole lens in pixels, as calibration tools give it."""
+
+    fx: float
+    fy: float
+    cx: float
+    cy: float
+    width: int
+    height: int
+    """Size of the picture that the numbers are for."""
+
+    @classmethod
+    def of_fovy(cls, fovy: float, height: int, width: int) -> Intrinsics:
+        """Of a lens with square pixels and its axis in the middle; `fovy` in degrees."""
+        focal = height / 2 / math.tan(math.radians(fovy) / 2)
+        return cls(focal, focal, width / 2, height / 2, width, height)
+
+    def resized(self, height: int, width: int) -> Intrinsics:
+        """The same lens for pictures of another size."""
+        x, y = width / self.width, height / self.height
+        return Intrinsics(self.fx * x, self.fy * y, self.cx * x, self.cy * y, width, height)
+
+    @property
+    def fovy(self) -> float:
+        """Vertical field of view, degrees."""
+        return math.degrees(math.atan2(self.cy, self.fy) + math.atan2(self.height - self.cy, self.fy))
+
+
+@dataclass(frozen=True)
+class Camera:
+    """A camera fixed in the task frame."""
+
+    pos: tuple[float, float, float]
+    target: tuple[float, float, float]
+    """The point it looks at, the horizon level."""
+    fovy: float = 45.0
+    """Vertical field of view, degrees; `intrinsics` come before it."""
+    intrinsics: Intrinsics | None = None
+    quat: tuple[float, float, float, float] | None = None
+    """Orientation (it looks along its own -z), where a target does not say it."""
+
+
+def camera_features(camera: str, height: int = 224, width: int = 224) -> dict[str, Feature]:
+    """What a camera of this name gives."""
+    units = {"rgb": "1", "depth": "m", "segmentation": "part"}
+    return {
+        kind: Feature(
+            kind=kind,
+            shape=(height, width, channels),
+            dtype=dtype,
+            unit=units[kind],
+            frame=camera,
+            noise="image" if kind == "rgb" else None,
+            optional=True,
+        )
+        for kind, (channels, dtype) in IMAGES.items()
+    }
+
+
+def point_cloud(depth: np.ndarray, lens: Intrinsics) -> np.ndarray:
+    """(height, width, 3) points in the camera's frame (x right, y down, z ahead), m, of a depth image (height, width)
+    or (height, width, 1), which holds the distance along the axis of the lens."""
+    z = np.asarray(depth, dtype=np.float64).reshape(depth.shape[:2])
+    lens = lens.resized(*z.shape)
+    u, v = np.arange(z.shape[1]) + 0.5, np.arange(z.shape[0]) + 0.5
+    return np.stack([(u - lens.cx) / lens.fx * z, ((v - lens.cy) / lens.fy)[:, None] * z, z], axis=-1)

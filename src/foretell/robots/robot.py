@@ -1,0 +1,119 @@
+"""A robot: an embodiment with joint groups, limits and a model. Every controller and every observation follows from it.
+
+Units: metres, radians, kilograms, newtons, seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import mujoco
+import numpy as np
+
+from foretell.spec import Feature
+
+__all__ = ["Group", "Robot", "RobotPhysics"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Joints that one controller moves together."""
+
+    joints: tuple[str, ...]
+    """From the base outwards: hinges (rad) or slides (m)."""
+    home: tuple[float, ...]
+    """Where they start unless a scenario says otherwise."""
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    speed: tuple[float, ...]
+    """Largest speed of each joint. MuJoCo does not enforce it; controllers do."""
+    actuators: tuple[str, ...] = ()
+    """Those that take the targets; none: one for each joint, of its name. One for several joints moves them alike."""
+    unit: str = "rad"
+    tool: str | None = None
+    """The site that end-effector controllers move. It is turned like the body it is on."""
+    pads: tuple[str, ...] = ()
+    """Bodies that hold an object between them."""
+
+    @property
+    def motors(self) -> tuple[str, ...]:
+        return self.actuators or self.joints
+
+    @property
+    def width(self) -> int:
+        """Numbers in a target: one for each actuator."""
+        return len(self.motors)
+
+    def measured(self, joints: np.ndarray) -> np.ndarray:
+        """(n, width) positions as targets have them, of joints (n, joints)."""
+        return joints if self.width == joints.shape[1] else joints.mean(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RobotPhysics:
+    """What a world believes of a robot. Numbers are multipliers of the robot's own, so 1 is the robot as published.
+    A robot honours those that make sense for it; no world can change what it ignores."""
+
+    kp_scale: float = 1.0
+    """Position gains of the arm."""
+    kv_scale: float = 1.0
+    """Velocity gains of the arm."""
+    damping_scale: float = 1.0
+    """Viscous friction of the arm's joints."""
+    pad_friction: float = 1.0
+    """Sliding friction of the finger pads."""
+    finger_force: float = 1.0
+    """Largest force of the fingers."""
+    joint_friction: float = 0.0
+    """Coulomb friction of the strongest joints, N m; others in proportion to their torque."""
+    backlash: float = 0.0
+    """Half the free play of each joint, rad."""
+    pads: str = "box"
+    """Collision shape of the finger pads: `box` or `beads`."""
+    own: Mapping[str, float] | None = None
+    """Numbers that only this robot has, by the names in its `numbers`."""
+
+
+class Robot:
+    """Base of all robots. Subclasses set `name` and `groups`, and override `spec`."""
+
+    name: str
+    groups: Mapping[str, Group] = {}
+    """Group -> its joints; the first is what a scenario calls by the robot's name alone."""
+    numbers: Mapping[str, float] = {}
+    """What only this robot has and a world may fit, with the published value."""
+
+    def __init__(self, physics: RobotPhysics = RobotPhysics()) -> None:
+        self.physics = physics
+
+    def spec(self, visuals: bool = True) -> mujoco.MjSpec:
+        """Build the model anew, alone: scenes attach it with a prefix. Without `visuals` shells are left out, and
+        physics is the same. Loops close in its actuators. Options (time step, integrator) belong to the world."""
+        raise NotImplementedError
+
+    @classmethod
+    def first(cls) -> str:
+        """The group that a scenario calls by the robot's name alone."""
+        return next(iter(cls.groups))
+
+    @cached_property
+    def features(self) -> dict[str, Feature]:
+        """What can be observed of it, besides its cameras."""
+        found: dict[str, Feature] = {}
+        for name, group in self.groups.items():
+            limits = {"low": group.low, "high": group.high, "group": name}
+            if group.pads and group.width == 1:  # metres between the pads
+                found["gripper"] = Feature(kind="scalar", shape=(1,), unit=group.unit, source=group.joints, **limits)
+                continue
+            before = "" if name == self.first() else f"{name}/"
+            shape = (len(group.joints),)
+            joint = {"kind": "joint", "shape": shape, "source": group.joints, **limits}
+            found[f"{before}joint_pos"] = Feature(unit=group.unit, noise="joint", **joint)
+            found[f"{before}joint_vel"] = Feature(unit=f"{group.unit}/s", rate=True, **joint)
+            if group.tool:
+                pose = {"source": (group.tool,), "frame": "task", "group": name}
+                found[f"{before}ee_pos"] = Feature(kind="position", shape=(3,), unit="m", **pose)
+                found[f"{before}ee_quat"] = Feature(kind="orientation", shape=(4,), **pose)
+        return found

@@ -1,0 +1,98 @@
+"""A bench: put parts of a task somewhere by hand, and ask its judge. For tests of tasks, and for looking around.
+
+bench = Bench("lift")
+bench.put("cube", (0, 0, 0.1))
+assert bench.solved()
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from foretell.errors import UsageError, suggest
+from foretell.registry import resolve
+from foretell.scenario import Scenario
+from foretell.sim.layout import Layout
+from foretell.sim.state import Rows
+from foretell.sim.world import MujocoWorld
+from foretell.tasks.task import Task
+
+__all__ = ["Bench"]
+
+SLOT = np.zeros(1, dtype=np.int32)
+
+
+class Bench:
+    """One scenario of a task in a native world, under your hands. Physics runs only when you say so."""
+
+    def __init__(
+        self,
+        task: str | Task,
+        scenario: Scenario | int = 0,
+        *,
+        world: str | Path | dict[str, Any] = "mujoco",
+        controller: str | None = None,
+        factors: dict[str, Any] | None = None,
+    ):
+        self.task: Any = resolve("tasks", task)() if isinstance(task, str) else task
+        self.world = MujocoWorld(self.task, world, slots=1, controller=controller)
+        self.scenario = scenario if isinstance(scenario, Scenario) else self.task.scenario(scenario)
+        if factors:
+            self.scenario = self.scenario.model_copy(update={"factors": factors})
+        self.world.reset(SLOT, [self.scenario], [0])
+
+    @property
+    def layout(self) -> Layout:
+        return self.world._layout(0)
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """The model that physics runs on; not to be changed."""
+        return self.layout.models[0]
+
+    @property
+    def state(self) -> Rows:
+        """The true state of the one slot."""
+        return self.world._rows(self.layout, SLOT)
+
+    def put(self, name: str, pos: Sequence[float], quat: Sequence[float] = (1, 0, 0, 0)) -> None:
+        """Put a free object down, at rest."""
+        if name not in self.layout.free:
+            raise UsageError(f"{name!r} does not move freely; {suggest(name, self.layout.free)}")
+        at, speed = self.layout.free[name], self.layout.speed[f"{name}/free"]
+        self.layout.qpos[0, at : at + 7] = [*pos, *quat]
+        self.layout.qvel[0, speed : speed + 6] = 0.0
+        self.layout.forward(SLOT)
+
+    def set(self, **joints: float | Sequence[float]) -> None:
+        """Set joints of parts, by the names of `Scenario.start`: `set(panda=(0, ...), drawer=0.1)`. A name that is no
+        word, such as `panda/gripper`, goes in as `set(**{"panda/gripper": (0.02, 0.02)})`."""
+        for name, values in joints.items():
+            known = self.world.scene.startable
+            if name not in known:
+                raise UsageError(f"{name!r} has no joints; {suggest(name, known)}")
+            has = list(known[name].joints)
+            self.layout.start(SLOT, has, np.broadcast_to(np.asarray(values, dtype=float), (1, len(has))))
+        self.layout.forward(SLOT)
+
+    def reached(self) -> set[str]:
+        """The stages that are reached at this moment."""
+        self.layout.forward(SLOT)
+        return {name for name, now in self.task.reached(self.state).items() if now[0]}
+
+    def solved(self) -> bool:
+        """Whether the task is solved at this moment."""
+        self.layout.forward(SLOT)
+        return bool(self.task.solved(self.state)[0])
+
+    def run(self, seconds: float, action: Sequence[float] | None = None) -> None:
+        """Let physics run, under one action if there is one."""
+        ticks = np.array([self.world.ticks(seconds)])
+        if action is not None:
+            self.world.command(SLOT, np.asarray(action, dtype=float)[None], ticks)
+        self.world.advance(SLOT, ticks)

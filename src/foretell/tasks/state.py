@@ -1,0 +1,69 @@
+"""The true state of some slots: what a task may look at to judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from foretell.rotation import conjugate, rotate
+
+__all__ = ["State", "Volume", "within"]
+
+
+@dataclass(frozen=True)
+class Volume:
+    """A box in the frame of a part, or of the task: what a proximity sensor covers."""
+
+    half: tuple[float, float, float]
+    """Half sizes, m."""
+    pos: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Its middle in that frame, m."""
+    part: str | None = None
+    """The part that it moves with; None: it is fixed in the task frame."""
+
+
+class State(Protocol):
+    """The true state of n slots. Parts are named as the task names them; `cabinet/handle` is a body or site of one.
+    Positions in m, task frame."""
+
+    @property
+    def subtask(self) -> np.ndarray:
+        """(n,) int: which of the task's subtasks each slot is at; 0 at first."""
+
+    def pos(self, name: str) -> np.ndarray:
+        """(n, 3) position of a part."""
+
+    def quat(self, name: str) -> np.ndarray:
+        """(n, 4) orientation of a part."""
+
+    def joint(self, name: str) -> np.ndarray:
+        """(n,) position of a joint, rad or m: `cabinet/drawer`, `panda/joint1`."""
+
+    def speed(self, name: str) -> np.ndarray:
+        """(n,) linear speed of a part, m/s."""
+
+    def touching(self, a: str, b: str) -> np.ndarray:
+        """(n,) bool: do two parts touch, with anything that belongs to them? The task must list the pair in `touch`,
+        unless one is a robot's pad and the other an object."""
+
+    def inside(self, name: str, volume: Volume) -> np.ndarray:
+        """(n,) bool: is the position of a part within a volume?"""
+
+    def ee_pos(self, robot: str) -> np.ndarray:
+        """(n, 3) tool of a robot's arm: the point between the finger tips."""
+
+    def holding(self, robot: str, name: str) -> np.ndarray:
+        """(n,) bool: all pads of the robot touch the part."""
+
+    def size(self, name: str) -> np.ndarray:
+        """(n,) how many times as large as in its clean scenario an object is (factors MO_Size, RO_Size)."""
+
+
+def within(state: State, name: str, volume: Volume) -> np.ndarray:
+    """(n,) bool: `State.inside`, from positions and orientations."""
+    offset = state.pos(name)
+    if volume.part is not None:
+        offset = rotate(conjugate(state.quat(volume.part)), offset - state.pos(volume.part))
+    return np.all(np.abs(offset - np.asarray(volume.pos)) <= np.asarray(volume.half), axis=1)

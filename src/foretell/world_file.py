@@ -1,0 +1,189 @@
+"""A world file: which kind of world, with which parameters θ. Each kind has a θ of its own, and its own class of file.
+
+class PlanarFile(WorldFile):
+    theta: PlanarTheta = PlanarTheta()
+
+file = PlanarFile.load("my_world.yaml")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, get_args
+
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+
+from foretell.document import load_yaml, parse_yaml
+from foretell.errors import UsageError, suggest
+from foretell.files import read_file
+from foretell.registry import names, resolve
+from foretell.scenario import Scenario, digest
+
+if TYPE_CHECKING:
+    from foretell.tasks.task import Task
+
+__all__ = ["WorldFile", "explain", "kind_of", "make_world", "params_of"]
+
+SHOWN = 8
+"""Problems that an error lists."""
+SHIPPED = ("mujoco", "standin")
+"""World files that come with foretell."""
+
+
+class WorldFile(BaseModel):
+    """What every world file may say. Subclasses add θ, and whatever else decides outcomes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    kind: str = "mujoco"
+    """The world's class: a name in the registry, or "package.module:Class"."""
+    about: str = ""
+    fitted_to: tuple[str, ...] = ()
+    """Scenarios whose real trials θ or physics were fitted to: ids, or of a child its parent's. No answer judges this
+    world by these trials. In a file, also the name of a text file beside it with one id a line."""
+
+    @field_validator("fitted_to")
+    @classmethod
+    def _once(cls, ids: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(one.strip() for one in ids):
+            raise ValueError("every entry should be the id of a scenario, and one is blank")
+        return tuple(sorted({one.strip() for one in ids}))
+
+    @property
+    def hash(self) -> str:
+        """Names all that decides outcomes, and what they may be used for; the file's name and description do not."""
+        decides = self.decides()
+        return digest([*decides, list(self.fitted_to)] if self.fitted_to else decides)
+
+    def decides(self) -> list[Any]:
+        """All that decides outcomes. JSON-able."""
+        return [self.model_dump(mode="json", exclude={"name", "about", "fitted_to"})]
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """θ and the like, as they stand in an episode's row; and the scenarios that they were fitted to, if any."""
+        params = self.model_dump(mode="json", exclude={"name", "kind", "about", "fitted_to"})
+        return {**params, "fitted_to": list(self.fitted_to)} if self.fitted_to else params
+
+    @classmethod
+    def load(cls, source: str | Path | Mapping[str, Any] | WorldFile) -> Self:
+        """A world by the name of a file that comes with foretell, by path, or as its contents."""
+        if isinstance(source, cls):
+            return source
+        contents, where = _contents(source)
+        try:
+            return cls.model_validate(contents)
+        except ValidationError as error:
+            raise UsageError(explain(error, where, cls)) from None
+
+
+def kind_of(source: str | Path | Mapping[str, Any] | WorldFile) -> str:
+    """The kind of a world: what a file says, or the name itself."""
+    if isinstance(source, WorldFile):
+        return source.kind
+    if isinstance(source, Mapping) or str(source).endswith((".yaml", ".yml")):
+        contents, _ = _contents(source)
+        return str(contents.get("kind", "mujoco"))
+    return str(source)
+
+
+def make_world(
+    source: str | Path | Mapping[str, Any] | WorldFile,
+    task: Task,
+    *,
+    slots: int,
+    threads: int,
+    controller: str | None = None,
+) -> Any:
+    """A world by what a study says: of a name (`mujoco`, a plug-in's), of a world file, whose `kind` names its class, or
+    of "package.module:Class". The class is called with (task, source, slots=, threads=, controller=)."""
+    kind = kind_of(source)
+    if kind not in names("worlds") and ":" not in kind:
+        raise UsageError(f"world: {kind!r:.200} is not known; {suggest(kind, names('worlds'))}, or a .yaml file")
+    return resolve("worlds", kind)(task, source, slots=slots, threads=threads, controller=controller)
+
+
+def params_of(params: dict[str, Any], scenario: Scenario) -> dict[str, Any]:
+    """A world's parameters as they stand in a row. Of the scenarios that the world was fitted to, the row says whether
+    its own is one and how many there are. The list may be long: it is in the run's provenance."""
+    if "fitted_to" not in params:
+        return params
+    listed = params["fitted_to"]
+    seen = not {scenario.id, scenario.parent}.isdisjoint(listed)
+    return {**params, "fitted_to": {"seen": seen, "count": len(listed), "digest": digest(listed)}}
+
+
+def _contents(source: str | Path | Mapping[str, Any] | WorldFile) -> tuple[dict[str, Any], str]:
+    """What a world file holds, and how errors call it."""
+    contents: Any
+    if isinstance(source, WorldFile):
+        contents, where = source.model_dump(), source.name
+    elif isinstance(source, Mapping):
+        contents, where = dict(source), "world"
+    elif str(source) in SHIPPED:
+        text = (files("foretell") / "worlds" / f"{source}.yaml").read_text()
+        contents, where = parse_yaml(text, f"world {source}"), str(source)
+    elif Path(source).suffix in (".yaml", ".yml"):
+        path, where = Path(source), str(source)
+        try:
+            contents = load_yaml(path)
+        except UsageError as error:
+            raise UsageError(f"world: {error}") from None
+        if isinstance(contents, dict):
+            contents.setdefault("name", path.stem)
+            if isinstance(seen := contents.get("fitted_to"), str):
+                contents["fitted_to"] = _listed(path.parent / seen, where)
+    elif ":" in str(source):  # a class of one's own, with nothing to say
+        contents, where = {"name": str(source).rpartition(":")[2].lower(), "kind": str(source)}, str(source)
+    else:
+        raise UsageError(f"world: {str(source)!r} is not known; {suggest(str(source), SHIPPED)}, or a .yaml file")
+    if not isinstance(contents, dict):
+        raise UsageError(f"world: {where} should be a mapping with name, theta and physics")
+    return contents, where
+
+
+def _listed(path: Path, where: str) -> list[str]:
+    """Ids in a text file, one a line."""
+    try:
+        lines = read_file(path, follow=True).decode("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise UsageError(f"{where}: fitted_to: cannot read the list of scenarios in {path}: {why}") from None
+    return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+
+
+def explain(error: ValidationError, where: str, model: type[BaseModel]) -> str:
+    """A validation error as one line per problem: the field, what was expected, what was given."""
+    lines = []
+    found = error.errors(include_url=False)
+    for problem in found[:SHOWN]:
+        path = ".".join(_short(str(part), repr=str) for part in problem["loc"])
+        if problem["type"] == "extra_forbidden":
+            known = _fields(model, problem["loc"][:-1])
+            lines.append(f"{where}: {path} is not a field; {suggest(str(problem['loc'][-1]), known)}")
+        else:
+            whole = problem["type"] == "missing" and len(problem["loc"]) == 1  # what was given is the whole file
+            given = "" if whole else f" (given: {_short(problem.get('input'))})"
+            said = _short(problem["msg"].removeprefix("Value error, "), 300, repr=str)
+            lines.append(f"{where}: {path}: {said}{given}")
+    return "\n".join([*lines, f"and {len(found) - SHOWN} problems more"] if len(found) > SHOWN else lines)
+
+
+def _short(value: Any, most: int = 120, repr: Callable[[Any], str] = repr) -> str:
+    text = repr(value)
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def _fields(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
+    """Names of the fields at a path into nested models, lists and mappings of models."""
+    kind: Any = model
+    for step in path:
+        if isinstance(kind, type) and issubclass(kind, BaseModel):
+            info = kind.model_fields.get(str(step))
+            kind = info.annotation if info is not None else None
+        else:  # an item of a list or mapping: its type is the last argument
+            kind = get_args(kind)[-1] if get_args(kind) else None
+    return list(kind.model_fields) if isinstance(kind, type) and issubclass(kind, BaseModel) else []
