@@ -98,8 +98,8 @@ def make_world(
     threads: int,
     controller: str | None = None,
 ) -> Any:
-    """A world by what a study says: of a name (`mujoco`, a plug-in's), of a world file, whose `kind` names its class, or
-    of "package.module:Class". The class is called with (task, source, slots=, threads=, controller=)."""
+    """A world by what a study says: a name (`mujoco`, a plug-in's), a world file, whose `kind` names its class, or
+    "package.module:Class". The class is called with (task, source, slots=, threads=, controller=)."""
     kind = kind_of(source)
     if kind not in names("worlds") and ":" not in kind:
         raise UsageError(f"world: {kind!r:.200} is not known; {suggest(kind, names('worlds'))}, or a .yaml file")
