@@ -33,7 +33,7 @@ class Theta(BaseModel):
     """Multiplies the viscous friction of its joints."""
     pad_friction: float = Field(default=1.0, gt=0)
     """Multiplies the sliding friction of the finger pads."""
-    finger_force: float = Field(default=1.0, gt=0, le=10)
+    finger_force: float = Field(default=1.0, gt=0, le=4)
     """Multiplies the largest force of the fingers."""
     object_friction: float = Field(default=1.0, gt=0)
     """Multiplies the sliding friction of objects."""
