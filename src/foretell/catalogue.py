@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Collection
 from typing import Any
 
 from foretell.errors import UsageError, suggest
 from foretell.registry import BUILTIN, names, resolve
+from foretell.world_file import SHIPPED, file_of
 
 __all__ = ["catalogue"]
 
@@ -16,21 +18,21 @@ def catalogue(what: str) -> list[dict[str, Any]]:
     if what not in BUILTIN:
         raise UsageError(f"list: {what!r} is not a kind of thing; {suggest(what, BUILTIN)}")
     if what == "worlds":
-        from foretell.sim.params import load_world
-
-        return [{"name": name, "about": " ".join(load_world(name).about.split())} for name in BUILTIN["worlds"]]
+        return [_world(name) for name in names("worlds")]
     found = []
     for name in names(what):
         thing = resolve(what, name)
         about = (inspect.getdoc(thing) or "").partition("\n")[0]
         entry: dict[str, Any] = {"name": name, "about": about}
         if what == "tasks":
+            made = thing() if isinstance(thing, type) else thing
             entry |= {
                 "instruction": thing.instruction,
                 "stages": {stage.name: stage.threshold for stage in thing.stages},
                 "time_limit": thing.time_limit,
                 "action_rate": thing.action_rate,
                 "controller": thing.controller,
+                "layouts": len(made.layouts()),
             }
         if what == "factors":
             entry |= {
@@ -46,3 +48,14 @@ def catalogue(what: str) -> list[dict[str, Any]]:
 
         found += [{"name": f"zoo:{name}", **said} for name, said in about().items()]
     return found
+
+
+def _world(name: str) -> dict[str, Any]:
+    """A world that comes with foretell has a file that says what it is about; that of a plug-in is its class."""
+    made = resolve("worlds", name)
+    file = file_of(name) if name in SHIPPED else None
+    about = file.about if file is not None else (inspect.getdoc(made) or "").partition("\n")[0]
+    can, needs = (
+        sorted(given) if isinstance(given := getattr(made, a, ()), Collection) else [] for a in ("can", "needs")
+    )
+    return {"name": name, "about": " ".join(about.split()), "can": can, "needs": needs}

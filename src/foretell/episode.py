@@ -6,7 +6,7 @@ same episode runs on the same machine and versions.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import Field, asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from foretell.errors import UsageError
@@ -15,15 +15,17 @@ from foretell.scenario import digest
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["SCHEMA", "Episode", "arrow_schema", "key"]
+__all__ = ["LATER", "SCHEMA", "Episode", "Identity", "Outcome", "arrow_schema", "columns", "key"]
 
 SCHEMA = 1
 """Version of the row. Rows of a newer one are refused, not guessed at."""
+LATER = ("task_hash", "real")
+"""Columns that older rows of this version lack."""
 
 
-@dataclass(frozen=True)
-class Episode:
-    """One rollout. `None` means not known or not applicable; it is never a failure."""
+@dataclass(kw_only=True)
+class Identity:
+    """What is known of an episode before it runs."""
 
     episode: str
     """Key: names the episode within all runs; see `key`."""
@@ -33,6 +35,8 @@ class Episode:
     world_params: str
     """The world's parameters θ, as JSON."""
     world_hash: str
+    real: bool | None = None
+    """Whether the world is reality; None in rows that are older than this column."""
     robot: str
     controller: str
     task: str
@@ -56,13 +60,19 @@ class Episode:
     factors: str = "{}"
     """Factor values, as JSON."""
     severity: float | None = None
+    success_rule: str = "any"
+
+
+@dataclass(kw_only=True)
+class Outcome:
+    """How an episode went, as its driver found it. A column that is added here is in every row."""
+
     success_any: bool | None = None
     """Whether the task was solved at any action."""
     success_end: bool | None = None
     """Whether the task was solved when the episode ended."""
     success: bool | None = None
     """The one that counts, by `success_rule`."""
-    success_rule: str = "any"
     score: float | None = None
     """Share of stages reached, in [0, 1]; a solved episode scores 1."""
     stages: dict[str, float] = field(default_factory=dict)
@@ -79,15 +89,23 @@ class Episode:
     error: str | None = None
     failure_reason: str | None = None
     judge: str = "task"
-    """Who judged: task or person."""
-    video: str | None = None
-    """Path of the video within the run folder."""
+    """Who judged: task, person or detector."""
     wall_started: float = 0.0
     """Unix time."""
     wall_s: float = 0.0
     """Seconds from reset to verdict; slots run side by side, so these add up to more than the study took."""
     wall_policy_s: float = 0.0
     """Seconds inside `policy.act`, shared equally among the slots of each call."""
+    trace: str | None = field(default=None, metadata={"column": False})
+    """The traceback of what the policy raised. No column: it goes into a file of its own."""
+
+
+@dataclass(kw_only=True)
+class Episode(Outcome, Identity):
+    """One rollout. `None` means not known or not applicable; it is never a failure."""
+
+    video: str | None = None
+    """Path of the video within the run folder."""
     wall_worker: int = 0
     schema: int = SCHEMA
 
@@ -97,7 +115,8 @@ class Episode:
         return self.success is not None
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        whole = asdict(self)
+        return {column.name: whole[column.name] for column in columns()}
 
     @classmethod
     def from_dict(cls, row: dict[str, Any]) -> Episode:
@@ -106,11 +125,16 @@ class Episode:
             raise UsageError(
                 f"episode row of schema {row['schema']}; this foretell reads up to {SCHEMA}: upgrade foretell"
             )
-        known = {f.name for f in fields(cls)}
+        known = {column.name for column in columns()}
         try:
             return cls(**{k: v for k, v in row.items() if k in known})
         except TypeError as error:
             raise UsageError(f"episode row is incomplete: {error}") from None
+
+
+def columns() -> list[Field[Any]]:
+    """The fields of an episode that its row holds, in the row's order."""
+    return [f for f in fields(Episode) if f.metadata.get("column", True)]
 
 
 def key(
@@ -146,4 +170,4 @@ def arrow_schema() -> pa.Schema:
         "bool | None": pa.bool_(),
         "dict[str, float]": pa.map_(pa.string(), pa.float64()),
     }
-    return pa.schema([pa.field(f.name, types[str(f.type)]) for f in fields(Episode)])
+    return pa.schema([pa.field(f.name, types[str(f.type)]) for f in columns()])

@@ -1,4 +1,4 @@
-"""Names for tasks, robots, controllers, factors, worlds and policies: built-in, from an entry point, or
+"""Names for tasks, robots, controllers, factors, worlds, engines and policies: built-in, from an entry point, or
 "package.module:Class".
 
 A plug-in package advertises, for example, `[project.entry-points."foretell.tasks"] stack = "mine.stack:Stack"`.
@@ -66,6 +66,10 @@ BUILTIN: dict[str, dict[str, str]] = {
         "random": "foretell.policies.random:Random",
         "onnx": "foretell.policies.onnx:Onnx",
         "zoo": "foretell.zoo.policy:Zoo",
+    },
+    "engines": {
+        "here": "foretell.study.here:Here",
+        "processes": "foretell.study.pool:Pool",
     },
     "worlds": {
         "mujoco": "foretell.sim.world:MujocoWorld",

@@ -77,8 +77,8 @@ def replay(
     run = Path(run)
     row = find_episode(run, episode)
     who = f"episode {row['episode']}"
-    if row["judge"] == "person":
-        raise UsageError(f"{who} was a real trial judged by a person: only simulated episodes can be run again")
+    if row["judge"] == "person" or row["real"]:
+        raise UsageError(f"{who} was a real trial or judged by a person: only simulated episodes can be run again")
     again = [kind for kind in CLOCKS if kind != "realtime"]
     if (kind := json.loads(row["clock"])["kind"]) not in again:
         raise UsageError(f"{who} ran under the clock {kind!r}, which does not run again; {suggest(kind, again)}")
@@ -179,11 +179,9 @@ def _same_things(row: dict[str, Any], opened: Opened) -> None:
 
 def _aim(session: Session, film: Path, camera: str | None) -> None:
     """Find out now, rather than in the middle, whether the film can be drawn and written."""
-    from foretell.sim.render import shared_renderer
-
     if film.suffix.lower() != ".mp4":
         raise UsageError(f"video: {film} should end in .mp4")
-    shared_renderer()
+    session.world.require_drawing()
     film_camera(session.world, camera)
     try:
         film.parent.mkdir(parents=True, exist_ok=True)

@@ -19,13 +19,25 @@ from foretell.spec import ActionSpec, Feature, Stream
 if TYPE_CHECKING:
     from foretell.tasks.task import Task
 
-__all__ = ["ABILITIES", "Drawing", "Observations", "Recording", "Verdict", "World", "slot_array", "whole_ticks"]
+__all__ = [
+    "ABILITIES",
+    "Drawing",
+    "Observations",
+    "Recording",
+    "Verdict",
+    "Viewer",
+    "Watching",
+    "World",
+    "slot_array",
+    "whole_ticks",
+]
 
 ABILITIES: dict[str, str] = {
     "wait": "stand still between two actions, while a policy thinks",
     "pause": "stand still at any tick",
     "draw": "draw a picture for a film",
     "snapshot": "hand out its state, to be drawn later or by another process",
+    "watch": "show itself in a window while it runs",
     "reset": "set the table by itself",
 }
 """What a world may be able to do. Reality can do none of it."""
@@ -58,6 +70,17 @@ class Verdict:
     reason: str | None = None
     """Why it failed, in the judge's words; None leaves it to the stages."""
 
+    def __post_init__(self) -> None:
+        """Plain numbers, whatever arrays a world computes with: a row goes through JSON."""
+        plain: dict[str, Any] = {
+            "success": None if self.success is None else bool(self.success),
+            "score": None if self.score is None else float(self.score),
+        }
+        for name in ("stages", "metrics", "events"):
+            plain[name] = {str(key): float(value) for key, value in getattr(self, name).items()}
+        for name, value in plain.items():
+            object.__setattr__(self, name, value)
+
 
 @runtime_checkable
 class World(Protocol):
@@ -76,7 +99,8 @@ class World(Protocol):
     real: bool
     """Whether this is reality."""
     can: AbstractSet[str]
-    """Which of `ABILITIES` it has. A driver refuses before the first episode what a world cannot do."""
+    """Which of `ABILITIES` it has; `draw` and `snapshot` come with the methods of `Drawing`. A driver refuses what a
+    world cannot do before the first episode."""
     needs: AbstractSet[str]
     """`terminal`: it talks to a person, so it runs in the main process. Or nothing."""
 
@@ -119,7 +143,7 @@ class World(Protocol):
 
 @runtime_checkable
 class Drawing(Protocol):
-    """A world that can `draw`, and one that can `snapshot`."""
+    """A world that can `draw`; one that can `snapshot` too is drawn in another process, or later."""
 
     @property
     def cameras(self) -> Sequence[str]:
@@ -133,6 +157,28 @@ class Drawing(Protocol):
 
     def snapshot(self, slot: int) -> np.ndarray:
         """(k,) numbers from which cameras can be drawn as they see now."""
+
+    def require_drawing(self) -> None:
+        """Raise ForetellError if nothing can be drawn on this machine, as where there is no OpenGL."""
+
+
+@runtime_checkable
+class Viewer(Protocol):
+    """A window that shows an episode."""
+
+    def open(self, slot: int) -> None:
+        """The slot has a new episode."""
+
+    def show(self, seen: np.ndarray) -> None:
+        """Show the episode as it was at a snapshot."""
+
+
+@runtime_checkable
+class Watching(Protocol):
+    """A world that can `watch`."""
+
+    def viewer(self) -> Viewer:
+        """A window of its own. Raise UsageError where there is no screen."""
 
 
 @runtime_checkable

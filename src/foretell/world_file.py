@@ -3,7 +3,11 @@
 class PlanarFile(WorldFile):
     theta: PlanarTheta = PlanarTheta()
 
-file = PlanarFile.load("my_world.yaml")
+class Planar:
+    File = PlanarFile  # so that checks and lists can read its files
+
+    def __init__(self, task, world, *, slots, threads, controller):
+        self.file = PlanarFile.load(world)
 """
 
 from __future__ import annotations
@@ -16,15 +20,19 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from foretell.document import load_yaml, parse_yaml
-from foretell.errors import UsageError, suggest
+from foretell.errors import ForetellError, UsageError, raised, suggest
 from foretell.files import read_file
+from foretell.fingerprint import fingerprint_of
+from foretell.loaded import loading, remember
 from foretell.registry import names, resolve
 from foretell.scenario import Scenario, digest
+from foretell.source import own_classes
+from foretell.world import World
 
 if TYPE_CHECKING:
     from foretell.tasks.task import Task
 
-__all__ = ["WorldFile", "explain", "kind_of", "make_world", "params_of"]
+__all__ = ["WorldFile", "explain", "file_of", "kind_of", "make_world", "params_of", "world_class", "world_hash"]
 
 SHOWN = 8
 """Problems that an error lists."""
@@ -39,7 +47,8 @@ class WorldFile(BaseModel):
 
     name: str
     kind: str = "mujoco"
-    """The world's class: a name in the registry, or "package.module:Class"."""
+    """The world's class: a name in the registry, "package.module:Class" or "file.py:Class". A file's path is relative
+    to the world file."""
     about: str = ""
     fitted_to: tuple[str, ...] = ()
     """Scenarios whose real trials θ or physics were fitted to: ids, or of a child its parent's. No answer judges this
@@ -60,7 +69,10 @@ class WorldFile(BaseModel):
 
     def decides(self) -> list[Any]:
         """All that decides outcomes. JSON-able."""
-        return [self.model_dump(mode="json", exclude={"name", "about", "fitted_to"})]
+        whole = self.model_dump(mode="json", exclude={"name", "about", "fitted_to"})
+        # a folder may move; what is in a file of one's own is in `world_hash`
+        where, colon, name = self.kind.rpartition(":")
+        return [{**whole, "kind": f"{Path(where).name}:{name}"} if colon else whole]
 
     @property
     def params(self) -> dict[str, Any]:
@@ -86,8 +98,27 @@ def kind_of(source: str | Path | Mapping[str, Any] | WorldFile) -> str:
         return source.kind
     if isinstance(source, Mapping) or str(source).endswith((".yaml", ".yml")):
         contents, _ = _contents(source)
-        return str(contents.get("kind", "mujoco"))
+        kind = str(contents.get("kind", "mujoco"))
+        where, _, name = kind.rpartition(":")
+        if where.endswith(".py") and not isinstance(source, Mapping):
+            return f"{Path(source).parent / where}:{name}"  # an absolute path stays as it is
+        return kind
     return str(source)
+
+
+def world_class(source: str | Path | Mapping[str, Any] | WorldFile) -> Any:
+    """The class of a world."""
+    kind = kind_of(source)
+    if kind not in names("worlds") and ":" not in kind:
+        raise UsageError(f"world: {kind!r:.200} is not known; {suggest(kind, names('worlds'))}, or a .yaml file")
+    return resolve("worlds", kind)
+
+
+def file_of(source: str | Path | Mapping[str, Any] | WorldFile) -> WorldFile | None:
+    """The file of a world, read by its class's own `File`; None where it has none."""
+    reader = getattr(world_class(source), "File", None)
+    found: WorldFile | None = reader.load(source) if reader is not None else None
+    return found
 
 
 def make_world(
@@ -100,10 +131,39 @@ def make_world(
 ) -> Any:
     """A world by what a study says: a name (`mujoco`, a plug-in's), a world file, whose `kind` names its class, or
     "package.module:Class". The class is called with (task, source, slots=, threads=, controller=)."""
-    kind = kind_of(source)
-    if kind not in names("worlds") and ":" not in kind:
-        raise UsageError(f"world: {kind!r:.200} is not known; {suggest(kind, names('worlds'))}, or a .yaml file")
-    return resolve("worlds", kind)(task, source, slots=slots, threads=threads, controller=controller)
+    made = world_class(source)
+    with loading() as opened:
+        try:
+            world = made(task, source, slots=slots, threads=threads, controller=controller)
+        except ForetellError:
+            raise
+        except Exception as error:
+            if not own_classes(made if isinstance(made, type) else type(made)):
+                raise
+            raise UsageError(f"world: {kind_of(source)} could not be made: {raised(error)}") from error
+    if isinstance(source, (str, Path)):
+        opened.discard(Path(source).absolute())  # what it says is in the world's own hash
+    remember(world, opened)
+    _check_world(world, kind_of(source))
+    return world
+
+
+def _check_world(world: Any, kind: str) -> None:
+    """Raises UsageError where a part of the contract is missing."""
+    parts = [name for name in dir(World) if not name.startswith("_")] + list(World.__annotations__)
+    missing = sorted(name for name in set(parts) if not hasattr(world, name))
+    if missing:
+        raise UsageError(f"world: {kind} has no {', '.join(map(repr, missing))}; see foretell.world.World")
+
+
+def world_hash(world: World) -> str:
+    """Names a world for the key of its episodes: its own `hash`, and the source of a class of one's own, with the
+    modules of yours that it imports and the files that it loads. An edited world is another world."""
+    classes = own_classes(type(world))
+    if not classes:
+        return world.hash
+    found = fingerprint_of(world, classes)
+    return digest([world.hash, found.sources, found.more])
 
 
 def params_of(params: dict[str, Any], scenario: Scenario) -> dict[str, Any]:

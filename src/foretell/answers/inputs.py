@@ -215,7 +215,9 @@ def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
     wanted = metric or "success"
     direct = wanted in ("success", "score")
     kept = [
-        c for c in (*_EPISODES, *PROTOCOL, "judge", "base", "factors") if c != "metrics" and c in found.column_names
+        c
+        for c in (*_EPISODES, *PROTOCOL, "judge", "real", "base", "factors")
+        if c != "metrics" and c in found.column_names
     ]
     columns = {c: cells(found[c]) for c in kept}
     values = columns[wanted] if direct else [dict(m or ()).get(wanted) for m in found["metrics"].to_pylist()]

@@ -11,7 +11,7 @@ from foretell.registry import names
 __all__ = ["check_roles", "simulated"]
 
 ROBOT = ("robot", "real")
-"""Worlds that are real whoever judges them."""
+"""Worlds that are real in rows which do not say themselves: older ones, and tables from elsewhere."""
 STAND_IN = "standin"
 """The built-in world that is made to play reality."""
 ADVICE = "say --stand-in (in Python stand_in=True)"
@@ -19,11 +19,10 @@ ADVICE = "say --stand-in (in Python stand_in=True)"
 
 def simulated(table: Table) -> str | None:
     """Name of the simulated world that the rows are from; None where they are from a robot, or do not say."""
-    worlds = [world for world in labels(table, "world") if world.partition("#")[0] not in ROBOT]
     if table.episodes:
-        return worlds[0] if worlds and labels(table, "judge") != ["person"] else None
+        return next((world for world, real in _worlds(table) if not real), None)
     known = names("worlds")
-    return next((world for world in worlds if world in known), None)
+    return next((world for world in labels(table, "world") if world not in ROBOT and world in known), None)
 
 
 def check_roles(real: Table, sim: Table | None, stand_in: bool) -> list[str]:
@@ -51,15 +50,34 @@ def check_roles(real: Table, sim: Table | None, stand_in: bool) -> list[str]:
     ]
 
 
+def _worlds(table: Table) -> list[tuple[str, bool]]:
+    """The worlds of episodes, each with whether its rows are from a robot: what they say, and where they do not say,
+    whether the world has a robot's name or a person judged."""
+    worlds = table.columns.get("world", [])
+    said = table.columns.get("real") or [None] * len(worlds)
+    person = labels(table, "judge") == ["person"]
+    return [
+        (str(world), (person or _name(world) in ROBOT) if real is None else bool(real))
+        for world, real in dict.fromkeys(zip(worlds, said, strict=True))
+        if world is not None
+    ]
+
+
+def _name(world: str) -> str:
+    return str(world).partition("#")[0]
+
+
 def _stands_in(world: str) -> bool:
-    return world.partition("#")[0] == STAND_IN
+    return _name(world) == STAND_IN
 
 
 def _tried(table: Table) -> bool:
     """Whether the rows come from a robot for sure, or from the world that is made to play it."""
-    worlds = [world.partition("#")[0] for world in labels(table, "world")]
-    judged = table.episodes and labels(table, "judge") == ["person"]
-    return bool(worlds) and (judged or all(world in (*ROBOT, STAND_IN) for world in worlds))
+    if table.episodes:
+        worlds = _worlds(table)
+        return bool(worlds) and all(real or _stands_in(world) for world, real in worlds)
+    listed = labels(table, "world")
+    return bool(listed) and all(_name(world) in (*ROBOT, STAND_IN) for world in listed)
 
 
 def _same(real: Table, sim: Table) -> bool:

@@ -60,6 +60,8 @@ class _Slots:
             raise UsageError(f"render_mode: {render_mode!r} is not known; it is None or 'rgb_array'")
         self.task: Task = resolve("tasks", task)() if isinstance(task, str) else task
         self.world: World = make_world(world, self.task, slots=count, threads=threads, controller=controller)
+        if "wait" not in self.world.can:
+            raise UsageError(f"world: {self.world.name!r} cannot wait between two steps, as Gymnasium has it do")
         known = self.world.features
         self.streams = _streams(streams, known)
         self.observation_space = spaces.Dict({name: _box(known[name], s) for name, s in self.streams.items()})
@@ -115,7 +117,8 @@ class _Slots:
         self.world.advance(slots, until - now)
         self.steps[slots] += 1
         faults = self.world.faults(slots)
-        solved = np.asarray(self.world.progress(slots), dtype=bool)
+        seen = self.world.progress(slots)
+        solved = np.zeros(len(slots), dtype=bool) if seen is None else np.asarray(seen, dtype=bool)
         return solved & ~np.isin(slots, list(faults)), faults
 
     def rewards(self, slots: np.ndarray, solved: np.ndarray) -> np.ndarray:
@@ -145,7 +148,9 @@ class _Slots:
             return None
         if (self.steps < 0).any():
             raise ResetNeeded("call reset before render")
-        camera = next(name for name, feature in self.world.features.items() if feature.kind == "rgb")
+        camera = next((name for name, feature in self.world.features.items() if feature.kind == "rgb"), None)
+        if camera is None:
+            raise UsageError(f"render_mode: world {self.world.name!r} has no camera to draw")
         return self.world.observe(np.arange(len(self.steps), dtype=np.int32), {camera: Stream(FRAME)})[camera]
 
     def close(self) -> None:

@@ -18,8 +18,10 @@ from foretell.scenario import Scenario
 from foretell.sim.scene import Scene, signature
 from foretell.sim.world import MujocoWorld
 from foretell.tasks.identity import task_fingerprint, task_hash
+from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 from foretell.world import World
+from foretell.world_file import world_class
 
 __all__ = ["check_task"]
 
@@ -38,8 +40,15 @@ def check_task(task: str | Task | type[Task], world: Any = "mujoco") -> Report:
 
     def constructs() -> tuple[bool, str]:
         made.append(task_of(task))
+        if not isinstance(made[0], TabletopTask):
+            return False, (
+                f"{made[0].name!r} is no TabletopTask, and this check simulates with MuJoCo; check its world instead: "
+                "`foretell check world WORLD --task TASK`."
+            )
         made.append([made[0].scenario(seed) for seed in range(SCENARIOS)])
         made.append(watch(made[0]))
+        if not issubclass(world_class(world), MujocoWorld):
+            return False, f"world {called(world)} is not MuJoCo's, and this check looks into the simulation."
         made.append(MujocoWorld(made[2].task, world, slots=SCENARIOS))
         return True, f"{made[0].name!r} was made, with scenarios of {SCENARIOS} seeds."
 

@@ -34,6 +34,7 @@ def main(
     large: bool = False,
     add: bool = False,
     retire: bool = False,
+    engine: str | None = None,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """Run a study. The same command again resumes it: finished episodes are never run twice.
@@ -50,6 +51,7 @@ def main(
         large: Allow more than 1,000,000 episodes. Without it, a terminal is asked, and anything else is refused.
         add: Run this study beside the other one that the run folder holds.
         retire: Let this study take the place of the other one. Its finished episodes stay; the rest is given up.
+        engine: Who runs the episodes: processes, or here (in this process). Default: what the study says.
         json_: Print the summary as JSON.
     """
     from foretell.errors import ForetellError
@@ -57,7 +59,7 @@ def main(
     from foretell.study.estimate import estimate
     from foretell.study.plan import TooLarge, check_size
     from foretell.study.progress import Bar
-    from foretell.study.run import run
+    from foretell.study.run import asks_person, run
 
     if not large and sys.stdin.isatty() and sys.stderr.isatty():
         try:
@@ -69,7 +71,8 @@ def main(
         found = estimate(study, out=out, workers=workers, slots=slots, pair_with=pair_with, large=large)
         print(json.dumps(asdict(found)) if json_ else found.text())
         return
-    with Bar() as bar:
+    # where the world talks to a person, nothing may be drawn over what it says
+    with Bar(live=not asks_person(load_study(study).world)) as bar:
         done = run(
             study,
             out=out,
@@ -83,6 +86,7 @@ def main(
             large=large,
             add=add,
             retire=retire,
+            engine=engine,
         )
     if json_:
         print(json.dumps({**asdict(done), "path": str(done.path)}))

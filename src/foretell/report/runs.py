@@ -28,14 +28,16 @@ COLUMNS = (
     "episode", "study", "world", "world_hash", "controller", "task", "task_version", "task_hash", "policy",
     "policy_hash", "policy_options", "scenario", "parent", "base", "trial", "arm", "severity", "clock", "success_any",
     "success_end", "success", "success_rule", "score", "stages", "metrics", "steps", "sim_s", "end", "blame", "error",
-    "failure_reason", "judge", "video", "wall_started", "wall_s",
+    "failure_reason", "judge", "real", "video", "wall_started", "wall_s",
 )  # fmt: skip
 """What a report reads of a row."""
 STUDY = {"name": (str,), "tasks": (list,), "policies": (dict, list), "scenarios": (dict,)}
 PROVENANCE = {"study": (str,), "machine": (dict,), "versions": (dict,), "command": (list,), "imported": (dict,)}
 """Kinds of what a report reads of `study.yaml` and `provenance.json`."""
-REAL = ("standin", "robot", "real")
-"""Worlds that stand for reality."""
+STAND_IN = "standin"
+"""The built-in world that plays reality."""
+ROBOT = ("robot", "real")
+"""Worlds that are real in rows that are older than the column `real`."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,12 @@ class OneRun:
     @cached_property
     def real(self) -> bool:
         """Whether its episodes stand for reality: a robot's, imported trials or the stand-in's."""
-        return bool(self.worlds) and (self.worlds <= set(REAL) or self.values("judge") == ["person"])
+        person = self.values("judge") == ["person"]
+        found = [
+            row["world"] == STAND_IN or (person or row["world"] in ROBOT if row["real"] is None else row["real"])
+            for row in self.counts("world", "real")
+        ]
+        return bool(found) and all(found)
 
 
 @dataclass(frozen=True)

@@ -65,6 +65,7 @@ class AsynchronousDriver(Driver):
         self.nominal, self.repeat = np.zeros(slots), np.zeros(slots)  # exact ticks of the next action, the next hold
         self.idle_since = np.zeros(slots, dtype=np.int64)  # end of the last action, while none runs
         self.calls = np.zeros(slots, dtype=np.int64)
+        self.since = np.zeros(slots, dtype=np.int64)  # tick at which the present subtask began
         # ticks, summed over inferences or actions
         self.starved, self.waited, self.aged, self.arrived_ago, self.pictured = (np.zeros(slots) for _ in range(5))
         self.seams: list[list[float]] = [[] for _ in range(slots)]
@@ -96,7 +97,7 @@ class AsynchronousDriver(Driver):
         for events in (self.due, self.quit, self.held):
             events[slots] = NEVER
         sums = (self.starved, self.waited, self.aged, self.arrived_ago, self.pictured)
-        for counter in (self.think, self.judged, self.nominal, self.idle_since, self.calls, *sums):
+        for counter in (self.think, self.judged, self.nominal, self.idle_since, self.calls, self.since, *sums):
             counter[slots] = 0
         for slot in fresh:
             self.coming[slot], self.answers[slot], self.seams[slot] = [], [], []
@@ -131,6 +132,17 @@ class AsynchronousDriver(Driver):
         if judging.any():
             yield from self._judge(active[judging], done[judging])
 
+    def _go_on(self, slots: np.ndarray) -> None:
+        super()._go_on(slots)
+        self.since[slots] = self.idle_since[slots] = self.age[slots]
+        self.due[slots] = self.quit[slots] = NEVER
+        if self.clock.hold != "target":
+            self.held[slots], self.repeat[slots] = self.age[slots], self.nominal[slots]
+        for slot in slots.tolist():
+            self.answers[slot] = []
+            if not self._under_way(slot):  # else it thinks again when that answer arrives
+                self.think[slot] = self.age[slot]
+
     def _next_judgement(self, active: np.ndarray) -> np.ndarray:
         rates = np.array([self._spec(slot).action_rate for slot in active.tolist()])
         return whole_ticks(self.judged[active] + 1, 1.0 / self.world.tick, rates)
@@ -153,6 +165,10 @@ class AsynchronousDriver(Driver):
         continuous = self.clock.chunks != "execute"
         if kept and answer.looked < kept[-1].looked:
             return  # overtaken by one that saw more
+        if answer.looked < self.since[slot]:  # it answers the subtask before
+            if not self._under_way(slot):
+                self.think[slot] = age
+            return
         old = self.plan[slot, self.at[slot]].copy() if self.left[slot] else self.last[slot].copy()
         first = step - answer.step if continuous else 0
         self.delays[slot].append(max(0, first))

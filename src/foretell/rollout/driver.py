@@ -82,8 +82,10 @@ class Driver:
         for slot in self.videos.keys() & set(slots.tolist()):
             self.videos[slot].shoot(self.world)
         if done.any():  # a task may have more to ask
-            done = done.copy()
-            done[done] = self.world.terminate(slots[done])
+            asked, done = slots[done], done.copy()
+            done[done] = ends = self.world.terminate(asked)
+            if not ends.all():
+                self._go_on(asked[~ends])
         early = self.world.task.success_rule == "any"
         over = (now & early) | done | (self.age[slots] >= self.limit)
         for row in np.flatnonzero(over | np.isin(slots, list(faults))).tolist():
@@ -94,6 +96,10 @@ class Driver:
                 yield self._finish(slot, "success")
             else:
                 yield self._finish(slot, "terminated" if done[row] else "time_limit")
+
+    def _go_on(self, slots: np.ndarray) -> None:
+        """The task asks for its next subtask in these slots: what is left of their plans was made for the last one."""
+        self.left[slots] = 0
 
     def _think(self, slots: np.ndarray, plan: np.ndarray, ends: np.ndarray) -> Iterator[tuple[Job, Outcome]]:
         """Ask policies for these slots and write the answers into `plan` and `ends`; yields episodes that end with it.

@@ -19,8 +19,8 @@ SLOT = np.zeros(1, dtype=np.int32)
 
 
 def snapshot_shape(most: int) -> Shape:
-    """Fields of a snapshot: joint positions, padded to `most`."""
-    return {"tick": ((), "i8"), "episode": ((), "i8"), "size": ((), "i8"), "qpos": ((most,), "f8")}
+    """Fields of a snapshot: the world's numbers, padded to `most`."""
+    return {"tick": ((), "i8"), "episode": ((), "i8"), "size": ((), "i8"), "numbers": ((most,), "f8")}
 
 
 class Eye:
@@ -40,13 +40,13 @@ class Eye:
         self.episode, self.history = episode, {}
         self.world.reset(SLOT, [scenario], [trial])
         if self.viewer is not None:
-            self.viewer.open(self.world.scene.dress(scenario, trial))
+            self.viewer.open(0)
         self.look(self.world.snapshot(0), 0)
 
-    def look(self, qpos: np.ndarray, tick: int) -> None:
-        """Draw all cameras at these joint positions."""
+    def look(self, snapshot: np.ndarray, tick: int) -> None:
+        """Draw all cameras as they saw at a snapshot."""
         for name, stream in self.cameras.items():
-            fresh = self.world.draw(0, name, stream, qpos)
+            fresh = self.world.draw(0, name, stream, snapshot)
             if name not in self.history:
                 self.history[name] = np.repeat(fresh[None], stream.history, axis=0)
             else:
@@ -55,7 +55,7 @@ class Eye:
                 kept[-1] = fresh
         self.frames.write({"tick": tick, **self.history})
         if self.viewer is not None:
-            self.viewer.show(qpos)
+            self.viewer.show(snapshot)
 
     def run(self, orders: int, say: Callable[[dict[str, Any]], None]) -> None:
         """Draw until there is an order to read."""
@@ -66,5 +66,5 @@ class Eye:
             os.read(self.wake, 4096)
             _, seen = self.snapshots.read()
             if int(seen["episode"]) == self.episode:
-                self.look(seen["qpos"][: int(seen["size"])], int(seen["tick"]))
+                self.look(seen["numbers"][: int(seen["size"])], int(seen["tick"]))
                 say({"frame": int(seen["tick"]), "at": time.perf_counter()})

@@ -1,10 +1,12 @@
-"""What goes into a driver and what comes out."""
+"""What goes into a driver: one episode to run. What comes out is an `Outcome`."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Any
 
+from foretell.episode import Outcome
 from foretell.scenario import Scenario
 
 __all__ = ["Job", "Outcome"]
@@ -29,27 +31,16 @@ class Job:
     camera: str | None = None
     """The camera that films; None leaves it to the world."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON can hold it, for a worker. Paths are absolute, for a worker may be in another folder."""
+        made = {}
+        for name in (f.name for f in fields(self)):
+            value = getattr(self, name)
+            made[name] = str(value.resolve()) if isinstance(value, Path) else value
+        return {**made, "scenario": self.scenario.model_dump(mode="json")}
 
-@dataclass
-class Outcome:
-    """How one episode went; the study makes a row of it."""
-
-    success_any: bool | None = None
-    success_end: bool | None = None
-    success: bool | None = None
-    score: float | None = None
-    stages: dict[str, float] = field(default_factory=dict)
-    metrics: dict[str, float] = field(default_factory=dict)
-    steps: int = 0
-    sim_s: float = 0.0
-    end: str = "time_limit"
-    blame: str | None = None
-    error: str | None = None
-    failure_reason: str | None = None
-    judge: str = "task"
-    """Who judged: task, person or detector."""
-    wall_started: float = 0.0
-    wall_s: float = 0.0
-    wall_policy_s: float = 0.0
-    trace: str | None = None
-    """The traceback of what the policy raised. No column: it goes into a file of its own."""
+    @classmethod
+    def from_dict(cls, given: dict[str, Any]) -> Job:
+        """Inverse of `to_dict`."""
+        paths = {name: Path(given[name]) for name in ("video", "events", "steps") if given.get(name)}
+        return cls(**{**given, **paths, "scenario": Scenario.model_validate(given["scenario"])})

@@ -10,17 +10,18 @@ from typing import Any
 
 from foretell.policy import PolicySpec, observed
 from foretell.process import gone
+from foretell.rollout.able import draws_apart
 from foretell.rollout.companion import Companion, CompanionDied
 from foretell.rollout.eye import snapshot_shape
 from foretell.rollout.shared import Latest, Queue
-from foretell.rollout.thinker import ANSWERS, answer_shape, sight_shape
+from foretell.rollout.thinker import ANSWERS, answer_shape, sight_shape, told_shape
 
 __all__ = ["SNAPSHOT", "START_S", "Launch", "Mind"]
 
 START_S = 60.0
 """Wall seconds for a process to start."""
 SNAPSHOT = 4096
-"""Joint positions that a snapshot has room for."""
+"""Numbers that a snapshot has room for."""
 
 Launch = Callable[[dict[str, Any], tuple[int, ...]], Companion]
 """Starts a companion from its role's own arguments and the descriptors it inherits."""
@@ -32,12 +33,15 @@ class Mind:
     def __init__(self, name: str, spec: PolicySpec, world: Any, launch: Launch, view: bool):
         self.name, self.spec, self._world, self._launch, self._view = name, spec, world, launch, view
         known = world.features
-        self.cameras = {n: s for n, s in observed(spec.reads).items() if known[n].image}
-        self.shapes = {"sight": sight_shape(spec, known, False), "answers": answer_shape(spec)}
+        reads = observed(spec.reads)
+        # of a world that cannot be drawn elsewhere, pictures are looked at like all else
+        self.cameras = {n: s for n, s in reads.items() if known[n].image} if draws_apart(world) else {}
+        own = {n: s for n, s in reads.items() if n not in self.cameras}
+        self.shapes = {"sight": {**sight_shape(own, known), **told_shape(spec)}, "answers": answer_shape(spec)}
         self.sight, self.answers = Latest(self.shapes["sight"]), Queue(self.shapes["answers"], ANSWERS)
         self.frames = self.snapshots = None
         if self.cameras or view:
-            self.shapes |= {"frames": sight_shape(spec, known, True), "snapshots": snapshot_shape(SNAPSHOT)}
+            self.shapes |= {"frames": sight_shape(self.cameras, known), "snapshots": snapshot_shape(SNAPSHOT)}
             self.frames, self.snapshots = Latest(self.shapes["frames"]), Latest(self.shapes["snapshots"])
         self.thinker: Companion | None = None
         self.eye: Companion | None = None

@@ -25,10 +25,10 @@ from foretell.rollout.companion import CompanionDied, CompanionFailed
 from foretell.rollout.job import Job, Outcome
 from foretell.rollout.mind import SNAPSHOT, START_S, Launch, Mind
 from foretell.rollout.sight import Sight
-from foretell.rollout.thinker import ANSWERS, WARM_UP
+from foretell.rollout.thinker import ANSWERS, WARM_UP, as_bytes
 from foretell.rollout.video import LateVideo
 from foretell.seeding import seed
-from foretell.world import World, whole_ticks
+from foretell.world import Drawing, World, whole_ticks
 
 __all__ = ["Launch", "run_realtime"]
 
@@ -56,7 +56,7 @@ def run_realtime(
     view: bool = False,
 ) -> Iterator[tuple[Job, Outcome]]:
     """As `run_sync`, by the clock on the wall. `patience`: wall seconds after which a call of a policy counts as hung.
-    `view`: show it in MuJoCo's viewer."""
+    `view`: show it in a window of the world's."""
     if world.slots != 1:
         raise UsageError(f"the realtime clock runs one episode at a time, the world has {world.slots} slots")
     driver = _Realtime(world, policies, watch, clock, launch, patience, view)
@@ -206,7 +206,7 @@ class _Realtime(AsynchronousDriver):
         seen = self.sights[mind.name].view(slots)
         values = {name: seen[name][0] for name in seen if name not in ("time", "instruction")}
         values |= {"tick": self.age[0], "time": self.age[0] * self.world.tick, "step": self.step[0]}
-        values |= {"episode": self.number, "asked": self.asked}
+        values |= {"episode": self.number, "asked": self.asked, "instruction": as_bytes(seen["instruction"][0])}
         if "plan" in mind.spec.reads or "committed" in mind.spec.reads:
             plans = self._plans(slots, mind.spec.chunk)
             values |= {"plan": plans["plan"][0], "committed": plans["committed"][0]}
@@ -282,11 +282,12 @@ class _Realtime(AsynchronousDriver):
 
     def _snap(self, mind: Mind, now: float) -> None:
         assert mind.snapshots is not None
-        qpos = self.world.snapshot(0)  # type: ignore[attr-defined]
+        assert isinstance(self.world, Drawing)
+        seen = self.world.snapshot(0)
         padded = np.zeros(SNAPSHOT)
-        padded[: len(qpos)] = qpos
+        padded[: len(seen)] = seen
         tick = int(self.age[0])
-        mind.snapshots.write({"tick": tick, "episode": self.number, "size": len(qpos), "qpos": padded})
+        mind.snapshots.write({"tick": tick, "episode": self.number, "size": len(seen), "numbers": padded})
         mind.call(mind.wake_eye)
         self.drawn[tick] = now
         self.frame += 1

@@ -14,16 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from foretell.errors import raised, traced
-from foretell.policy import PolicySpec, as_chunk, observed
+from foretell.errors import UsageError, raised, traced
+from foretell.policy import PolicySpec, as_chunk
 from foretell.rollout.ask import ask
 from foretell.rollout.shared import Latest, Queue, Shape
-from foretell.spec import Feature
+from foretell.spec import Feature, Stream
 
-__all__ = ["ANSWERS", "EpisodeOver", "Thinker", "answer_shape", "sight_shape"]
+__all__ = ["ANSWERS", "EpisodeOver", "Thinker", "answer_shape", "as_bytes", "sight_shape", "told_shape"]
 
 ANSWERS = 64
 """Answers that may come within one action period; more are a flood."""
+TEXT = 4096
+"""Bytes of the longest instruction."""
 WARM_UP = 3
 """Calls before the first episode, whose answers nobody uses: the first ones load, compile and fill caches."""
 SLOT = np.zeros(1, dtype=np.int32)
@@ -33,18 +35,33 @@ class EpisodeOver(Exception):  # noqa: N818 - not an error
     """Raised by `look` when the episode has ended."""
 
 
-def sight_shape(spec: PolicySpec, known: Mapping[str, Feature], cameras: bool) -> Shape:
-    """Fields of what the policy sees: either its cameras' images or all else."""
+def sight_shape(reads: Mapping[str, Stream], known: Mapping[str, Feature]) -> Shape:
+    """Fields of what the policy sees in these streams."""
     fields: dict[str, tuple[tuple[int, ...], str]] = {"tick": ((), "i8")}
-    for name, stream in observed(spec.reads).items():
-        if known[name].image != cameras:
-            continue
-        one = tuple((stream.shape or known[name].shape) if cameras else known[name].shape)
+    for name, stream in reads.items():
+        one = tuple((stream.shape or known[name].shape) if known[name].image else known[name].shape)
         fields[name] = ((stream.history, *one), np.dtype(known[name].dtype).str[1:])
-    if not cameras:
-        fields |= {"time": ((), "f8"), "step": ((), "i8"), "episode": ((), "i8"), "asked": ((), "i8")}
-        fields |= {"plan": ((spec.chunk, spec.action.size), "f8"), "committed": ((), "f8")}
     return fields
+
+
+def told_shape(spec: PolicySpec) -> Shape:
+    """Fields of what the driver tells the policy."""
+    counts: Shape = dict.fromkeys(("step", "episode", "asked"), ((), "i8"))
+    plans: Shape = {"plan": ((spec.chunk, spec.action.size), "f8"), "committed": ((), "f8")}
+    return {"time": ((), "f8"), **counts, **plans, "instruction": ((TEXT,), "u1")}
+
+
+def as_bytes(text: str) -> np.ndarray:
+    """(TEXT,) an instruction in UTF-8, ended by zeros. Raises UsageError where it is too long."""
+    data = text.encode("utf-8", "replace")
+    if len(data) > TEXT:
+        raise UsageError(f"the clock `realtime` takes instructions of up to {TEXT} bytes; given: {len(data)}")
+    return np.frombuffer(data.ljust(TEXT, b"\0"), np.uint8)
+
+
+def as_text(data: np.ndarray) -> str:
+    """Inverse of `as_bytes`."""
+    return data.tobytes().rstrip(b"\0").decode("utf-8", "replace")
 
 
 def answer_shape(spec: PolicySpec) -> Shape:
@@ -69,13 +86,13 @@ class Thinker:
     def __init__(self, policy: Any, sight: Latest, frames: Latest | None, answers: Queue, wake: int):
         self.policy, self.spec = policy, policy.spec
         self.sight, self.frames, self.answers, self.wake = sight, frames, answers, wake
-        self.instruction, self.episode, self.done, self.warm = "", -1, -1, False
+        self.episode, self.done, self.warm = -1, -1, False
         self._began = 0.0
         self._looked: dict[str, Any] = {}
 
     def reset(self, episode: int, instruction: str, seed: int) -> None:
         """A new episode; the first one is thought about beforehand, to no effect."""
-        self.instruction, self.episode, self.done = instruction, episode, -1
+        self.episode, self.done = episode, -1
         if not self.warm:
             self.policy.reset(SLOT, [instruction], [seed])
             for _ in range(WARM_UP if not self.drives else 0):
@@ -116,7 +133,7 @@ class Thinker:
         return self._given(seen)
 
     def _given(self, seen: dict[str, Any]) -> dict[str, Any]:
-        given: dict[str, Any] = {"time": seen["time"][None], "instruction": [self.instruction]}
+        given: dict[str, Any] = {"time": seen["time"][None], "instruction": [as_text(seen["instruction"])]}
         for name, stream in self.spec.reads.items():
             one = seen[name] if stream.history > 1 or name in ("plan", "committed") else seen[name][0]
             given[name] = one[None]

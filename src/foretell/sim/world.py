@@ -18,11 +18,13 @@ from foretell.seeding import generator
 from foretell.sim.images import Images
 from foretell.sim.layout import Layout
 from foretell.sim.noise import Noise
-from foretell.sim.params import load_world
+from foretell.sim.params import MujocoFile, load_world
+from foretell.sim.render import shared_renderer
 from foretell.sim.scene import Scene
 from foretell.sim.sensors import Sensors
 from foretell.sim.state import Rows
 from foretell.sim.variants import Variant, shared_variants
+from foretell.sim.viewer import Viewer
 from foretell.spec import Feature, Stream
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
@@ -35,6 +37,7 @@ __all__ = ["MujocoWorld"]
 class MujocoWorld:
     """Slots of one task. Each layout of models has its own batch; slots move between them as scenarios ask."""
 
+    File = MujocoFile
     real = False
     can = frozenset(ABILITIES)
     needs: frozenset[str] = frozenset()
@@ -250,6 +253,12 @@ class MujocoWorld:
     def snapshot(self, slot: int) -> np.ndarray:
         """Joint positions as cameras see them now."""
         return self._layout(slot).sensed("qpos", np.array([slot]))[0].copy()
+
+    def require_drawing(self) -> None:
+        shared_renderer()
+
+    def viewer(self) -> Viewer:
+        return Viewer(self._model)
 
     def _model(self, slot: int) -> Any:
         """The model to draw."""

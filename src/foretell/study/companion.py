@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import traceback
+from types import SimpleNamespace
 from typing import Any
 
 from foretell.process import leave, serve
@@ -67,13 +68,12 @@ def _make(asked: dict[str, Any]) -> Any:
     from foretell.rollout.eye import Eye
     from foretell.rollout.shared import Latest, Queue
     from foretell.rollout.thinker import ANSWERS, Thinker
-    from foretell.rollout.viewer import Viewer
-    from foretell.spec import Stream
+    from foretell.spec import ActionSpec, DimSpec, Feature, Stream
     from foretell.study.config import PolicyEntry
     from foretell.study.plan import make_task
     from foretell.world_file import make_world
 
-    world = make_world(asked["world"], make_task(asked["task"]), slots=1, threads=1, controller=asked["controller"])
+    task = make_task(asked["task"])
     memory = {
         name: (Queue if name == "answers" else Latest)(
             {k: (tuple(dims), dtype) for k, (dims, dtype) in shape.items()},
@@ -84,12 +84,22 @@ def _make(asked: dict[str, Any]) -> Any:
     }
     if asked["role"] == "eye":
         cameras = {n: Stream(tuple(s["shape"]), s["rate"], s["history"]) for n, s in asked["cameras"].items()}
-        viewer = Viewer() if asked["view"] else None
+        world = make_world(asked["world"], task, slots=1, threads=1, controller=asked["controller"])
+        viewer = world.viewer() if asked["view"] else None
         return Eye(world, cameras, memory["snapshots"], memory["frames"], asked["wake"], viewer)
     entry = PolicyEntry.model_validate(asked["policy"])
     made = make_policy(entry.use, entry.options, alone=True)
-    policy = bind(made, world, asked["name"], entry.execute, entry.options)
+    # the world itself is not made a second time: there is one robot, and one person to talk to
+    dims = tuple(DimSpec(**_tuples(dim)) for dim in asked["action"]["dims"])
+    features = {name: Feature(**_tuples(feature)) for name, feature in asked["features"].items()}
+    world = SimpleNamespace(task=task, action=ActionSpec(asked["action"]["name"], dims), features=features)
+    policy = bind(made, world, asked["name"], entry.execute, entry.options)  # type: ignore[arg-type]
     return Thinker(policy, memory["sight"], memory.get("frames"), memory["answers"], asked["wake"])
+
+
+def _tuples(given: dict[str, Any]) -> dict[str, Any]:
+    """Fields of a frozen dataclass, as they were before they went through JSON."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from foretell import clock
 from foretell.document import load_yaml
 from foretell.errors import UsageError, suggest
 from foretell.factors import arms
+from foretell.registry import names
 from foretell.study.fix import FIXES
 from foretell.study.name import clean_name
 from foretell.world_file import explain
@@ -58,12 +59,14 @@ class PolicyEntry(BaseModel):
 
 
 class ScenarioSource(_Model):
-    """Where scenarios come from: drawn by seed, from a file, or those of another run."""
+    """Where scenarios come from: drawn by seed, the task's published layouts, a file, or another run."""
 
     count: int | None = Field(default=None, ge=1)
-    """How many; with `file` or `like`, the first so many of each task; of a test set, of each task and arm."""
+    """How many; of `layouts`, `file` or `like` the first so many of each task; of a test set, of each task and arm."""
     seed: int = Field(default=0, ge=0, le=2**62)
     """Scenario i of a task is the one of seed `seed + i`."""
+    layouts: Literal["all"] | None = None
+    """`all`: the layouts that the task publishes, in their order (design `grid`)."""
     file: Path | None = None
     """One scenario per line, as JSON; or a test set, which brings its own arms (`foretell testset build`)."""
     like: Path | None = None
@@ -83,10 +86,13 @@ class ScenarioSource(_Model):
 
     @model_validator(mode="after")
     def _one_source(self) -> ScenarioSource:
-        if self.file is not None and self.like is not None:
-            raise ValueError("give either `file` or `like`, not both")
-        if self.fix and (self.file is not None or self.like is not None):
-            raise ValueError("`fix` is for scenarios that are drawn; those of `file` and `like` are as they are")
+        given = [name for name in ("layouts", "file", "like") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"give either `{given[0]}` or `{given[1]}`, not both")
+        if given and self.fix:
+            raise ValueError(f"`fix` is for scenarios that are drawn; those of `{given[0]}` are as they are")
+        if given == ["layouts"] and "seed" in self.model_fields_set and self.seed:
+            raise ValueError("`seed` is for scenarios that are drawn; `layouts` are as they are")
         return self
 
 
@@ -140,6 +146,8 @@ class Study(_Model):
     """Perturbations, as `factors.arms` reads them."""
     clocks: list[Any] = Field(default=["sync"], min_length=1)
     record: Record = Record()
+    engine: str | None = None
+    """Who runs the episodes: `here` or `processes`; None leaves it to the command. Rows do not depend on it."""
     policy_timeout: float = Field(default=60.0, gt=0, le=1e6)
     """Wall seconds after which a call of a policy counts as hung."""
 
@@ -202,11 +210,23 @@ class Study(_Model):
         # with every option written out and traces read in, so that a run folder needs no other file
         return _distinct([c.kind if c == clock.Sync() else c.to_dict() for c in parsed])
 
+    @field_validator("engine")
+    @classmethod
+    def _engine(cls, value: str | None) -> str | None:
+        if value is not None and value not in names("engines"):
+            raise ValueError(f"{value!r:.80} is not known; {suggest(value, names('engines'))}")
+        return value
+
     @field_validator("tasks")
     @classmethod
     def _tasks_once(cls, value: list[TaskEntry]) -> list[TaskEntry]:
         _distinct([task.use for task in value])
         return value
+
+    @property
+    def timings(self) -> list[clock.Clock]:
+        """The clocks."""
+        return [clock.parse(item) for item in self.clocks]
 
     def paired(self, run: str | Path) -> Study:
         """This study on exactly the scenarios of another run."""
@@ -281,6 +301,8 @@ def _anchor(study: Study, folder: Path) -> Study:
     world = study.world
     if isinstance(world, str):
         world = there(world) if world.endswith((".yaml", ".yml")) else use(world)
+    elif isinstance(world.get("kind"), str):
+        world = {**world, "kind": use(world["kind"])}
     return study.model_copy(
         update={
             "policies": policies,

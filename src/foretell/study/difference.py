@@ -1,7 +1,8 @@
 """Whether a run folder holds this study or another one. Two studies never merge unless the user says so.
 
-The same study is one that asks for the same episodes. Its name, what is recorded besides the rows and how long a policy
-may hang are no part of that. Nor is what is in the files that it names (weights, source): rows tell these apart.
+The same study is one that asks for the same episodes. Its name, its engine, what is recorded besides the rows and how
+long a policy may hang are no part of that. Nor is what is in the files that it names (weights, source): rows tell these
+apart.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from foretell.study.provenance import read_provenance
 
 __all__ = ["difference", "identity", "settle", "together"]
 
-IGNORED = ("name", "record", "policy_timeout")
+IGNORED = ("name", "record", "policy_timeout", "engine")
 SHOWN = 12
 """Fields that are listed; the rest are counted."""
 
@@ -34,6 +35,8 @@ def contents(study: Study) -> dict[str, Any]:
         entry["use"] = _unplaced(entry["use"])
     if isinstance(whole.get("world"), str):
         whole["world"] = _unplaced(whole["world"])
+    elif isinstance(whole.get("world", {}).get("kind"), str):
+        whole["world"]["kind"] = _unplaced(whole["world"]["kind"])
     for name in {"file", "like"} & whole.get("scenarios", {}).keys():
         whole["scenarios"][name] = os.path.abspath(whole["scenarios"][name])
     return {name: value for name, value in whole.items() if name not in IGNORED}

@@ -16,7 +16,9 @@ from foretell.rollout import Job
 from foretell.study.config import Study, load_study
 from foretell.study.films import at_most
 from foretell.study.plan import check_size, make_task, plan, resolve_scenarios
+from foretell.study.run import asks_person
 from foretell.study.session import Session
+from foretell.world_file import world_class
 
 __all__ = ["Estimate", "estimate"]
 
@@ -69,14 +71,16 @@ def estimate(
     episodes = plan(study, scenarios)
     cores = os.cpu_count() or 1
     crew = max(1, cores if workers is None else workers)
+    asks = bool(asks_person(study.world)) or getattr(world_class(study.world), "real", False) is True
     per_task: dict[str, float] = {}
     for group in dict.fromkeys(e.group for e in episodes):
         mine = [e for e in episodes if e.group == group]
         width = min(slots, max(1, math.ceil(len(mine) / crew)))
         used = per_task.get(group.task.use, 0.0)
-        if isinstance(group.clock, Realtime):  # one after the other, by the clock on the wall
+        if asks or isinstance(group.clock, Realtime):  # one after the other, by the clock on the wall
             limit = make_task(group.task.use).time_limit
-            per_task[group.task.use] = used + len(mine) * (limit / group.clock.speed + BETWEEN_S)
+            speed = group.clock.speed if isinstance(group.clock, Realtime) else 1.0
+            per_task[group.task.use] = used + len(mine) * (limit / speed + BETWEEN_S)
             continue
         session = Session(
             task=group.task.use,

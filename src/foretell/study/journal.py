@@ -16,7 +16,7 @@ import os
 import shutil
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, fields
+from dataclasses import MISSING
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,7 +24,7 @@ import numpy as np
 import pyarrow as pa
 
 from foretell.document import load_json
-from foretell.episode import SCHEMA, Episode, arrow_schema
+from foretell.episode import LATER, SCHEMA, arrow_schema, columns
 from foretell.errors import ForetellError, UsageError
 from foretell.files import create
 from foretell.study.sound import unsound
@@ -44,7 +44,7 @@ __all__ = [
 ]
 
 _CRC = b'{"crc":"'
-_COLUMNS = {f.name: (str(f.type), None if f.default is MISSING else f.default) for f in fields(Episode)}
+_COLUMNS = {f.name: (str(f.type), None if f.default is MISSING else f.default) for f in columns()}
 
 
 def plain(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -102,9 +102,9 @@ def _body(line: bytes) -> bytes:
 
 def _check_columns(row: dict[str, Any]) -> None:
     """Every column, and no other: where one is missing or unknown, a bit of its name was flipped. Rows of an older
-    schema may lack some, and older rows of this one lack `task_hash`."""
+    schema may lack some, and older rows of this one lack those in `LATER`."""
     of_now = row.get("schema", SCHEMA) == SCHEMA
-    missing = [name for name in _COLUMNS if name not in row and name != "task_hash"] if of_now else []
+    missing = [name for name in _COLUMNS if name not in row and name not in LATER] if of_now else []
     unknown = [name for name in row if name not in _COLUMNS]
     if missing or unknown:
         raise ValueError(f"column {missing[0]!r} is missing" if missing else f"column {unknown[0]!r} is not known")

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foretell import clock
 from foretell.clock import Clock
 from foretell.errors import UsageError
 from foretell.factors import arms, factor
@@ -83,9 +82,9 @@ class TooLarge(UsageError):  # noqa: N818 - says what is wrong
 
 def check_size(study: Study, large: bool = False, scenarios: dict[str, list[Scenario]] | None = None) -> None:
     """Raises TooLarge if a study has more than `LARGE` episodes and nobody said that it may. Before its scenarios are
-    drawn, those of a file or of another run count as one of each task: nobody knows how many they are."""
+    drawn, layouts and those of a file or of another run count as one of each task: nobody knows how many they are."""
     source = study.scenarios
-    drawn = (source.count or COUNT) if source.file is None and source.like is None else 1
+    drawn = (source.count or COUNT) if (source.layouts, source.file, source.like) == (None, None, None) else 1
     each = study.trials * len(study.policies) * len(study.clocks)
     count = 0
     for entry in study.tasks:
@@ -103,6 +102,11 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, list[Scenario]], str]:
     """Task entry -> its scenarios, and how they were chosen: iid, grid or chosen. Guarantees depend on that."""
     source = study.scenarios
     tasks = {entry.use: make_task(entry.use) for entry in study.tasks}
+    if source.layouts is not None:
+        published = {use: list(task.layouts())[: source.count] for use, task in tasks.items()}
+        if none := next((use for use, found in published.items() if not found), None):
+            raise UsageError(f"scenarios: layouts: task {none!r} publishes no layouts; draw scenarios by `count`")
+        return published, "grid"
     if source.file is None and source.like is None:
         count = source.count or COUNT
         drawn = {use: [task.scenario(source.seed + i) for i in range(count)] for use, task in tasks.items()}
@@ -200,7 +204,7 @@ def plan(study: Study, scenarios: dict[str, list[Scenario]], settle: Settle = _a
     episodes = []
     perturbed = perturb_scenarios(study, scenarios)
     for entry in study.tasks:
-        for timing in map(clock.parse, study.clocks):
+        for timing in study.timings:
             settled = {name: settle(timing, name, entry) for name in study.policies}
             for policy in study.policies:
                 alike = tuple(n for n, c in settled.items() if c == settled[policy])

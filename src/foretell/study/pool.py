@@ -1,4 +1,4 @@
-"""The local engine: worker processes, kept fed, watched, and replaced when they die or hang.
+"""The engine `processes`: worker processes, kept fed, watched, and replaced when they die or hang.
 
 An episode must not suffer from what ran beside it. When a process dies or a policy hangs, the episodes it was
 working on are run again: alone, if they are under suspicion, so that only the guilty one gets an error row.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import math
+import os
 import queue
 import signal
 import subprocess
@@ -20,10 +21,11 @@ from typing import Any
 
 from foretell.errors import ForetellError, UsageError
 from foretell.process import end, gone, kill, listen, start
-from foretell.rollout import Outcome
-from foretell.study.session import Opened
+from foretell.rollout import Job, Outcome
+from foretell.study.engine import Batch
+from foretell.study.session import Opened, to_json
 
-__all__ = ["Batch", "Pool"]
+__all__ = ["Pool"]
 
 START = 60.0
 """Wall seconds a worker may take to answer `open`, besides what the policies take to load."""
@@ -34,21 +36,10 @@ CLOSE = 1.0
 
 
 @dataclass
-class Batch:
-    """The episodes of one group that are still to be run."""
-
-    open: dict[str, Any]
-    """Arguments of `Session`."""
-    opened: Opened
-    """What `inspect` found of them, and workers must find again."""
-    jobs: deque[dict[str, Any]]
-
-
-@dataclass
 class _Worker:
     process: subprocess.Popen[str]
     batch: Batch | None = None
-    out: dict[str, dict[str, Any]] = field(default_factory=dict)
+    out: dict[str, Job] = field(default_factory=dict)
     """Jobs it has and has not finished, by key."""
     doing: str = "idle"
     keys: list[str] = field(default_factory=list)
@@ -72,11 +63,12 @@ class _Worker:
 class Pool:
     """`workers` processes with `slots` episodes side by side in each."""
 
-    def __init__(self, workers: int, slots: int, policy_timeout: float = 60.0):
+    def __init__(self, *, workers: int, slots: int, policy_timeout: float = 60.0):
         self.workers, self.slots, self.timeout = workers, slots, policy_timeout
+        self._threads = max(1, (os.cpu_count() or 1) // workers)
         self._inbox: queue.SimpleQueue[tuple[_Worker, dict[str, Any] | None]] = queue.SimpleQueue()
         self._crew: list[_Worker] = []
-        self._alone: deque[tuple[Batch, dict[str, Any]]] = deque()
+        self._alone: deque[tuple[Batch, Job]] = deque()
         self._deaths: dict[str, int] = {}
         self._kills: dict[str, int] = {}
 
@@ -85,7 +77,7 @@ class Pool:
         if not self._crew:
             self._hire()
         worker = self._crew[0]
-        worker.send({"open": asked})
+        worker.send(self._open(asked, 1))
         worker.send({"end": True})
         opened = None
         until = time.monotonic() + START + self.timeout
@@ -109,14 +101,20 @@ class Pool:
                 assert opened is not None
                 return opened
 
-    def run(
-        self, batches: list[Batch], workers: int | None = None, look: Callable[[], None] = lambda: None
-    ) -> Iterator[tuple[str, Outcome]]:
-        """Run every job, with at most so many workers, and yield (key, outcome) as each ends. `look` is called a few
-        times a second, and ends everything by raising."""
+    def _open(self, asked: dict[str, Any], slots: int) -> dict[str, Any]:
+        return {"open": {**to_json(asked), "slots": slots, "threads": self._threads}}
+
+    def run(self, batches: list[Batch], look: Callable[[], None] = lambda: None) -> Iterator[tuple[str, Outcome]]:
+        if others := [batch for batch in batches if not batch.timed]:
+            yield from self._run(others, self.workers, look)
+        if timed := [batch for batch in batches if batch.timed]:
+            yield from self._run(timed, 1, look)
+
+    def _run(self, batches: list[Batch], workers: int, look: Callable[[], None]) -> Iterator[tuple[str, Outcome]]:
+        """Run every job with at most so many workers."""
         self._settle()
         left = sum(len(batch.jobs) for batch in batches)
-        crew = min(workers or self.workers, max(1, left))
+        crew = min(workers, max(1, left))
         while len(self._crew) < crew:
             self._hire()
         for worker in self._crew[:crew]:
@@ -198,9 +196,9 @@ class Pool:
         if self._alone:
             batch, job = self._alone.popleft()
             worker.batch, worker.alone, worker.ended = batch, True, True
-            worker.out = {job["key"]: job}
-            worker.send({"open": {**batch.open, "slots": 1}})
-            worker.send({"job": job})
+            worker.out = {job.key: job}
+            worker.send(self._open(batch.open, 1))
+            worker.send({"job": job.to_dict()})
             worker.send({"end": True})
         else:
             batch = next((b for b in batches if b.jobs), None)  # type: ignore[assignment]
@@ -208,7 +206,7 @@ class Pool:
                 return
             slots = min(self.slots, max(1, math.ceil(len(batch.jobs) / self.workers)))
             worker.batch, worker.alone, worker.ended, worker.out = batch, False, False, {}
-            worker.send({"open": {**batch.open, "slots": slots}})
+            worker.send(self._open(batch.open, slots))
             for _ in range(2 * slots):  # as many again as run at once, so that no slot waits for us
                 self._feed(worker)
         worker.doing, worker.since = "opening", time.monotonic()
@@ -218,8 +216,8 @@ class Pool:
             return
         if worker.batch.jobs:
             job = worker.batch.jobs.popleft()
-            worker.out[job["key"]] = job
-            worker.send({"job": job})
+            worker.out[job.key] = job
+            worker.send({"job": job.to_dict()})
         else:
             worker.ended = True
             worker.send({"end": True})
@@ -309,4 +307,4 @@ def _end(worker: _Worker) -> str:
 
 
 def _uses(asked: dict[str, Any]) -> str:
-    return ", ".join(f"{name} ({entry['use']})" for name, entry in asked["policies"].items())
+    return ", ".join(f"{name} ({entry.use})" for name, entry in asked["policies"].items())

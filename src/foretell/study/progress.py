@@ -27,7 +27,9 @@ RIGHT = ("done", "success", "pace", "left")
 class Bar:
     """Shows what `run(progress=bar.update)` reports: how many, how fast, how long still, and the figures so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, live: bool = True) -> None:
+        """`live` False: lines only, even on a terminal."""
+        self._wanted = live
         self._live: Any = None
         self._state: Progress | None = None
         self._text = "starting"
@@ -36,7 +38,7 @@ class Bar:
         self._thread = threading.Thread(target=self._beat, daemon=True)
 
     def __enter__(self) -> Bar:
-        if sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown"):
+        if self._wanted and sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "unknown"):
             from rich.console import Console
             from rich.live import Live
 

@@ -7,34 +7,36 @@ import os
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from foretell.clock import Realtime, parse
+from foretell.clock import Realtime
 from foretell.episode import Episode, key
-from foretell.errors import UsageError
+from foretell.errors import UsageError, suggest
 from foretell.factors.arms import severity_of
 from foretell.notebook import Displayed
+from foretell.registry import names
 from foretell.rollout import Job, Outcome
-from foretell.rollout.viewer import require_screen
+from foretell.rollout.able import require_terminal
+from foretell.sim.viewer import require_screen
 from foretell.study import films
 from foretell.study.config import PolicyEntry, Study, load_study
 from foretell.study.difference import settle
+from foretell.study.engine import Batch, make_engine
 from foretell.study.latencies import Settler
 from foretell.study.plan import Group, Planned, check_size, left_out, make_task, plan, resolve_scenarios, testset_of
-from foretell.study.pool import Batch, Pool
 from foretell.study.provenance import provenance
 from foretell.study.running import CELL, COLUMNS, PLAN, Tally
-from foretell.study.session import Opened, Session
+from foretell.study.session import Opened
 from foretell.study.store import Store, read_columns
 from foretell.tasks.frame import frame
-from foretell.world_file import params_of
+from foretell.world_file import kind_of, params_of, world_class
 
-__all__ = ["Progress", "Run", "row_of", "run", "with_names"]
+__all__ = ["Progress", "Run", "asks_person", "row_of", "run", "with_names"]
 
 SLOTS = 32
 """Episodes side by side in each worker: enough to drown Python's share, few enough to end together."""
@@ -102,16 +104,18 @@ def run(
     large: bool = False,
     add: bool = False,
     retire: bool = False,
+    engine: str | None = None,
 ) -> Run:
     """Run a study into a run folder (default `runs/<name>`). Calling it again resumes it.
 
     A folder that holds another study is refused, field by field. `add` runs this one beside it. `retire` lets this one
     take its place: finished episodes stay, and what the other has not run yet is given up.
 
-    `workers`: processes; default one per core; 0 runs in this process. `policies` adds policy objects or classes
-    from Python, which run in this process. `pair_with` takes the scenarios of another run. `told` hears what is done
-    before the first episode, if it takes time. `watch` shows `realtime` episodes in MuJoCo's viewer. `large` allows
-    more than a million episodes, which take memory to plan.
+    `engine`: who runs the episodes, `processes` or `here` (in this process); None leaves it to the study. `workers`:
+    processes; default one per core; 0 is the engine `here`. `policies` adds policy objects or classes from Python; they
+    run in this process. So does a world that talks to a person on the terminal. `pair_with` takes the scenarios of
+    another run. `told` hears what is done before the first episode, if it takes time. `watch` shows `realtime` episodes
+    in MuJoCo's viewer. `large` allows more than a million episodes, which take memory to plan.
     """
     study = load_study(with_names(study, policies) if policies and isinstance(study, dict) else study)
     if policies:
@@ -122,8 +126,13 @@ def run(
         raise UsageError(f"slots ({slots}) and limit ({limit}) must be at least 1, workers ({workers}) at least 0")
     if watch:
         require_screen()
-        if not any(isinstance(parse(c), Realtime) for c in study.clocks):
+        if not any(isinstance(c, Realtime) for c in study.timings):
             raise UsageError("watch: shows episodes under the clock `realtime`, and the study has none")
+    asks = asks_person(study.world)
+    runs_in = _engine(study, engine, workers, here="a policy is a Python object" if policies else asks)
+    if asks:
+        slots = 1  # a person attends to one episode at a time
+        require_terminal(str(kind_of(study.world)))
     check_size(study, large)
     path = Path(out) if out is not None else Path("runs") / study.name
     written, studies, keep = settle(study, path, add=add, retire=retire)
@@ -131,11 +140,23 @@ def run(
     check_size(study, large, scenarios)
     settler = Settler(study, path, told)
     episodes = plan(study, scenarios, settler)
-    here = dict(policies or {})
-    crew = 0 if here else (os.cpu_count() or 1) if workers is None else workers
-    engine = _Here(study, here, slots, watch) if crew == 0 else _Crew(study, crew, slots, watch)
+    asked = {
+        group: {
+            "task": group.task.use,
+            "controller": group.task.controller,
+            "world": study.world,
+            "clock": group.clock,
+            "policies": {name: (policies or {}).get(name, study.policies[name]) for name in group.policies},
+            "video": study.record.video != 0,
+            "patience": study.policy_timeout,
+            "view": watch,
+        }
+        for group in dict.fromkeys(e.group for e in episodes)
+    }
+    count = (os.cpu_count() or 1) if workers is None else workers
+    crew = make_engine(runs_in, workers=count, slots=slots, policy_timeout=study.policy_timeout)
     try:
-        opened = {group: engine.inspect(group) for group in dict.fromkeys(e.group for e in episodes)}
+        opened = {group: crew.inspect(arguments) for group, arguments in asked.items()}
         with Store(path) as store:
             store.write_latencies(settler.fresh)
             store.write_study(written.to_yaml())
@@ -150,14 +171,41 @@ def run(
                 store.write_testset(made.path.read_bytes())
             store.write_provenance({**about, **provenance()})
             try:
-                done = _fill(study, store, episodes, opened, engine, limit, progress, told, keep)
+                look = _stopper(store)
+
+                def execute(chosen: dict[str, Planned]) -> Iterator[tuple[str, Outcome]]:
+                    return crew.run(_batches(chosen, opened, asked, store.path), look)
+
+                done = _fill(study, store, episodes, opened, execute, look, limit, progress, told, keep)
                 return replace(done, notes=(*left_out(study), *done.notes))
             finally:
-                engine.close()
+                crew.close()
                 for part in (store.path / "videos").glob("*.part.mp4"):  # of episodes that were cut off
                     part.unlink(missing_ok=True)
     finally:
-        engine.close()
+        crew.close()
+
+
+def asks_person(world: str | dict[str, Any]) -> str:
+    """Why a world must run in the main process, in words; empty if it need not. Its class says so: the world itself is
+    not made for it."""
+    needs = getattr(world_class(world), "needs", ())
+    return "the world talks to a person on the terminal" if "terminal" in _listed(needs) else ""
+
+
+def _listed(needs: Any) -> Collection[str]:
+    return needs if isinstance(needs, Collection) else ()  # a property: its session finds out
+
+
+def _engine(study: Study, asked: str | None, workers: int | None, here: str) -> str:
+    """The name of the engine. `here`: why only this process will do, or empty."""
+    asked = asked or study.engine
+    if asked is not None and asked not in names("engines"):
+        raise UsageError(f"engine: {asked!r:.80} is not known; {suggest(asked, names('engines'))}")
+    if asked not in (None, "here") and (here or workers == 0):
+        why = here or "workers is 0"
+        raise UsageError(f"engine: {asked!r} cannot run this study, because {why}: leave it out, or say `here`")
+    return asked or ("here" if here or workers == 0 else "processes")
 
 
 def with_names(study: dict[str, Any], policies: Mapping[str, Any]) -> dict[str, Any]:
@@ -176,7 +224,8 @@ def _fill(
     store: Store,
     episodes: list[Planned],
     opened: dict[Group, Opened],
-    engine: _Here | _Crew,
+    execute: Callable[[dict[str, Planned]], Iterator[tuple[str, Outcome]]],
+    look: Callable[[], None],
     limit: int | None,
     progress: Callable[[Progress], None],
     told: Callable[[str], None],
@@ -202,8 +251,7 @@ def _fill(
     progress(state)
     troubles: dict[str, list[str]] = {}
     traces: Counter[str] = Counter()
-    look = _stopper(store)
-    for name, outcome in engine.run(chosen, store.path, look):
+    for name, outcome in execute(chosen):
         row = row_of(study, name, chosen[name], opened[chosen[name].group], outcome)
         if row.video is None and chosen[name].video:
             films.unfilm(store.path, _video(name, chosen[name], row.task), name)
@@ -232,9 +280,7 @@ def _fill(
         notes.append(f"{_count(retired)} of an earlier plan will not be run any more: foretell show marks them retired")
     if not left:
         places = {name: _video(name, e, e.scenario.task) for name, e in named.items()}
-        notes += films.film(
-            study.record, store.path, named, places, lambda again: engine.run(again, store.path, look), told
-        )
+        notes += films.film(study.record, store.path, named, places, execute, told)
     failing = tuple(state.tally.failing())
     return Run(store.path, len(episodes), state.ran, skipped, left, (*store.problems, *notes), failing)
 
@@ -254,7 +300,7 @@ def _distinct(opened: dict[Group, Opened]) -> None:
 def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> pa.Table:
     """Every episode to be, as `Store.write_plan` takes it."""
     cells: dict[tuple[int, str, str], int] = {}
-    columns: list[dict[str, str]] = []
+    columns: list[dict[str, Any]] = []
     index = []
     for episode in named.values():
         cell = (id(episode.group), episode.policy, episode.arm)
@@ -311,6 +357,7 @@ def row_of(study: Study, name: str, episode: Planned, opened: Opened, outcome: O
     return Episode(
         episode=name,
         study=study.name,
+        real=opened.real,
         world_params=json.dumps(params_of(opened.params, scenario), sort_keys=True),
         robot=opened.robot,
         controller=opened.controller,
@@ -324,9 +371,7 @@ def row_of(study: Study, name: str, episode: Planned, opened: Opened, outcome: O
         success_rule=opened.success_rule,
         video=str(video) if video else None,
         **_columns(episode, opened),
-        **{name: value for name, value in asdict(outcome).items() if name not in ("trace", "error", "failure_reason")},
-        error=_cut(outcome.error),
-        failure_reason=_cut(outcome.failure_reason),
+        **{**vars(outcome), "error": _cut(outcome.error), "failure_reason": _cut(outcome.failure_reason)},
     )
 
 
@@ -335,7 +380,7 @@ def _cut(text: str | None) -> str | None:
     return text if text is None or len(text) <= WORDS else f"{text[:WORDS]}... ({len(text):,} characters)"
 
 
-def _columns(episode: Planned, opened: Opened) -> dict[str, str]:
+def _columns(episode: Planned, opened: Opened) -> dict[str, Any]:
     """The columns `CELL`, known before it runs."""
     return {
         "world": opened.world,
@@ -360,109 +405,27 @@ def _events(name: str) -> Path:
     return Path("events") / f"{name}.parquet"
 
 
-def _arguments(study: Study, group: Group, view: bool = False) -> dict[str, Any]:
-    return {
-        "task": group.task.use,
-        "controller": group.task.controller,
-        "world": study.world,
-        "clock": group.clock.to_dict(),
-        "video": study.record.video != 0,
-        "patience": study.policy_timeout,
-        "view": view,
-    }
-
-
-class _Crew:
-    """Episodes in worker processes."""
-
-    def __init__(self, study: Study, workers: int, slots: int, view: bool = False):
-        self._study, self._view = study, view
-        self._pool = Pool(workers, slots, study.policy_timeout)
-        self._threads = max(1, (os.cpu_count() or 1) // workers)
-        self._opened: dict[Group, Opened] = {}
-
-    def _open(self, group: Group) -> dict[str, Any]:
-        policies = {name: self._study.policies[name].model_dump() for name in group.policies}
-        return {
-            **_arguments(self._study, group, self._view),
-            "policies": policies,
-            "slots": 1,
-            "threads": self._threads,
-        }
-
-    def inspect(self, group: Group) -> Opened:
-        self._opened[group] = self._pool.inspect(self._open(group))
-        return self._opened[group]
-
-    def run(self, chosen: dict[str, Planned], folder: Path, look: Callable[[], None]) -> Iterator[tuple[str, Outcome]]:
-        batches: dict[Group, Batch] = {}
-        for name, episode in chosen.items():
-            if episode.group not in batches:
-                batches[episode.group] = Batch(self._open(episode.group), self._opened[episode.group], deque())
-            batch = batches[episode.group]
-            video = folder / _video(name, episode, episode.scenario.task) if episode.video else None
-            batch.jobs.append(
-                {
-                    "policy": episode.policy,
-                    "scenario": episode.scenario.model_dump(mode="json"),
-                    "trial": episode.trial,
-                    "key": name,
-                    "video": str(video.resolve()) if video else None,
-                    "events": str((folder / _events(name)).resolve()) if episode.events else None,
-                    "steps": str((folder / films.steps(name)).resolve()) if video else None,
-                }
+def _batches(
+    chosen: dict[str, Planned],
+    opened: dict[Group, Opened],
+    asked: dict[Group, dict[str, Any]],
+    folder: Path,
+) -> list[Batch]:
+    """The episodes to run, group by group."""
+    batches: dict[Group, Batch] = {}
+    for name, episode in chosen.items():
+        group = episode.group
+        if group not in batches:
+            batches[group] = Batch(asked[group], opened[group], deque(), isinstance(group.clock, Realtime))
+        batches[group].jobs.append(
+            Job(
+                episode.policy,
+                episode.scenario,
+                episode.trial,
+                name,
+                video=folder / _video(name, episode, episode.scenario.task) if episode.video else None,
+                events=folder / _events(name) if episode.events else None,
+                steps=folder / films.steps(name) if episode.video else None,
             )
-        # in real time an episode needs the machine for itself
-        timed = [batch for group, batch in batches.items() if isinstance(group.clock, Realtime)]
-        others = [batch for batch in batches.values() if batch not in timed]
-        if others:
-            yield from self._pool.run(others, look=look)
-        if timed:
-            yield from self._pool.run(timed, workers=1, look=look)
-
-    def close(self) -> None:
-        self._pool.close()
-
-
-class _Here:
-    """Episodes in this process: for policies that are Python objects, and for debugging. A hang hangs."""
-
-    def __init__(self, study: Study, policies: Mapping[str, Any], slots: int, view: bool = False):
-        self._study, self._slots, self._view = study, slots, view
-        self._policies = {**study.policies, **policies}
-        self._threads = os.cpu_count() or 1
-        self._opened: dict[Group, Opened] = {}
-
-    def _session(self, group: Group, slots: int) -> Session:
-        arguments = _arguments(self._study, group, self._view)
-        policies = {name: self._policies[name] for name in group.policies}
-        return Session(**arguments, policies=policies, slots=slots, threads=self._threads)
-
-    def inspect(self, group: Group) -> Opened:
-        self._opened[group] = self._session(group, 1).opened
-        return self._opened[group]
-
-    def run(self, chosen: dict[str, Planned], folder: Path, look: Callable[[], None]) -> Iterator[tuple[str, Outcome]]:
-        for group in dict.fromkeys(e.group for e in chosen.values()):
-            mine = {name: e for name, e in chosen.items() if e.group == group}
-            session = self._session(group, min(self._slots, len(mine)))
-            self._opened[group].check_same(session.opened)
-            jobs = iter(
-                Job(
-                    e.policy,
-                    e.scenario,
-                    e.trial,
-                    name,
-                    folder / _video(name, e, e.scenario.task) if e.video else None,
-                    folder / _events(name) if e.events else None,
-                    folder / films.steps(name) if e.video else None,
-                )
-                for name, e in mine.items()
-            )
-            source = lambda jobs=jobs: next(jobs, None)  # noqa: E731
-            for job, outcome in session.run(source, lambda doing, jobs: look()):
-                yield job.key, outcome
-            session.close()
-
-    def close(self) -> None:
-        pass
+        )
+    return list(batches.values())

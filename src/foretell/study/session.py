@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from foretell.clock import Realtime, Virtual, parse
 from foretell.errors import ForetellError, UsageError
 from foretell.policies.make import Bound, bind, construct, make_policy
 from foretell.rollout import Job, Outcome, run_realtime, run_sync, run_virtual
+from foretell.rollout.able import check_able
 from foretell.rollout.companion import Companion
-from foretell.rollout.video import film_camera, require_encoder
 from foretell.study.config import PolicyEntry
 from foretell.study.plan import make_task
 from foretell.tasks.identity import task_hash
-from foretell.world_file import make_world
+from foretell.world_file import make_world, world_hash
 
-__all__ = ["Opened", "Session"]
+__all__ = ["Opened", "Session", "from_json", "to_json"]
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,7 @@ class Opened:
 
     world: str
     world_hash: str
+    real: bool
     params: dict[str, Any]
     robot: str
     controller: str
@@ -46,6 +47,18 @@ class Opened:
             what.append(f"world {self.world!r}")
         if what:
             raise ForetellError(f"{what[0]} was changed while the study ran; re-issue the same command to go on")
+
+
+def to_json(asked: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of `Session` as JSON can hold them, for a worker."""
+    policies = {name: entry.model_dump() for name, entry in asked["policies"].items()}
+    return {**asked, "policies": policies, "clock": asked["clock"].to_dict()}
+
+
+def from_json(given: dict[str, Any]) -> dict[str, Any]:
+    """Inverse of `to_json`."""
+    policies = {name: PolicyEntry.model_validate(entry) for name, entry in given["policies"].items()}
+    return {**given, "policies": policies}
 
 
 class Session:
@@ -70,13 +83,9 @@ class Session:
         realtime = isinstance(self.clock, Realtime)
         self._alike = {"task": task, "controller": controller, "world": world}
         self._entries = policies
-        if video:
-            require_encoder()
         made = make_task(task)
         self.world = make_world(world, made, slots=1 if realtime else slots, threads=threads, controller=controller)
-        self._task_hash = task_hash(made)
-        if video:
-            film_camera(self.world)  # a world that cannot be filmed is refused before the first episode
+        self._task_hash, self._world_hash = task_hash(made), world_hash(self.world)
         self.policies: dict[str, Bound] = {}
         for name, entry in policies.items():
             if isinstance(entry, PolicyEntry):
@@ -95,13 +104,16 @@ class Session:
                     f"clocks: chunks: rtc has a policy continue its plan, and {name!r} does not read it (stream "
                     "`plan`); use replace"
                 )
+        specs = {name: bound.spec for name, bound in self.policies.items()}
+        check_able(self.world, self.clock, specs, video=video, view=view)
 
     @property
     def opened(self) -> Opened:
         world, task = self.world, self.world.task
         return Opened(
             world=world.name,
-            world_hash=world.hash,
+            world_hash=self._world_hash,
+            real=world.real,
             params=world.params,
             robot="+".join(mount.robot for mount in task.robots.values()),
             controller=world.controller,
@@ -126,8 +138,12 @@ class Session:
 
     def _launch(self, asked: dict[str, Any], fds: tuple[int, ...]) -> Companion:
         """Start a process beside the world's: the policy's, or the cameras'."""
-        policy = {"policy": self._entries[asked["name"]].model_dump()} if "name" in asked else {}
-        return Companion("foretell.study.companion", {"open": {**self._alike, **policy, **asked}}, fds)
+        opening = {**self._alike, **asked}
+        if asked["role"] == "thinker":
+            opening["policy"] = self._entries[asked["name"]].model_dump()
+            opening["action"] = asdict(self.world.action)
+            opening["features"] = {name: asdict(feature) for name, feature in self.world.features.items()}
+        return Companion("foretell.study.companion", {"open": opening}, fds)
 
     def close(self) -> None:
         self.world.close()

@@ -14,7 +14,6 @@ import queue
 import threading
 import traceback
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, TextIO
 
 from foretell.process import leave, serve
@@ -47,13 +46,10 @@ def _group(asked: dict[str, Any], inbox: queue.SimpleQueue[dict[str, Any]], send
     # imported here: the parent should learn of a broken installation by a message, not by a dead pipe
     from foretell.errors import ForetellError
     from foretell.rollout import Job
-    from foretell.scenario import Scenario
-    from foretell.study.config import PolicyEntry
-    from foretell.study.session import Session
+    from foretell.study.session import Session, from_json
 
-    asked["policies"] = {name: PolicyEntry.model_validate(entry) for name, entry in asked["policies"].items()}
     try:
-        session = Session(**asked)
+        session = Session(**from_json(asked))
     except ForetellError as error:
         send({"refused": str(error)})
         return
@@ -67,16 +63,7 @@ def _group(asked: dict[str, Any], inbox: queue.SimpleQueue[dict[str, Any]], send
         if "end" in message:
             inbox.put(message)  # stays at the end: nothing follows until this group is done
             return None
-        job = message["job"]
-        return Job(
-            policy=job["policy"],
-            scenario=Scenario.model_validate(job["scenario"]),
-            trial=job["trial"],
-            key=job["key"],
-            video=Path(job["video"]) if job["video"] else None,
-            events=Path(job["events"]) if job["events"] else None,
-            steps=Path(job["steps"]) if job["steps"] else None,
-        )
+        return Job.from_dict(message["job"])
 
     def watch(doing: str, jobs: list[Job]) -> None:
         send({"doing": doing, "keys": [job.key for job in jobs]})

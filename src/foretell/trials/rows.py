@@ -36,7 +36,8 @@ def read_rows(sheet: Sheet, situations: Situations, study: str, world: str, fold
 class _Rows:
     def __init__(self, sheet: Sheet, situations: Situations, study: str, world: str, folder: Path):
         self.sheet, self.situations, self.folder = sheet, situations, folder
-        self.common = {"study": study, "world": world, "world_params": "{}", "world_hash": digest(["real", world])}
+        self.common: dict[str, Any] = {"study": study, "world": world, "world_params": "{}", "real": True}
+        self.common["world_hash"] = digest(["real", world])
         self.said: dict[str, list[int]] = defaultdict(list)
         """Sentence -> the lines it is true of."""
 

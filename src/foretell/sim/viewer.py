@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import mujoco
@@ -21,27 +22,29 @@ def require_screen() -> None:
 
 
 class Viewer:
-    """A window that shows one scene at a time."""
+    """A window that shows one scene at a time. `model`: slot -> the model to draw."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: Callable[[int], mujoco.MjModel]) -> None:
         require_screen()
+        self._of = model
         self._window: Any = None
         self._data: Any = None
         self._model: Any = None
 
-    def open(self, model: mujoco.MjModel) -> None:
-        """Another scene."""
+    def open(self, slot: int) -> None:
+        """The scene of a slot."""
         import mujoco.viewer as viewer
 
         self.close()
+        model = self._of(slot)
         self._model, self._data = model, mujoco.MjData(model)
         self._window = viewer.launch_passive(model, self._data, show_left_ui=False, show_right_ui=False)
 
-    def show(self, qpos: np.ndarray) -> None:
+    def show(self, seen: np.ndarray) -> None:
         """The scene at these joint positions. A window that was closed stays closed."""
         if self._window is not None and self._window.is_running():
             with self._window.lock():
-                self._data.qpos[:] = qpos
+                self._data.qpos[:] = seen
                 mujoco.mj_forward(self._model, self._data)
             self._window.sync()
 

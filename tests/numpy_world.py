@@ -1,0 +1,114 @@
+"""The world of docs/add_a_world.md, which needs no MuJoCo, as files that studies name; and variants of it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pyarrow as pa
+
+from foretell.study.store import read
+
+PAGE = Path(__file__).parents[1] / "docs" / "add_a_world.md"
+WORLD, TASK, SEEK = "puck.py:Puck", "puck.py:Reach", "puck.py:Seek"
+
+MORE = '''
+import numpy as np
+from puck import PUSH, Puck, Reach, Seek
+
+from foretell import Chunk, PolicySpec, Stream
+from foretell.world import Verdict
+
+
+class Blind(Puck):
+    """It has no camera and cannot be filmed."""
+
+    can = frozenset({"wait", "pause", "reset"})
+    features = {name: feature for name, feature in Puck.features.items() if name != "top/rgb"}
+
+
+class Still(Puck):
+    """It can be drawn, but only as it is now: cameras have no process of their own."""
+
+    can = frozenset({"wait", "pause", "draw", "reset"})
+
+
+class Turns(Puck):
+    """It stands still only between two actions."""
+
+    can = frozenset({"wait", "reset"})
+
+
+class Restless(Puck):
+    """It never stands still, as a robot does not."""
+
+    can = frozenset()
+
+
+class Partial:
+    """It lacks most of the contract."""
+
+    def __init__(self, task, world, *, slots, threads, controller):
+        self.task = task
+
+
+class Broken(Puck):
+    def __init__(self, *args, **kwargs):
+        raise ValueError("no cable")
+
+
+class Detector(Puck):
+    """Only a detector can tell, at the end; it always says yes, and why not."""
+
+    def progress(self, slots):
+        return None
+
+    def verdict(self, slots):
+        return [Verdict(self._mark[slot, 0] > 0, None, {}, judge="detector", reason="no light") for slot in slots]
+
+
+class Grid(Reach):
+    """Reach, with three published layouts."""
+
+    name = "grid"
+
+    def layouts(self):
+        return [self.scenario(seed) for seed in (7, 3, 5)]
+
+
+class Watcher(Seek):
+    """Finds mark and puck in the picture."""
+
+    spec = PolicySpec({"top/rgb": Stream((48, 64, 3))}, action=PUSH, batch=None)
+
+    def act(self, slots, observations):
+        spots = [[self.middle(image, c) for c in (1, 0)] for image in observations["top/rgb"]]
+        return np.array([np.clip(self.gain * (mark - puck), -1, 1) for mark, puck in spots])
+
+    def middle(self, image, channel):
+        rows, columns = np.nonzero((image[..., channel] > 100) & (image[..., 2] < 100))
+        if not len(rows):
+            return np.zeros(2)
+        return np.array([columns.mean() / 63 - 0.5, 0.5 - rows.mean() / 47])
+'''
+
+
+def blocks(language: str) -> list[str]:
+    """The code on the page."""
+    return re.findall(rf"```{language}\n(.*?)```", PAGE.read_text(), re.S)
+
+
+def write(folder: Path) -> Path:
+    """The files of the page, and `more.py` with the variants, in a folder."""
+    names = {"python": ("puck.py", "judged.py"), "yaml": ("slow.yaml", "study.yaml")}
+    for language, files in names.items():
+        for name, text in zip(files, blocks(language), strict=True):
+            (folder / name).write_text(text)
+    (folder / "more.py").write_text(MORE)
+    return folder
+
+
+def rows(run: Path) -> list[dict[str, object]]:
+    """What must be the same every time, row by row."""
+    table: pa.Table = read(run)
+    return table.select([c for c in table.column_names if not c.startswith("wall_") and c != "study"]).to_pylist()

@@ -1,0 +1,129 @@
+"""A person judges on the terminal: a real pseudo-terminal, with the prompt seen and the answer typed."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy_world
+import pytest
+import yaml
+
+import foretell
+
+STUDY = {
+    "name": "judged",
+    "world": "judged.py:Judged",
+    "tasks": ["puck.py:Reach"],
+    "policies": {"seek": "puck.py:Seek"},
+    "scenarios": 2,
+}
+PROMPT, WHY = "move the puck to the mark: done? [y/n] ", "why not? "
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    numpy_world.write(tmp_path)
+    (tmp_path / "judged.yaml").write_text(yaml.safe_dump(STUDY))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def start(folder: Path, *more: str, terminal: int | None = None) -> subprocess.Popen[bytes]:
+    here = str(Path(foretell.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([here, str(folder)]), "TERM": "xterm"}
+    command = [sys.executable, "-m", "foretell", "run", "judged.yaml", *more]
+    if terminal is None:
+        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    else:
+        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), terminal)
+    return subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes)
+
+
+def converse(folder: Path, answers: list[tuple[str, str]], *more: str) -> tuple[int, str]:
+    """Run the study at a terminal. Each answer is typed when its prompt is on the screen."""
+    ours, theirs = pty.openpty()
+    process = start(folder, *more, terminal=theirs)
+    os.close(theirs)
+    screen, seen, waiting = "", 0, list(answers)
+    until = time.monotonic() + 120
+    try:
+        while time.monotonic() < until:
+            ready, _, _ = select.select([ours], [], [], 0.2)
+            try:
+                data = os.read(ours, 65536) if ready else b""
+            except OSError:  # the other end is closed
+                break
+            screen += data.decode()
+            if waiting and (at := screen.find(waiting[0][0], seen)) >= 0:
+                seen = at + len(waiting[0][0])
+                os.write(ours, waiting.pop(0)[1].encode() + b"\n")
+            if process.poll() is not None and not ready:
+                break
+        assert not waiting, screen
+        return process.wait(timeout=30), screen
+    finally:
+        process.kill()
+        process.wait()
+        os.close(ours)
+
+
+@pytest.mark.parametrize("clock", ["sync", "realtime"])
+def test_a_persons_yes_and_no_are_the_rows(folder: Path, clock: str) -> None:
+    (folder / "judged.yaml").write_text(yaml.safe_dump({**STUDY, "clocks": [clock]}))
+    code, screen = converse(folder, [(PROMPT, "y"), (PROMPT, "n"), (WHY, "it stuck to the table")])
+    assert code == 0, screen
+    found = foretell.read(folder / "runs/judged").to_pylist()
+    assert [row["blame"] for row in found] == [None, None], found
+    judged = {row["success"]: row for row in found}
+    assert set(judged) == {True, False}
+    assert {(row["judge"], row["real"], row["world"]) for row in found} == {("person", True, "judged")}
+    for outcome, row in judged.items():
+        assert row["success_any"] is row["success_end"] is outcome
+    assert judged[True]["failure_reason"] is None and judged[True]["score"] == 1.0
+    assert judged[False]["failure_reason"] == "it stuck to the table"
+    # nothing is drawn over the question: from the prompt to the answer there is only what was typed
+    lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen).replace("\r", "").split("\n")
+    assert [line for line in lines if PROMPT in line] == [f"{PROMPT}y", f"{PROMPT}n"], screen
+    assert f"{WHY}it stuck to the table" in lines
+
+
+def test_what_a_person_judged_is_not_asked_again(folder: Path) -> None:
+    code, screen = converse(folder, [(PROMPT, "y")], "--limit", "1")
+    assert code == 0 and screen.count(PROMPT) == 1
+    code, screen = converse(folder, [(PROMPT, "n"), (WHY, "")])
+    assert code == 0 and screen.count(PROMPT) == 1
+    (figures,) = foretell.show(folder / "runs/judged")
+    assert (figures["n"], figures["successes"]) == (2, 1)
+
+
+@pytest.mark.parametrize("more", [(), ("--workers", "1"), ("--engine", "here")])
+def test_without_a_terminal_nothing_runs(folder: Path, more: tuple[str, ...]) -> None:
+    process = start(folder, *more)
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == 2, said
+    assert b"talks to a person on the terminal, and there is none here" in said
+    assert not (folder / "runs").exists()
+
+
+def test_workers_never_get_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(foretell.UsageError, match="'processes' cannot run this study, because the world talks"):
+        foretell.run("judged.yaml", engine="processes")
+    # a world that says so only when it is made: its worker refuses it in words, and does not die
+    late = "from judged import Judged\n\n\nclass Late(Judged):\n    needs = property(lambda self: {'terminal'})\n"
+    (folder / "late.py").write_text(late)
+    monkeypatch.syspath_prepend(str(folder))
+    with pytest.raises(foretell.UsageError, match="'late' talks to a person on the terminal, and there is none"):
+        foretell.run({**STUDY, "world": "late.py:Late"}, workers=1)
+
+
+def test_a_dry_run_asks_nobody(folder: Path) -> None:
+    process = start(folder, "--dry-run")
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == 0 and said.startswith(b"2 episodes, at most 7 s"), said
