@@ -7,6 +7,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy_world
 import pytest
 import yaml
 
@@ -86,26 +87,51 @@ def test_the_page_on_robots_is_true(tmp_path):
         assert line.strip() in said
 
 
+def test_the_page_on_worlds_is_true(tmp_path):
+    numpy_world.write(tmp_path)
+    check, table = blocks("add_a_world.md", "text")
+    said = play(tmp_path, "-m", "foretell", "check", "world", "puck.py:Puck", "--task", "puck.py:Reach")
+    assert said.strip() == check.strip()
+    said = play(tmp_path, "-m", "foretell", "run", "study.yaml", "--workers", "0")
+    for line in table.splitlines():
+        assert line.strip() in said
+    code = re.search(r"`(gymnasium\.make\(.*?\))`", (ROOT / "docs" / "add_a_world.md").read_text())
+    play(tmp_path, "-c", f"import gymnasium, foretell; env = {code[1]}; env.reset(seed=0); env.close()")
+
+
+def advertise(folder, page):
+    """As `pip install` leaves a package: a folder that says what its modules offer."""
+    project = tomllib.loads(blocks(page, "toml")[0])["project"]
+    about = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
+    groups = project["entry-points"].items()
+    lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in names.items()) for group, names in groups]
+    (about / "entry_points.txt").write_text("\n".join(lines))
+
+
 def test_packages_are_found_by_their_entry_points(tmp_path):
-    """As `pip install` leaves them: modules, and a folder that says what they offer."""
     (tmp_path / "elbow.py").write_text(blocks("add_a_robot.md", "python")[0])
     (tmp_path / "lift_elbow.py").write_text(blocks("add_a_robot.md", "python")[1].replace("elbow.py:Elbow", "elbow"))
     (tmp_path / "follow.py").write_text(blocks("policies.md", "python")[0])
     (tmp_path / "foretell_stack.py").write_text((EXAMPLES / "03_your_task.py").read_text())
     for page in ("add_a_robot.md", "add_a_task.md", "policies.md"):
-        project = tomllib.loads(blocks(page, "toml")[0])["project"]
-        folder = tmp_path / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-        folder.mkdir()
-        (folder / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
-        groups = project["entry-points"].items()
-        lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in names.items()) for group, names in groups]
-        (folder / "entry_points.txt").write_text("\n".join(lines))
+        advertise(tmp_path, page)
     assert "elbow  Five axes and a two-finger hand." in play(tmp_path, "-m", "foretell", "list", "robots")
     assert "stack       Put the red cube on the green one." in play(tmp_path, "-m", "foretell", "list", "tasks")
     study = {"tasks": ["lift-elbow"], "policies": ["expert", "follow"], "scenarios": {"count": 2}}
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(study))
     said = play(tmp_path, "-m", "foretell", "run", "study.yaml")
     assert re.search(r"lift-elbow  expert +100%", said) and re.search(r"lift-elbow  follow +0%", said)
+
+
+def test_a_world_is_found_by_its_entry_point(tmp_path):
+    numpy_world.write(tmp_path)
+    advertise(tmp_path, "add_a_world.md")
+    assert "puck     A puck that slides on a table to a mark." in play(tmp_path, "-m", "foretell", "list", "worlds")
+    study = {"world": "puck", "tasks": ["puck.py:Reach"], "policies": ["expert"], "scenarios": 1}
+    (tmp_path / "slide.yaml").write_text(yaml.safe_dump(study))
+    assert re.search(r"reach  expert +100%", play(tmp_path, "-m", "foretell", "run", "slide.yaml", "--workers", "0"))
 
 
 def test_the_readme_imports_what_registers_the_environments(tmp_path):

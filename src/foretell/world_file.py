@@ -196,10 +196,12 @@ def _contents(source: str | Path | Mapping[str, Any] | WorldFile) -> tuple[dict[
             contents.setdefault("name", path.stem)
             if isinstance(seen := contents.get("fitted_to"), str):
                 contents["fitted_to"] = _listed(path.parent / seen, where)
+    elif str(source) in names("worlds"):  # a package's
+        contents, where = {"name": str(source), "kind": str(source)}, str(source)
     elif ":" in str(source):  # a class of one's own, with nothing to say
         contents, where = {"name": str(source).rpartition(":")[2].lower(), "kind": str(source)}, str(source)
     else:
-        raise UsageError(f"world: {str(source)!r} is not known; {suggest(str(source), SHIPPED)}, or a .yaml file")
+        raise UsageError(f"world: {str(source)!r} is not known; {suggest(str(source), names('worlds'))}, or a .yaml file")
     if not isinstance(contents, dict):
         raise UsageError(f"world: {where} should be a mapping with name, theta and physics")
     return contents, where

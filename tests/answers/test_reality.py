@@ -7,6 +7,7 @@ import pytest
 
 import foretell
 from foretell.answers.bound import bound
+from foretell.report.runs import OneRun
 
 STAND_IN = r"say --stand-in \(in Python stand_in=True\)"
 
@@ -57,3 +58,25 @@ def test_files_are_taken_at_their_word(runs):
     assert bound({**sheet, "world": ["kitchen"] * 6}).intervals[0].n == 6
     with pytest.raises(foretell.UsageError, match="'mujoco', a simulated world"):
         bound({**sheet, "world": ["mujoco"] * 6})
+
+
+def test_rows_say_themselves_whether_they_are_real(tmp_path):
+    """What a world is called, and who judges, decides only where a row does not say."""
+    told = {}
+    for name, world, real, judge in (
+        ("arm", "kitchen", True, "task"),
+        ("named", "real", False, "task"),
+        ("film", "soft", False, "person"),
+        ("old", "real", None, "task"),
+    ):
+        scenarios, rows = made.rows({"p": 0.6}, 20, world=world, world_hash=world.ljust(16, "x"))
+        told[name] = made.run(tmp_path / name, scenarios, [replace(row, real=real, judge=judge) for row in rows])
+    assert bound(told["arm"]).intervals[0].n == 20
+    assert bound(told["old"]).intervals[0].n == 20
+    for name in ("named", "film"):
+        with pytest.raises(foretell.UsageError, match="a simulated world, and real trials are expected"):
+            bound(told[name])
+    with pytest.raises(foretell.UsageError, match="look swapped"):
+        bound(told["named"], told["arm"])
+    runs = {name: OneRun(path, name, foretell.read(path), {}, {}) for name, path in told.items()}
+    assert {name: run.real for name, run in runs.items()} == {"arm": True, "named": False, "film": False, "old": True}

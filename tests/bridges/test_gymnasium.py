@@ -11,6 +11,7 @@ from typing import Any
 
 import gymnasium
 import numpy as np
+import numpy_world
 import pytest
 from gymnasium.error import ResetNeeded
 from gymnasium.utils.env_checker import check_env, check_returned_data_not_reused, data_equivalence
@@ -464,3 +465,35 @@ def test_check_env_renders():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", ".*A Box observation space (minimum|maximum) value is -?infinity.*")
         check_env(make(render_mode="rgb_array").unwrapped)
+
+
+def test_a_world_of_ones_own(tmp_path, monkeypatch):
+    """Any world that a study may name: a name that is not built in used to become MuJoCo's."""
+    numpy_world.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    given = {"task": "puck.py:Reach", "world": "slow.yaml"}
+    env = gymnasium.make("foretell/Task-v1", render_mode="rgb_array", **given)
+    check_env(env.unwrapped, skip_render_check=True)
+    assert type(env.unwrapped.world).__name__ == "Puck" and env.unwrapped.world.name == "slow"
+    assert set(env.observation_space) == {"puck/pos", "mark/pos"}
+    many = gymnasium.make_vec("foretell/Task-v1", num_envs=3, **given)
+    seen, _ = env.reset(seed=1)
+    every, _ = many.reset(seed=0)
+    for _ in range(60):
+        action = np.clip(4 * (seen["mark/pos"] - seen["puck/pos"]), -1, 1)
+        assert np.array_equal(seen["puck/pos"], every["puck/pos"][1])
+        seen, reward, done, over, info = env.step(action)
+        every, *_ = many.step(np.tile(action, (3, 1)))
+        if done or over:
+            break
+    assert reward == 1.0 and info["is_success"]
+    assert env.render().shape == (480, 640, 3)
+    env.close()
+    many.close()
+    with pytest.raises(UsageError, match="'restless' cannot wait between two steps"):
+        gymnasium.make("foretell/Task-v1", task="puck.py:Reach", world="more.py:Restless")
+    blind = gymnasium.make("foretell/Task-v1", task="puck.py:Reach", world="more.py:Blind", render_mode="rgb_array")
+    blind.reset(seed=0)
+    with pytest.raises(UsageError, match="world 'blind' has no camera to draw"):
+        blind.render()

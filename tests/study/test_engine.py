@@ -69,7 +69,7 @@ def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(foretell.UsageError, match="'processes' cannot run this study, because workers is 0"):
         foretell.run(STUDY, out="it", engine="processes", workers=0)
     policy = foretell.registry.load("puck.py:Seek")()
-    with pytest.raises(foretell.UsageError, match="'processes' cannot run .* because a policy is a Python object"):
+    with pytest.raises(foretell.UsageError, match=r"'processes' cannot run .* because a policy is a Python object"):
         foretell.run(STUDY, out="it", engine="processes", policies={"mine": policy})
 
 

@@ -1,0 +1,65 @@
+"""`scenarios: {layouts: all}`: the layouts that a task publishes, in their order, as a grid."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy_world
+import pytest
+from numpy_world import SEEK, TASK, WORLD
+
+import foretell
+from foretell.catalogue import catalogue
+from foretell.study.config import load_study
+from foretell.study.plan import make_task, resolve_scenarios
+from foretell.study.provenance import read_provenance
+
+STUDY = {"world": WORLD, "tasks": ["more.py:Grid"], "policies": {"seek": SEEK}}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    numpy_world.write(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return tmp_path
+
+
+def test_they_are_run_in_their_order_and_recorded_as_a_grid() -> None:
+    task = make_task("more.py:Grid")
+    study = load_study({**STUDY, "scenarios": {"layouts": "all"}})
+    found, design = resolve_scenarios(study)
+    assert design == "grid"
+    assert [s.seed for s in found["more.py:Grid"]] == [7, 3, 5]
+    done = foretell.run(study, out="it", engine="here")
+    assert done.ran == 3 and read_provenance("it")["design"] == "grid"
+    assert set(foretell.read("it")["scenario"].to_pylist()) == {s.id for s in task.layouts()}
+    assert foretell.run("it/study.yaml", out="it", engine="here").ran == 0
+    assert foretell.run({**STUDY, "scenarios": {"like": "it"}}, out="again", engine="here").ran == 3
+    assert read_provenance("again")["design"] == "grid"
+
+
+def test_the_first_of_them_can_be_asked_for() -> None:
+    found, _ = resolve_scenarios(load_study({**STUDY, "scenarios": {"layouts": "all", "count": 2}}))
+    assert [s.seed for s in found["more.py:Grid"]] == [7, 3]
+
+
+@pytest.mark.parametrize(
+    ("scenarios", "said"),
+    [
+        ({"layouts": "some"}, r"layouts: Input should be 'all'"),
+        ({"layouts": "all", "like": "it"}, "give either `layouts` or `like`, not both"),
+        ({"layouts": "all", "fix": "size"}, "`fix` is for scenarios that are drawn; those of `layouts`"),
+        ({"layouts": "all", "seed": 3}, "`seed` is for scenarios that are drawn"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(scenarios: dict[str, object], said: str) -> None:
+    with pytest.raises(foretell.UsageError, match=said):
+        load_study({**STUDY, "scenarios": scenarios})
+
+
+def test_a_task_that_only_draws_has_none() -> None:
+    study = load_study({**STUDY, "tasks": [TASK], "scenarios": {"layouts": "all"}})
+    with pytest.raises(foretell.UsageError, match=r"task '.*puck\.py:Reach' publishes no layouts; draw scenarios by"):
+        resolve_scenarios(study)
+    assert {entry["name"]: entry["layouts"] for entry in catalogue("tasks")}["lift"] == 0
