@@ -86,7 +86,7 @@ def _hash(task: Task, made: World, world: Any) -> tuple[bool, str]:
     if file is None:
         return True, f"{made.hash} both times; this world has no file whose θ could be changed."
     deaf = []
-    theta = file.theta.model_dump()
+    theta = {name: value for name, value in file.theta.model_dump().items() if isinstance(value, (int, float))}
     for name, value in theta.items():
         other = file.theta.model_copy(update={name: value + 1 if isinstance(value, int) else value * 1.01 + 1e-6})
         if file.model_copy(update={"theta": other}).hash == made.hash:
