@@ -18,6 +18,7 @@ from typing import Any
 
 from foretell.errors import ForetellError, UsageError, suggest
 from foretell.loaded import loading, of_module
+from foretell.source import imports, installed
 
 __all__ = ["BUILTIN", "load", "names", "resolve"]
 
@@ -118,9 +119,14 @@ def load(target: str, field: str = "use") -> Any:
 
 
 def _import(name: str) -> Any:
-    if (here := os.getcwd()) not in sys.path:
-        sys.path.append(here)  # at the end: a file there must not hide one of Python's own
+    _find_in(os.getcwd())
     return importlib.import_module(name)
+
+
+def _find_in(folder: str) -> None:
+    """Modules of this folder can be imported from now on."""
+    if folder not in sys.path:
+        sys.path.append(folder)  # at the end: a file there must not hide one of Python's own
 
 
 def _at(error: Exception) -> str:
@@ -143,9 +149,26 @@ def _load_file(path: Path, field: str) -> Any:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and pickling look their module up by name
+    _find_in(str(path.parent))
     try:
         spec.loader.exec_module(module)
+        _check_neighbours(path, name, field)
     except BaseException:
         del sys.modules[name]
         raise
     return module
+
+
+def _check_neighbours(path: Path, module: str, field: str) -> None:
+    """A file imports the modules beside it. Of two folders with a module of one name, Python keeps the first, and the
+    file from the second folder would silently get code that is not its own."""
+    for name in imports(path, path.stat().st_mtime_ns, module):
+        beside = [path.with_name(f"{name}.py"), path.parent / name / "__init__.py"]
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if "." in name or file is None or installed(found := Path(file).resolve()):
+            continue
+        if mine := [one for one in beside if one.is_file() and one.resolve() != found]:
+            raise UsageError(
+                f"{field}: {path} imports {name!r}, which is {found} here and not {mine[0]} beside it: "
+                f"rename one of them"
+            )
