@@ -163,7 +163,7 @@ class Panda:
     finger_speed: Final = _FINGER_SPEED
     """m/s of each finger."""
 
-    def __init__(self, physics: ArmPhysics = ArmPhysics()) -> None:  # noqa: B008 - frozen, so safe to share
+    def __init__(self, physics: ArmPhysics = ArmPhysics()) -> None:
         self.physics = physics
 
     def spec(self, visuals: bool = True) -> mujoco.MjSpec:
