@@ -76,6 +76,8 @@ def replay(
     `video` writes an mp4, seen by `camera`. `policies` gives the policy where it was a Python object.
     """
     run = Path(run)
+    if camera is not None and video is None:
+        raise UsageError(f"camera: {camera!r} films nothing without `video`: say where the film goes")
     row = find_episode(run, episode)
     who = f"episode {row['episode']}"
     if row["judge"] == "person":

@@ -34,11 +34,14 @@ from foretell.study.session import Opened, Session
 from foretell.study.store import Store, read_columns
 from foretell.study.world import params_of
 from foretell.tasks.frame import frame
+from foretell.terminal import brief
 
 __all__ = ["Progress", "Run", "row_of", "run", "with_names"]
 
 SLOTS = 32
 """Episodes side by side in each worker: enough to drown Python's share, few enough to end together."""
+SAID = 300
+"""Characters of an error that a note shows; the row has more, and the file of its traceback all."""
 TRACES = 10
 """Tracebacks that a call keeps of each policy and task: a policy that raises every time mostly says the same."""
 WORDS = 4000
@@ -219,7 +222,7 @@ def _fill(
             if outcome.trace is not None and traces[label] < TRACES:  # before the error, which may be long and cut
                 traces[label] += 1
                 said += f" (traceback in {store.write_error(name, outcome.trace)})"
-            said += f": {row.error}"
+            said += f": {brief(str(row.error), width=SAID)}"
             troubles.setdefault(f"policy {row.policy!r} on {row.task}, blame {row.blame}", []).append(said)
         if "out_of_range_actions" in row.metrics:
             troubles.setdefault(f"policy {row.policy!r} on {row.task}: actions out of range were clipped", []).append(
