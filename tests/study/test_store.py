@@ -853,3 +853,6 @@ def test_a_run_of_which_nothing_can_be_read_is_damaged_not_empty(
         with pytest.raises(SystemExit) as left:
             main([verb, str(run)])
         assert left.value.code and "is damaged: no episode in it can be read" in capsys.readouterr().err
+    shown = subprocess.run([sys.executable, "-m", "foretell", "show", run], capture_output=True, text=True, check=False)
+    assert shown.returncode == 2 and shown.stderr.startswith("warning: "), "in words, and not as Python warns"
+    assert "UserWarning" not in shown.stderr and ".py:" not in shown.stderr
