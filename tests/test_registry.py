@@ -19,9 +19,8 @@ TASK = "from {neighbour} import NAME\nfrom foretell.tasks.lift import Lift\nclas
 @pytest.fixture(autouse=True)
 def _clean_imports(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(sys, "path", list(sys.path))
-    before = set(sys.modules)
     yield
-    for name in set(sys.modules) - before:
+    for name in [name for name in sys.modules if name.startswith(("my_names", "foretell_user"))]:
         del sys.modules[name]
 
 
@@ -49,3 +48,12 @@ def test_a_neighbour_does_not_hide_a_module_of_pythons(tmp_path: Path) -> None:
     (tmp_path / "my_names_c.py").write_text("NAME = 'c'\n")
     (tmp_path / "json.py").write_text("raise RuntimeError\n")
     assert load(f"{tmp_path}/task.py:Mine").name == "c"
+
+
+def test_an_edited_neighbour_is_loaded_anew(tmp_path: Path) -> None:
+    (tmp_path / "task.py").write_text(TASK.format(neighbour="my_names_d"))
+    (tmp_path / "my_names_d.py").write_text("from my_names_e import NAME\n")
+    for name in ("first", "second!"):  # of another length: what Python compiled of it is known by time and size
+        (tmp_path / "my_names_e.py").write_text(f"NAME = {name!r}\n")
+        found = load(f"{tmp_path}/task.py:Mine")
+        assert found.name == name and load(f"{tmp_path}/task.py:Mine") is found
