@@ -12,7 +12,7 @@ class Planar:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, get_args
@@ -32,7 +32,18 @@ from foretell.world import World
 if TYPE_CHECKING:
     from foretell.tasks.task import Task
 
-__all__ = ["WorldFile", "explain", "file_of", "kind_of", "make_world", "params_of", "world_class", "world_hash"]
+__all__ = [
+    "WorldFile",
+    "asks_person",
+    "explain",
+    "file_of",
+    "is_real",
+    "kind_of",
+    "make_world",
+    "params_of",
+    "world_class",
+    "world_hash",
+]
 
 SHOWN = 8
 """Problems that an error lists."""
@@ -112,6 +123,17 @@ def world_class(source: str | Path | Mapping[str, Any] | WorldFile) -> Any:
     if kind not in names("worlds") and ":" not in kind:
         raise UsageError(f"world: {kind!r:.200} is not known; {suggest(kind, names('worlds'))}, or a .yaml file")
     return resolve("worlds", kind)
+
+
+def asks_person(source: str | Path | Mapping[str, Any] | WorldFile) -> bool:
+    """Whether a world talks to a person on the terminal, by what its class says: no world is made to find out."""
+    needs = getattr(world_class(source), "needs", ())
+    return isinstance(needs, Collection) and "terminal" in needs  # a property: the session finds out
+
+
+def is_real(source: str | Path | Mapping[str, Any] | WorldFile) -> bool:
+    """Whether a world is reality, by what its class says."""
+    return getattr(world_class(source), "real", False) is True
 
 
 def file_of(source: str | Path | Mapping[str, Any] | WorldFile) -> WorldFile | None:
@@ -201,7 +223,9 @@ def _contents(source: str | Path | Mapping[str, Any] | WorldFile) -> tuple[dict[
     elif ":" in str(source):  # a class of one's own, with nothing to say
         contents, where = {"name": str(source).rpartition(":")[2].lower(), "kind": str(source)}, str(source)
     else:
-        raise UsageError(f"world: {str(source)!r} is not known; {suggest(str(source), names('worlds'))}, or a .yaml file")
+        raise UsageError(
+            f"world: {str(source)!r} is not known; {suggest(str(source), names('worlds'))}, or a .yaml file"
+        )
     if not isinstance(contents, dict):
         raise UsageError(f"world: {where} should be a mapping with name, theta and physics")
     return contents, where

@@ -98,7 +98,7 @@ def test_it_passes_its_check() -> None:
     for world in (WORLD, "slow.yaml", "more.py:Blind", "more.py:Turns"):
         report = foretell.check("world", world, task=TASK)
         assert report.ok, report.to_dict()
-    assert "another for each of 1 parameters" in str(foretell.check("world", WORLD, task=TASK).to_dict())
+    assert "another for each of 1 parameter changed" in str(foretell.check("world", WORLD, task=TASK).to_dict())
 
 
 def test_a_hash_that_does_not_know_theta_fails_the_check(folder: Path) -> None:

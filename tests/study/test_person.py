@@ -103,6 +103,14 @@ def test_what_a_person_judged_is_not_asked_again(folder: Path) -> None:
     assert (figures["n"], figures["successes"]) == (2, 1)
 
 
+def test_reality_is_filmed_as_it_runs_and_not_again(folder: Path) -> None:
+    pytest.importorskip("av")
+    (folder / "judged.yaml").write_text(yaml.safe_dump({**STUDY, "record": {"video": 1}}))
+    code, screen = converse(folder, [(PROMPT, "y"), (PROMPT, "y")])
+    assert code == 0 and screen.count(PROMPT) == 2, screen
+    assert len(list((folder / "runs/judged/videos").glob("*.mp4"))) == 1
+
+
 @pytest.mark.parametrize("more", [(), ("--workers", "1"), ("--engine", "here")])
 def test_without_a_terminal_nothing_runs(folder: Path, more: tuple[str, ...]) -> None:
     process = start(folder, *more)

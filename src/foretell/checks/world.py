@@ -10,6 +10,7 @@ import numpy as np
 from foretell.checks.bits import agreement, same
 from foretell.checks.report import Report
 from foretell.checks.setting import task_of, world_of
+from foretell.counting import counted
 from foretell.scenario import Scenario
 from foretell.seeding import generator
 from foretell.spec import Stream
@@ -92,7 +93,7 @@ def _hash(task: Task, made: World, world: Any) -> tuple[bool, str]:
     deaf = [".".join(path) for path, value in theta.items() if _changed(file, path, value).hash == made.hash]
     if deaf:
         return False, f"the hash does not change with {', '.join(deaf)}."
-    return True, f"{made.hash} both times, and another for each of {len(theta)} parameters changed."
+    return True, f"{made.hash} both times, and another for each of {counted(len(theta), 'parameter')} changed."
 
 
 def _leaves(params: Mapping[str, Any], path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], float]]:
@@ -137,7 +138,7 @@ def _sturdy(world: World) -> tuple[bool, str]:
     faults = world.faults(np.array(every, dtype=np.int32))
     why = f": {next(iter(faults.values()))}" if faults else ""
     wild = int((~np.isfinite(seen)).any(axis=(1, 2)).sum())
-    detail = f"{len(faults)} of {world.slots} episodes of {count} random actions failed{why}; "
+    detail = f"{len(faults)} of {counted(world.slots, 'episode')} of {count} random actions failed{why}; "
     return not faults and not wild, detail + f"{wild} showed a value that is not finite."
 
 

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from foretell.clock import Clock, Realtime, Virtual
+from foretell.counting import counted
 from foretell.latency import Latency
 from foretell.notebook import Displayed
 from foretell.rollout import Job
 from foretell.study.config import Study, load_study
 from foretell.study.films import at_most
 from foretell.study.plan import check_size, make_task, plan, resolve_scenarios
-from foretell.study.run import asks_person
 from foretell.study.session import Session
-from foretell.world_file import world_class
+from foretell.world_file import asks_person, is_real
 
 __all__ = ["Estimate", "estimate"]
 
@@ -47,7 +47,7 @@ class Estimate(Displayed):
     def text(self) -> str:
         minutes = f"{self.seconds / 60:.1f} min" if self.seconds > 90 else f"{self.seconds:.0f} s"
         return (
-            f"{self.episodes} episodes, at most {minutes} here (solved episodes end sooner), "
+            f"{counted(self.episodes, 'episode')}, at most {minutes} here (solved episodes end sooner), "
             f"about {self.bytes / 1e6:.1f} MB"
         )
 
@@ -71,13 +71,13 @@ def estimate(
     episodes = plan(study, scenarios)
     cores = os.cpu_count() or 1
     crew = max(1, cores if workers is None else workers)
-    asks = bool(asks_person(study.world)) or getattr(world_class(study.world), "real", False) is True
+    attended = asks_person(study.world) or is_real(study.world)  # nothing is tried on a robot for an estimate
     per_task: dict[str, float] = {}
     for group in dict.fromkeys(e.group for e in episodes):
         mine = [e for e in episodes if e.group == group]
         width = min(slots, max(1, math.ceil(len(mine) / crew)))
         used = per_task.get(group.task.use, 0.0)
-        if asks or isinstance(group.clock, Realtime):  # one after the other, by the clock on the wall
+        if attended or isinstance(group.clock, Realtime):  # one after the other, by the clock on the wall
             limit = make_task(group.task.use).time_limit
             speed = group.clock.speed if isinstance(group.clock, Realtime) else 1.0
             per_task[group.task.use] = used + len(mine) * (limit / speed + BETWEEN_S)

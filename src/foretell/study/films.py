@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foretell.clock import Clock, Realtime
+from foretell.counting import counted
 from foretell.rollout import Outcome
 from foretell.study.config import Record
 from foretell.study.store import read
@@ -22,11 +22,10 @@ FAILURES = 20
 """Failures of one task, policy, clock and arm that `video: failures` films."""
 
 
-def while_it_runs(record: Record, clock: Clock, index: int) -> bool:
-    """Whether the episode of this scenario is filmed as it runs: where all are, and in real time, which does not run
-    again."""
+def while_it_runs(record: Record, once: bool, index: int) -> bool:
+    """Whether the episode of this scenario is filmed as it runs: where all are, and what runs only `once`."""
     if isinstance(record.video, int) or record.video == "failures":
-        return isinstance(clock, Realtime) and index < _most(record)
+        return once and index < _most(record)
     return True
 
 
@@ -74,14 +73,15 @@ def film(
     wanted = [name for name in chosen(record, named, ended) if not (run / places[name]).exists()]
     if not wanted:
         return []
-    told(f"filming {_count(len(wanted))}")
+    told(f"filming {counted(len(wanted), 'episode')}")
     other: dict[str, list[str]] = {}
     for name, outcome in again({name: replace(named[name], video=True, events=False) for name in wanted}):
         if (outcome.success, outcome.steps, outcome.end) != tuple(rows[name][c] for c in columns[1:]):
             unfilm(run, places[name], name)
             other.setdefault(f"policy {named[name].policy!r} on {named[name].scenario.task}", []).append(name)
     return [
-        f"{who} does not reproduce: {_count(len(names))} came out otherwise when filmed, so there is no film; first "
+        f"{who} does not reproduce: {counted(len(names), 'episode')} came out otherwise when filmed, so "
+        f"there is no film; first "
         f"episode {names[0]}"
         for who, names in other.items()
     ]
@@ -99,10 +99,6 @@ def steps(episode: str) -> Path:
     return Path("steps") / f"{episode}.parquet"
 
 
-def _count(episodes: int) -> str:
-    return "1 episode" if episodes == 1 else f"{episodes} episodes"
-
-
 def _most(record: Record) -> int:
     return record.video if isinstance(record.video, int) else FAILURES
 
@@ -115,5 +111,5 @@ def _cells(episodes: Mapping[str, Planned]) -> Iterator[list[str]]:
 
     for _, names in groupby(episodes.items(), cell):
         mine = list(names)
-        if not isinstance(mine[0][1].group.clock, Realtime):
+        if not mine[0][1].group.once:
             yield [name for name, _ in mine]

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from foretell.clock import Clock
+from foretell.clock import Clock, Realtime
 from foretell.errors import UsageError
 from foretell.factors import arms, factor
 from foretell.loaded import loading, remember
@@ -21,6 +21,7 @@ from foretell.study.provenance import read_provenance
 from foretell.study.scenario_file import ScenarioFile, read_scenario_file
 from foretell.study.store import read_scenarios
 from foretell.tasks.task import Task
+from foretell.world_file import asks_person, is_real
 
 if TYPE_CHECKING:
     from foretell.study.latencies import Settle
@@ -40,6 +41,14 @@ class Group:
     task: TaskEntry
     clock: Clock
     policies: tuple[str, ...]
+    real: bool = False
+    """Whether the world is reality, or a person attends to it."""
+
+    @property
+    def once(self) -> bool:
+        """Whether an episode does not run again, to be filmed: in real time it would come out otherwise, and in reality
+        it would be another trial."""
+        return self.real or isinstance(self.clock, Realtime)
 
     def __hash__(self) -> int:  # asked for once per episode, and a latency trace is long
         return self._hash
@@ -203,16 +212,17 @@ def plan(study: Study, scenarios: dict[str, list[Scenario]], settle: Settle = _a
     clocks that leave it open (see `study.latencies`)."""
     episodes = []
     perturbed = perturb_scenarios(study, scenarios)
+    real = is_real(study.world) or asks_person(study.world)
     for entry in study.tasks:
         for timing in study.timings:
             settled = {name: settle(timing, name, entry) for name in study.policies}
             for policy in study.policies:
                 alike = tuple(n for n, c in settled.items() if c == settled[policy])
-                group = Group(entry, settled[policy], alike)
+                group = Group(entry, settled[policy], alike, real)
                 for arm, under in perturbed[entry.use].items():
                     for index, scenario in enumerate(under):
                         for trial in range(study.trials):
-                            video = trial == 0 and while_it_runs(study.record, group.clock, index)
+                            video = trial == 0 and while_it_runs(study.record, group.once, index)
                             events = trial == 0 and study.record.keeps_events(index)
                             label = given_arm(scenario) if arm == "none" else arm
                             episodes.append(Planned(group, policy, scenario, label, trial, video, events))

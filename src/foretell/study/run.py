@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from foretell.clock import Realtime
+from foretell.counting import counted
 from foretell.episode import Episode, key
 from foretell.errors import UsageError, suggest
 from foretell.factors.arms import severity_of
@@ -34,12 +35,15 @@ from foretell.study.running import CELL, COLUMNS, PLAN, Tally
 from foretell.study.session import Opened
 from foretell.study.store import Store, read_columns
 from foretell.tasks.frame import frame
-from foretell.world_file import kind_of, params_of, world_class
+from foretell.terminal import brief
+from foretell.world_file import asks_person, is_real, kind_of, params_of
 
-__all__ = ["Progress", "Run", "asks_person", "row_of", "run", "with_names"]
+__all__ = ["Progress", "Run", "row_of", "run", "with_names"]
 
 SLOTS = 32
 """Episodes side by side in each worker: enough to drown Python's share, few enough to end together."""
+SAID = 300
+"""Characters of an error that a note shows; the row has more, and the file of its traceback all."""
 TRACES = 10
 """Tracebacks that a call keeps of each policy and task: a policy that raises every time mostly says the same."""
 WORDS = 4000
@@ -82,11 +86,10 @@ class Run(Displayed):
 
     def text(self) -> str:
         """What was done, and where the results are."""
-        episodes = "1 episode" if self.ran == 1 else f"{self.ran} episodes"
-        earlier = f", {self.skipped} were there already" if self.skipped else ""
+        earlier = f", {counted(self.skipped, 'was', 'were')} there already" if self.skipped else ""
         left = f", {self.left} left by --limit" if self.left else ""
         notes = [f"note: {note}" for note in self.notes]
-        return "\n".join([*notes, f"{episodes} run{earlier}{left}; everything is in {self.path}"])
+        return "\n".join([*notes, f"{counted(self.ran, 'episode')} run{earlier}{left}; everything is in {self.path}"])
 
 
 def run(
@@ -128,11 +131,13 @@ def run(
         require_screen()
         if not any(isinstance(c, Realtime) for c in study.timings):
             raise UsageError("watch: shows episodes under the clock `realtime`, and the study has none")
-    asks = asks_person(study.world)
+    asks = "the world talks to a person on the terminal" if asks_person(study.world) else ""
     runs_in = _engine(study, engine, workers, here="a policy is a Python object" if policies else asks)
     if asks:
-        slots = 1  # a person attends to one episode at a time
-        require_terminal(str(kind_of(study.world)))
+        require_terminal(kind_of(study.world))
+    count = (os.cpu_count() or 1) if workers is None else workers
+    if asks or is_real(study.world):
+        slots, count = 1, min(count, 1)  # there is one robot, and one person
     check_size(study, large)
     path = Path(out) if out is not None else Path("runs") / study.name
     written, studies, keep = settle(study, path, add=add, retire=retire)
@@ -153,7 +158,6 @@ def run(
         }
         for group in dict.fromkeys(e.group for e in episodes)
     }
-    count = (os.cpu_count() or 1) if workers is None else workers
     crew = make_engine(runs_in, workers=count, slots=slots, policy_timeout=study.policy_timeout)
     try:
         opened = {group: crew.inspect(arguments) for group, arguments in asked.items()}
@@ -184,17 +188,6 @@ def run(
                     part.unlink(missing_ok=True)
     finally:
         crew.close()
-
-
-def asks_person(world: str | dict[str, Any]) -> str:
-    """Why a world must run in the main process, in words; empty if it need not. Its class says so: the world itself is
-    not made for it."""
-    needs = getattr(world_class(world), "needs", ())
-    return "the world talks to a person on the terminal" if "terminal" in _listed(needs) else ""
-
-
-def _listed(needs: Any) -> Collection[str]:
-    return needs if isinstance(needs, Collection) else ()  # a property: its session finds out
 
 
 def _engine(study: Study, asked: str | None, workers: int | None, here: str) -> str:
@@ -263,21 +256,25 @@ def _fill(
             state.judged[label] += 1
             state.solved[label] += row.success
         if row.blame is not None:
-            said = f"episode {row.episode}: {row.error}"
-            if outcome.trace is not None and traces[label] < TRACES:
+            said = f"episode {row.episode}"
+            if outcome.trace is not None and traces[label] < TRACES:  # before the error, which may be long and cut
                 traces[label] += 1
-                said += f"; the traceback is in {store.write_error(name, outcome.trace)}"
+                said += f" (traceback in {store.write_error(name, outcome.trace)})"
+            said += f": {brief(str(row.error), width=SAID)}"
             troubles.setdefault(f"policy {row.policy!r} on {row.task}, blame {row.blame}", []).append(said)
         if "out_of_range_actions" in row.metrics:
             troubles.setdefault(f"policy {row.policy!r} on {row.task}: actions out of range were clipped", []).append(
-                f"episode {row.episode}, {row.metrics['out_of_range_actions']:.0f} actions"
+                f"episode {row.episode}, {counted(int(row.metrics['out_of_range_actions']), 'action')}"
             )
         progress(state)
         if state.ran < len(chosen):
             look()
-    notes = [f"{what}: {_count(len(where))}, first {where[0]}" for what, where in troubles.items()]
+    notes = [f"{what}: {counted(len(where), 'episode')}, first {where[0]}" for what, where in troubles.items()]
     if retired:
-        notes.append(f"{_count(retired)} of an earlier plan will not be run any more: foretell show marks them retired")
+        notes.append(
+            f"{counted(retired, 'episode')} of an earlier plan will not be run any more: foretell show "
+            f"marks them retired"
+        )
     if not left:
         places = {name: _video(name, e, e.scenario.task) for name, e in named.items()}
         notes += films.film(study.record, store.path, named, places, execute, told)
@@ -327,10 +324,6 @@ def _stopper(store: Store) -> Callable[[], None]:
                 raise KeyboardInterrupt
 
     return look
-
-
-def _count(episodes: int) -> str:
-    return "1 episode" if episodes == 1 else f"{episodes} episodes"
 
 
 def _key(episode: Planned, opened: Opened) -> str:
