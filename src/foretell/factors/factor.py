@@ -73,8 +73,8 @@ class Setting:
 
 
 class Factor:
-    """One factor. `draw`, `place` and `start` work on data, `apply` on a scene, `sense` and `act` on what passes
-    between world and policy. Each is called only where `applies` is None."""
+    """One factor. `draw`, `instruct`, `place`, `sizes` and `start` work on data, `apply` on a scene, `sense` and `act`
+    on what passes between world and policy. Each is called only where `applies` is None."""
 
     name: ClassVar[str]
     changes: ClassVar[str] = "look"
@@ -125,6 +125,10 @@ class Factor:
     ) -> Any:
         """A value for a scenario, JSON-able. `rng` is the factor's own."""
         raise NotImplementedError
+
+    def instruct(self, value: Any, instruction: str) -> str:
+        """What the policy is asked instead of `instruction`. Called when a study is planned."""
+        return instruction
 
     def place(self, value: Any, placements: Mapping[str, Placement], task: Task) -> Mapping[str, Placement]:
         """Where, and how large, objects are. Called before they are built."""
