@@ -23,7 +23,7 @@ from foretell.spec import ActionSpec, Feature
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 
-__all__ = ["Factor", "Given", "Reason", "Setting", "furniture", "targets"]
+__all__ = ["Factor", "Given", "Reason", "Setting", "furniture", "targets", "without_table"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Setting:
     """The scene of one scenario, while it is built."""
 
     spec: mujoco.MjSpec
-    task: Task
+    task: TabletopTask
     scenario: Scenario
     seen: bool
     """Whether this model is drawn. The one that physics runs on has no look."""
@@ -70,6 +70,10 @@ class Setting:
         placed = self.scenario.placements.get(body)
         whole = placed is not None and not asset(placed.asset).free  # a fixture is made of several bodies
         return [g for g in (found.find_all("geom") if whole else found.geoms) if "/leg" not in g.name]
+
+    def table(self) -> list[Any]:
+        """Geoms of the table."""
+        return self.geoms(self.task.table)
 
 
 class Factor:
@@ -176,6 +180,13 @@ def furniture(task: Task) -> frozenset[str]:
     named = {"body": spec.bodies, "geom": spec.geoms, "texture": spec.textures}
     found = {f"{kind}/{thing.name}" for kind, things in named.items() for thing in things}
     return frozenset(found | ({"light"} if spec.lights else set()))
+
+
+def without_table(task: Task) -> str | None:
+    """Why a factor of the table does not apply; None where the scene has one."""
+    if not isinstance(task, TabletopTask):
+        return "it has no table that foretell simulates"
+    return None if f"body/{task.table}" in furniture(task) else f"its scene has no body {task.table!r}"
 
 
 def targets(task: Task, role: str) -> list[str]:

@@ -173,7 +173,7 @@ def scheme(name: str, robots: Mapping[str, Robot]) -> dict[tuple[str, str], str]
             raise UsageError(f"controller: no robot has a group {group!r:.100}; {suggest(group, known)}")
         named |= dict.fromkeys(meant, controller)
     for controller in named.values():
-        if controller not in names("controllers") and "." not in controller:
+        if controller not in names("controllers") and ":" not in controller:
             known = names("controllers")
             raise UsageError(f"controller: {controller!r:.200} is not known; {suggest(controller, known)}")
     return {key: named[key] for key in groups if key in named}

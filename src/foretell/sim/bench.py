@@ -39,13 +39,14 @@ class Bench:
         world: str | Path | dict[str, Any] = "mujoco",
         controller: str | None = None,
         factors: dict[str, Any] | None = None,
+        trial: int = 0,
     ):
         self.task: Any = resolve("tasks", task)() if isinstance(task, str) else task
         self.world = MujocoWorld(self.task, world, slots=1, controller=controller)
         self.scenario = scenario if isinstance(scenario, Scenario) else self.task.scenario(scenario)
         if factors:
             self.scenario = self.scenario.model_copy(update={"factors": factors})
-        self.world.reset(SLOT, [self.scenario], [0])
+        self.world.reset(SLOT, [self.scenario], [trial])
 
     @property
     def layout(self) -> Layout:
