@@ -114,3 +114,16 @@ def test_neither_worlds_nor_drivers_know_a_factor_by_name() -> None:
     files += [SOURCE / "factors" / "__init__.py", SOURCE / "factors" / "factor.py", SOURCE / "world.py"]
     assert len(files) > 25
     assert {str(p.relative_to(SOURCE)): found for p in files if (found := quoted.findall(p.read_text()))} == {}
+
+
+def test_the_factor_on_the_page_opens_the_drawer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "factors.md").read_text()
+    block = next(b for b in re.findall(r"```python\n(.*?)```", page, re.S) if "DrawerStart" in b)
+    (tmp_path / "drawer_start.py").write_text(block)
+    known = {**registry.BUILTIN["factors"], "Drawer_Start": f"{tmp_path}/drawer_start.py:DrawerStart"}
+    monkeypatch.setitem(registry.BUILTIN, "factors", known)
+    drawer = registry.load(f"{root}/examples/09_drawer.py:Drawer")()
+    bench = Bench(drawer, perturb(drawer.scenario(0), {"Drawer_Start": 0.07}))
+    assert bench.state.joint("cabinet/drawer") == pytest.approx([0.07])
+    assert factors.factor("Drawer_Start").applies(make_task("lift")) is not None
