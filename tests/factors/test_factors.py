@@ -46,7 +46,8 @@ def state(task: str, scenario: Scenario, ticks: int = 100) -> dict[str, np.ndarr
     bench = Bench(make_task(task), scenario)
     bench.world.command(SLOT, np.array([[0.3, -0.2, -0.5, 0.1, 0.2, 0.3, 1.0]]), np.array([25]))
     bench.world.advance(SLOT, np.array([ticks]))
-    return {**bench.see(), "qpos": bench.world.snapshot(0)}
+    streams = {n: Stream() for n, f in bench.world.features.items() if not f.image}
+    return {**bench.world.observe(SLOT, streams), "qpos": bench.world.snapshot(0)}
 
 
 def fields(model: mujoco.MjModel) -> dict[str, np.ndarray]:

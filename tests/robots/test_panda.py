@@ -160,7 +160,7 @@ def test_physics_scales_what_it_says() -> None:
     model = scene(RobotPhysics(kp_scale=0.5, kv_scale=2, damping_scale=3, joint_friction=0.87))
     np.testing.assert_allclose(model.actuator("p/joint1").biasprm[1:3], [-2250, -450])
     np.testing.assert_allclose([model.joint(f"p/{j}").damping.flat[0] for j in ARM.joints], 3)
-    np.testing.assert_allclose(model.dof_joint_friction[:7], [0.87] * 4 + [0.12] * 3)
+    np.testing.assert_allclose(model.dof_frictionloss[:7], [0.87] * 4 + [0.12] * 3)
 
 
 def test_mass_is_plausible() -> None:

@@ -157,7 +157,7 @@ def test_multipliers_of_a_robot_are_its_own() -> None:
 
 def test_a_force_in_newtons_is_refused_in_words() -> None:
     """`finger_force` was in N: 70 would now be 4,900 N."""
-    words = r"theta\.finger_force: it is a multiplier .* at most 10; 70 N of the Panda's 70 N are 1 \(given: 70\)"
+    words = r"theta\.finger_force: it is a multiplier .* at most 4; 70 N of the Panda's 70 N are 1 \(given: 70\)"
     with pytest.raises(UsageError, match=words):
         load_world({"name": "old", "theta": {"finger_force": 70}})
     assert load_world("standin").robot(Panda).finger_force * 70 == pytest.approx(40)

@@ -147,7 +147,7 @@ def test_theta_reaches_physics() -> None:
     nominal = [o.stages for o in episodes(task, Expert(), scenarios)]
     for theta in ({"kp_scale": 0.3}, {"kv_scale": 3.0}, {"actuation_delay": 0.06}):
         assert [o.stages for o in episodes(task, Expert(), scenarios, world={"name": "w", "theta": theta})] != nominal
-    slippery = {"name": "ice", "theta": {"pad_friction": 0.02, "finger_force": 0.07}}
+    slippery = {"name": "ice", "theta": {"pad_friction": 0.02, "finger_force": 5 / 70}}
     assert not any(o.success for o in episodes(task, Expert(), scenarios, world=slippery))
 
 

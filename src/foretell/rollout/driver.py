@@ -48,7 +48,7 @@ class Driver:
         self.step = np.zeros(slots, dtype=np.int64)
         self.age = np.zeros(slots, dtype=np.int64)  # ticks
         self.solved = np.zeros(slots, dtype=bool)
-        self.judged = np.zeros(slots, dtype=bool)  # whether anybody could tell before the end
+        self.watched = np.zeros(slots, dtype=bool)  # whether anybody could tell before the end
         self.clipped = np.zeros(slots, dtype=np.int64)
         self.apart = np.zeros(slots, dtype=bool)  # the policy is called for this slot alone
         self.gone: set[int] = set()  # slots whose episode ended or started anew when policies were asked
@@ -78,7 +78,7 @@ class Driver:
         seen = self.world.progress(slots)
         now = np.zeros(len(slots), dtype=bool) if seen is None else seen
         self.solved[slots] |= now
-        self.judged[slots] = seen is not None
+        self.watched[slots] = seen is not None
         for slot in self.videos.keys() & set(slots.tolist()):
             self.videos[slot].shoot(self.world)
         if done.any():  # a task may have more to ask
@@ -205,7 +205,7 @@ class Driver:
         jobs = [self._job(slot) for slot in fresh]
         for field in (self.left, self.step, self.age, self.clipped):
             field[slots] = 0
-        self.solved[slots] = self.judged[slots] = False
+        self.solved[slots] = self.watched[slots] = False
         for slot, job in zip(fresh, jobs, strict=True):
             if job.events is not None:
                 self.events[slot] = Events(job.events, self.world.tick)
@@ -259,7 +259,7 @@ class Driver:
             outcome.judge = verdict.judge
             if verdict.success is not None:
                 # who judges at the end only has the last word on both
-                outcome.success_any = bool(self.solved[slot]) if self.judged[slot] else verdict.success
+                outcome.success_any = bool(self.solved[slot]) if self.watched[slot] else verdict.success
                 outcome.success_end = verdict.success and blame is None
                 early = self.world.task.success_rule == "any"
                 outcome.success = (outcome.success_any if early else outcome.success_end) and blame is None

@@ -34,7 +34,7 @@ class Theta(BaseModel):
     pad_friction: float = Field(default=1.0, gt=0)
     """Multiplies the sliding friction of the finger pads."""
     finger_force: float = Field(default=1.0, gt=0)
-    """Multiplies the largest force of the fingers, at most by 10."""
+    """Multiplies the largest force of the fingers, at most by 4."""
     object_friction: float = Field(default=1.0, gt=0)
     """Multiplies the sliding friction of objects."""
     object_mass: float = Field(default=1.0, gt=0)
@@ -59,8 +59,8 @@ class Theta(BaseModel):
     @field_validator("finger_force")
     @classmethod
     def _multiplier(cls, value: float) -> float:
-        if value > 10:
-            said = f"it is a multiplier of the robot's own force now, at most 10; {value:g} N of the Panda's 70 N are"
+        if value > 4:
+            said = f"it is a multiplier of the robot's own force now, at most 4; {value:g} N of the Panda's 70 N are"
             raise ValueError(f"{said} {value / FINGER_FORCE:.4g}")
         return value
 
