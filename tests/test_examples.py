@@ -26,6 +26,14 @@ SAYS = {
         r"of 20 scenarios run in both worlds, \d+ came out alike",
     ],
     "06_watch": [r"expert on lift, success: \d\d+ frames in runs/watch/videos/lift-expert-\w+\.mp4", r"wrist\.png"],
+    "09_drawer": [
+        r"drawer  expert  none +100%  20",
+        r"drawer  expert  MO_Size +(100|9\d)%  20",
+        r"cabinet: set drawer to \+0\.\d{3} m",
+        r"cabinet from the base of panda",
+    ],
+    "10_two_arms": [r"hand-over  expert +(100|90)%  10", r"handed over after [5-8]\.\d s on average"],
+    "11_head": [r"lift-seen  watch +100%  10"],
     "07_torch_policy": [r"trained on 6000 actions", r"lift  network +(100|[6-9]\d)%  20"],
 }
 
@@ -68,7 +76,12 @@ def test_the_torch_example_says_what_it_needs(tmp_path):
 
 @pytest.mark.slow
 def test_the_own_task_and_policy_keep_their_contracts():
-    for what, name in (("task", "03_your_task.py:Stack"), ("policy", "02_your_policy.py:Pick")):
+    for what, name in (
+        ("task", "03_your_task.py:Stack"),
+        ("task", "09_drawer.py:Drawer"),
+        ("task", "10_two_arms.py:HandOver"),
+        ("policy", "02_your_policy.py:Pick"),
+    ):
         report = foretell.check(what, str(EXAMPLES / name))
         assert report.ok, report.to_dict()
 
@@ -108,6 +121,11 @@ def advertise(folder, page):
     groups = project["entry-points"].items()
     lines = [f"[{group}]\n" + "".join(f"{k} = {v}\n" for k, v in names.items()) for group, names in groups]
     (about / "entry_points.txt").write_text("\n".join(lines))
+
+
+def test_the_page_on_tasks_is_true():
+    for block in blocks("add_a_task.md", "python"):
+        exec(compile(block, "docs/add_a_task.md", "exec"), {})
 
 
 def test_packages_are_found_by_their_entry_points(tmp_path):

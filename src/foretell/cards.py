@@ -53,7 +53,8 @@ def cards(
     found: list[dict[str, Any]] = []
     for s in chosen:
         objects = _objects(s, about.get(s.task))
-        card = "\n".join([s.card(), *(f"  {told}" for thing in objects if (told := _from_base(thing)))])
+        lines = [*_joints(s, about.get(s.task)), *(told for thing in objects if (told := _from_base(thing)))]
+        card = "\n".join([s.card(), *(f"  {line}" for line in lines)])
         found.append({"id": s.id, "task": s.task, "card": card, "design": str(seen or "chosen"), "objects": objects})
     if stl is not None:
         tasks, written = _tasks(Path(run), {s.task for s in chosen}, trust), dict[str, Solid]()
@@ -81,6 +82,8 @@ def _sound(found: Any) -> bool:
                 return False
         polygons = [part["points"] for part in found["still"] if math.isfinite(part["top"]) and str(part["name"])]
         polygons += [part for parts in found["objects"].values() for part in parts]
+        if not all(isinstance(text, str) for js in found.get("joints", {}).values() for a, b in js for text in (a, b)):
+            return False
         return all(math.isfinite(float(v)) for points in polygons for x, y in points for v in (x, y))
     except (KeyError, TypeError, ValueError, AttributeError):
         return False
@@ -104,6 +107,16 @@ def _objects(scenario: Scenario, about: Mapping[str, Any] | None) -> list[dict[s
                 "left": left,
             }
         )
+    return found
+
+
+def _joints(scenario: Scenario, about: Mapping[str, Any] | None) -> list[str]:
+    """How far to open drawers, lids and the like."""
+    found = []
+    for name, joints in ((about or {}).get("joints") or {}).items():
+        for (joint, unit), value in zip(joints, scenario.start.get(name, ()), strict=False):
+            where = f"{math.degrees(value):+.0f}°" if unit == "rad" else f"{value:+.3f} {unit}"
+            found.append(f"{name}: set {joint} to {where}")
     return found
 
 

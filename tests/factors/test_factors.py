@@ -16,6 +16,7 @@ from foretell.factors.arms import expand
 from foretell.policies.expert import Expert, NoisyExpert
 from foretell.registry import names
 from foretell.scenario import Scenario
+from foretell.sim.bench import Bench
 from foretell.sim.params import load_world
 from foretell.sim.scene import Scene
 from foretell.sim.world import MujocoWorld
@@ -42,14 +43,11 @@ def under(task: str, *factors: str, seed: int = 1, severity: float = 1.0) -> Sce
 
 def state(task: str, scenario: Scenario, ticks: int = 100) -> dict[str, np.ndarray]:
     """What physics did with a scenario under one action, and what was told of it."""
-    world = MujocoWorld(make_task(task), slots=1)
-    world.reset(SLOT, [scenario], [0])
-    world.command(SLOT, np.array([[0.3, -0.2, -0.5, 0.1, 0.2, 0.3, 1.0]]), np.array([25]))
-    world.advance(SLOT, np.array([ticks]))
-    streams = {n: Stream() for n, f in world.features.items() if not f.image}
-    layout = world._where[0]
-    assert layout is not None
-    return {**world.observe(SLOT, streams), "qpos": layout.qpos[0].copy()}
+    bench = Bench(make_task(task), scenario)
+    bench.world.command(SLOT, np.array([[0.3, -0.2, -0.5, 0.1, 0.2, 0.3, 1.0]]), np.array([25]))
+    bench.world.advance(SLOT, np.array([ticks]))
+    streams = {n: Stream() for n, f in bench.world.features.items() if not f.image}
+    return {**bench.world.observe(SLOT, streams), "qpos": bench.world.snapshot(0)}
 
 
 def fields(model: mujoco.MjModel) -> dict[str, np.ndarray]:

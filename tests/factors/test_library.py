@@ -14,11 +14,10 @@ from foretell.factors.colour import COLOURS
 from foretell.factors.patterns import TEXTURES, texture
 from foretell.objects import ASSETS, DISTRACTORS, ObjectPhysics
 from foretell.objects.cube import HALF
+from foretell.sim.bench import Bench
 from foretell.sim.scene import signature
 from foretell.sim.world import MujocoWorld
 from foretell.study.plan import make_task
-
-SLOT = np.zeros(1, dtype=np.int32)
 
 
 def test_twenty_colours_none_of_them_mujocos_word_for_no_colour() -> None:
@@ -87,18 +86,10 @@ def test_distractors_touch_nothing_at_the_start(task: str) -> None:
     for seed in range(3):
         clean = made.scenario(seed)
         values["Distractor"] = draw("Distractor", clean, made, 2.0)
-        world = MujocoWorld(made, slots=1)
-        world.reset(SLOT, [perturb(clean, values)], [0])
-        layout = world._where[0]
-        assert layout is not None
-        model = layout.models[0]
-        data = mujoco.MjData(model)
-        data.qpos[:] = layout.qpos[0]
-        mujoco.mj_forward(model, data)
-        ours = {model.body(f"distractor{i}").id for i in range(4)}
-        for contact in data.contact:
-            bodies = {int(model.geom_bodyid[g]) for g in contact.geom}
-            assert not bodies & ours or any(model.body_dofnum[b] == 0 for b in bodies)
+        bench = Bench(made, perturb(clean, values))
+        ours = {f"distractor{i}" for i in range(4)}
+        for pair in bench.contacts():
+            assert not ours & set(pair) or any(bench.model.body(name).dofnum[0] == 0 for name in pair)
 
 
 def test_more_severity_is_more_distractors_and_never_none() -> None:

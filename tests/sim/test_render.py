@@ -17,6 +17,7 @@ from foretell.policies.expert import Expert
 from foretell.rollout import Job, run_sync
 from foretell.scenario import Scenario
 from foretell.sim import variants
+from foretell.sim.bench import Bench
 from foretell.sim.render import View, _shapes, shared_renderer
 from foretell.sim.textures import Textures
 from foretell.sim.variants import Variants
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.gl
 
 def shot(world: MujocoWorld, slot: int, view: View) -> np.ndarray:
     """What the renderer makes of a view."""
-    return shared_renderer().render(world._model(slot), world._layout(slot).qpos[slot], view)
+    return shared_renderer().render(world._model(slot), world.snapshot(slot), view)
 
 
 def start(slots: int, name: str = "lift") -> tuple[MujocoWorld, np.ndarray]:
@@ -57,14 +58,11 @@ def test_images_are_upright_uint8_of_the_asked_size() -> None:
 
 
 def test_the_cube_is_drawn_where_it_is() -> None:
-    world, ids = start(1)
-    layout = world._where[0]
-    assert layout is not None
-    address = layout.model.joint("cube/free").qposadr[0]
+    bench = Bench("lift")
     columns = []
     for y in (-0.15, 0.0, 0.15):  # the camera faces the robot: the robot's left (+y) is on its right
-        layout.qpos[0, address : address + 3] = [0.1, y, 0.02]
-        image = world.observe(ids, {"front/rgb": Stream((120, 120, 3))})["front/rgb"][0]
+        bench.put("cube", (0.1, y, 0.02))
+        image = bench.see("front/rgb")["front/rgb"]
         columns.append(np.argwhere(red(image))[:, 1].mean())
     assert columns[0] + 10 < columns[1] < columns[2] - 10
 
@@ -137,10 +135,9 @@ def perturbed(name: str, seeds: range) -> list[Scenario]:
 def anew(world: MujocoWorld, slot: int, camera: View) -> np.ndarray:
     """The picture as a context and a scene made for it alone draw it."""
     shared_renderer()
-    scenario, layout = world._scenario[slot], world._where[slot]
-    model = world.scene.dress(scenario, world._trial[slot])
+    model = world.scene.dress(world._of(slot), world._trial[slot])
     data = mujoco.MjData(model)
-    data.qpos[:] = layout.qpos[slot]
+    data.qpos[:] = world.snapshot(slot)
     mujoco.mj_forward(model, data)
     if camera.fine:
         model.vis.quality.shadowsize, model.vis.quality.offsamples = 2048, 4

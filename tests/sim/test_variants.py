@@ -13,6 +13,7 @@ from foretell.factors.arms import expand
 from foretell.policies.expert import NoisyExpert
 from foretell.scenario import Scenario
 from foretell.sim import variants
+from foretell.sim.bench import Bench
 from foretell.sim.variants import Variants
 from foretell.sim.world import MujocoWorld
 from foretell.spec import Stream
@@ -30,10 +31,7 @@ def use(monkeypatch: pytest.MonkeyPatch, limit: int = 32 * 2**20) -> Variants:
 
 def model(scenario: Scenario, world: Any = "mujoco", trial: int = 0, task: Any = None) -> mujoco.MjModel:
     """What physics runs on."""
-    made = MujocoWorld(task or make_task(scenario.task), world, slots=1)
-    made.reset(SLOT, [scenario], [trial])
-    assert made._where[0] is not None
-    return made._where[0].models[0]
+    return Bench(task or make_task(scenario.task), scenario, world=world, trial=trial).model
 
 
 @pytest.mark.parametrize("world", ["mujoco", "standin"])
@@ -100,12 +98,12 @@ def test_no_more_are_kept_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch
     task = make_task("lift")
     each = model(task.scenario(0)).nbuffer
     kept = use(monkeypatch, limit=5 * each)
-    world = MujocoWorld(task, slots=1)
+    bench = Bench(task)
     for seed in range(20):
-        world.reset(SLOT, [task.scenario(seed)], [0])
+        bench.world.reset(SLOT, [task.scenario(seed)], [0])
         assert kept.bytes <= 5 * each and len(kept) <= 5
     assert len(kept) >= 4
-    newest = world._where[0].models[0]
-    world.reset(SLOT, [task.scenario(0)], [0])  # long gone
-    world.reset(SLOT, [task.scenario(19)], [0])
-    assert world._where[0].models[0] is newest
+    newest = bench.model
+    bench.world.reset(SLOT, [task.scenario(0)], [0])  # long gone
+    bench.world.reset(SLOT, [task.scenario(19)], [0])
+    assert bench.model is newest

@@ -9,6 +9,7 @@ from rollouts import episodes, reproducible
 from foretell.errors import UsageError
 from foretell.policies.expert import Expert, NoisyExpert
 from foretell.policies.random import Random
+from foretell.sim.bench import SLOT, Bench
 from foretell.sim.params import load_world
 from foretell.sim.world import MujocoWorld
 from foretell.spec import Stream
@@ -60,8 +61,9 @@ def test_diverged_physics_ends_its_own_episode_only() -> None:
         def act(self, slots, observations):
             self.calls += 1
             if self.calls == 10:
-                layout = self.world._where[1]
-                layout.qvel[1, -1] = np.inf
+                state = self.world.state(1)
+                state[-1] = np.inf
+                self.world.restore(1, state, 0)
             return super().act(slots, observations)
 
     world = MujocoWorld(task, slots=3)
@@ -79,18 +81,13 @@ def test_diverged_physics_ends_its_own_episode_only() -> None:
 
 
 def test_a_slot_recovers_after_a_diverged_episode() -> None:
-    task = make_task("lift")
-    world = MujocoWorld(task, slots=1)
-    slot = np.array([0], dtype=np.int32)
-    world.reset(slot, [task.scenario(0)], [0])
-    layout = world._where[0]
-    assert layout is not None
-    layout.qvel[0, 0] = np.nan
-    world.advance(slot, np.array([25]))
-    assert 0 in world.faults(slot)
-    world.reset(slot, [task.scenario(0)], [0])
-    world.advance(slot, np.array([25]))
-    assert world.faults(slot) == {}
+    bench = Bench("lift")
+    bench.layout.qvel[0, 0] = np.nan
+    bench.run(0.05)
+    assert 0 in bench.world.faults(SLOT)
+    bench.world.reset(SLOT, [bench.scenario], [0])
+    bench.run(0.05)
+    assert bench.world.faults(SLOT) == {}
 
 
 def test_only_declared_streams_are_computed_and_unknown_ones_are_named() -> None:

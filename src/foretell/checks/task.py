@@ -11,6 +11,7 @@ from foretell.checks.report import Report
 from foretell.checks.setting import called, task_of, world_of
 from foretell.checks.watched import SOLVED, Watched, watch
 from foretell.counting import counted
+from foretell.objects import Fixture, asset
 from foretell.policies.make import bind, make_policy
 from foretell.robots.kinematics import Kinematics
 from foretell.rollout import Job, Outcome, run_sync
@@ -94,17 +95,28 @@ def _round_trip(scenarios: list[Scenario]) -> tuple[bool, str]:
 
 
 def _within_reach(task: Task, scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
-    """Inverse kinematics from the home pose, the hand turned as it is there; the nearest robot counts."""
-    spots = [(s.seed, name, p.pos) for s in scenarios for name, p in s.placements.items()]
+    """Inverse kinematics from the home pose, the hand turned as it is there; the nearest robot counts. Of a fixture,
+    only the parts that can be observed count, such as a handle."""
+    spots: list[tuple[int, str, Any]] = []
+    for scenario in scenarios:
+        spots += [(scenario.seed, n, p.pos) for n, p in scenario.placements.items() if asset(p.asset).free]
+        fixed = {n: made for n, made in scene.placed.items() if isinstance(made, Fixture) and made.sites}
+        model, data = _posed(scene, scenario) if fixed else (None, None)
+        for name in (f"{n}/{site}" for n, made in fixed.items() for site in made.sites):
+            body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)
+            spots.append((scenario.seed, name, data.xpos[body] if body >= 0 else data.site(name).xpos))
     if not spots:
-        return True, "it places no objects."
+        return True, "it places nothing that a hand would reach for."
     gaps = np.full(len(spots), np.inf)
     slots = np.arange(len(spots), dtype=np.int32)
     for name, robot in scene.robots.items():
-        mount, arm = task.robots[name], Kinematics(robot, len(spots))
+        group = next((key for key, has in robot.groups.items() if has.tool), None)
+        if group is None:
+            continue
+        mount, arm = task.robots[name], Kinematics(robot, len(spots), group)
         base = np.broadcast_to(np.asarray(mount.quat), (len(spots), 4))
         goal = rotate(conjugate(base), np.array([pos for *_, pos in spots]) - np.asarray(mount.pos))
-        q = np.tile(np.asarray(robot.groups["arm"].home), (len(spots), 1))
+        q = np.tile(np.asarray(robot.groups[group].home), (len(spots), 1))
         facing = arm.forward(slots, q)[1]
         for _ in range(25):
             q = arm.inverse(slots, q, goal, facing)
@@ -122,15 +134,21 @@ def _layouts(scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
     return len(found) == 1, f"{counted(len(scenarios), 'scenario')} compiled into {counted(len(found), 'layout')}."
 
 
+def _posed(scene: Scene, scenario: Scenario) -> tuple[Any, Any]:
+    """Model and data at the start of a scenario."""
+    model = scene.compile(scenario, 0)
+    data = mujoco.MjData(model)
+    for name, values in scene.start(scenario).items():
+        for joint, q in zip(scene.startable[name].joints, values, strict=True):
+            data.joint(joint).qpos = q
+    mujoco.mj_forward(model, data)
+    return model, data
+
+
 def _contacts(scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
     deepest, pair, bad = 0.0, "", 0
     for scenario in scenarios:
-        model = scene.compile(scenario, 0)
-        data = mujoco.MjData(model)
-        for name, values in scene.start(scenario).items():
-            for joint, q in zip(scene.startable[name].joints, values, strict=True):
-                data.joint(joint).qpos = q
-        mujoco.mj_forward(model, data)
+        model, data = _posed(scene, scenario)
         if data.ncon and -data.contact.dist.min() > deepest:
             worst = int(np.argmin(data.contact.dist))
             deepest = float(-data.contact.dist[worst])

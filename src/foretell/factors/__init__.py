@@ -47,10 +47,10 @@ def draw(name: str, scenario: Scenario, task: Task, severity: float = 1.0, given
 
 def perturb(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
     """The scenario under factors: same base, placements and seed, so that it pairs with its clean control."""
-    changes: dict[str, Any] = {"factors": dict(values)}
-    if "Instruction" in values:
-        changes["instruction"] = values["Instruction"]
-    return scenario.model_copy(update=changes)
+    changed = scenario.model_copy(update={"factors": dict(values)})
+    for made, value in overriding(changed, "instruct"):
+        changed = changed.model_copy(update={"instruction": made.instruct(value, changed.instruction)})
+    return changed
 
 
 @cache
@@ -94,7 +94,7 @@ def starts(scenario: Scenario, homes: Mapping[str, tuple[float, ...]], task: Tas
 
 
 def overriding(scenario: Scenario, hook: str) -> list[tuple[Factor, Any]]:
-    """Its factors, with values, that have a hook of their own (`sense` or `act`)."""
+    """Its factors, with values, that have a hook of their own (`instruct`, `sense` or `act`)."""
     if not scenario.factors:
         return []
     return [(made, v) for made, v in _in_order(scenario) if getattr(type(made), hook) is not getattr(Factor, hook)]

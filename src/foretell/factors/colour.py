@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from foretell.factors.factor import Factor, Given, Setting, furniture, targets
+from foretell.factors.factor import Factor, Given, Setting, targets, without_table
 from foretell.scenario import Scenario
 from foretell.tasks.task import Task
 
@@ -118,7 +118,7 @@ class TableColor(_Colour):
     source = "Colosseum 2a: table_color [.25]*3-[1]*3"
 
     def obstacle(self, task: Task) -> str | None:
-        return None if f"body/{task.table}" in furniture(task) else f"its scene has no body {task.table!r}"
+        return without_table(task)
 
     def draw(
         self, rng: np.random.Generator, scenario: Scenario, task: Task, severity: float, given: Given | None = None
@@ -128,7 +128,7 @@ class TableColor(_Colour):
 
     def apply(self, value: Any, setting: Setting) -> None:
         if setting.seen:
-            paint(setting.geoms(setting.task.table), value["rgb"], value["mix"])
+            paint(setting.table(), value["rgb"], value["mix"])
 
     def card(self, value: Any) -> str:
         how = "cover the table with" if value["mix"] == 1 else f"tint the table by {value['mix']:.0%} towards"

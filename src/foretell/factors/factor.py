@@ -23,7 +23,7 @@ from foretell.spec import ActionSpec, Feature
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 
-__all__ = ["Factor", "Given", "Reason", "Setting", "furniture", "targets"]
+__all__ = ["Factor", "Given", "Reason", "Setting", "furniture", "targets", "without_table"]
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Setting:
     """The scene of one scenario, while it is built."""
 
     spec: mujoco.MjSpec
-    task: Task
+    task: TabletopTask
     scenario: Scenario
     seen: bool
     """Whether this model is drawn. The one that physics runs on has no look."""
@@ -71,10 +71,14 @@ class Setting:
         whole = placed is not None and not asset(placed.asset).free  # a fixture is made of several bodies
         return [g for g in (found.find_all("geom") if whole else found.geoms) if "/leg" not in g.name]
 
+    def table(self) -> list[Any]:
+        """Geoms of the table."""
+        return self.geoms(self.task.table)
+
 
 class Factor:
-    """One factor. `draw`, `place` and `start` work on data, `apply` on a scene, `sense` and `act` on what passes
-    between world and policy. Each is called only where `applies` is None."""
+    """One factor. `draw`, `instruct`, `place`, `sizes` and `start` work on data, `apply` on a scene, `sense` and `act`
+    on what passes between world and policy. Each is called only where `applies` is None."""
 
     name: ClassVar[str]
     changes: ClassVar[str] = "look"
@@ -126,6 +130,10 @@ class Factor:
         """A value for a scenario, JSON-able. `rng` is the factor's own."""
         raise NotImplementedError
 
+    def instruct(self, value: Any, instruction: str) -> str:
+        """What the policy is asked instead of `instruction`. Called when a study is planned."""
+        return instruction
+
     def place(self, value: Any, placements: Mapping[str, Placement], task: Task) -> Mapping[str, Placement]:
         """Where, and how large, objects are. Called before they are built."""
         return placements
@@ -172,6 +180,13 @@ def furniture(task: Task) -> frozenset[str]:
     named = {"body": spec.bodies, "geom": spec.geoms, "texture": spec.textures}
     found = {f"{kind}/{thing.name}" for kind, things in named.items() for thing in things}
     return frozenset(found | ({"light"} if spec.lights else set()))
+
+
+def without_table(task: Task) -> str | None:
+    """Why a factor of the table does not apply; None where the scene has one."""
+    if not isinstance(task, TabletopTask):
+        return "it has no table that foretell simulates"
+    return None if f"body/{task.table}" in furniture(task) else f"its scene has no body {task.table!r}"
 
 
 def targets(task: Task, role: str) -> list[str]:

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from foretell.factors.colour import told
-from foretell.factors.factor import Factor, Given, Setting, furniture, targets
+from foretell.factors.factor import Factor, Given, Setting, furniture, targets, without_table
 from foretell.factors.patterns import TEXTURES, texture
 from foretell.scenario import Scenario
 from foretell.tasks.task import Task
@@ -123,12 +123,12 @@ class TableTexture(_Texture):
     name, where = "Table_Texture", "the table"
 
     def obstacle(self, task: Task) -> str | None:
-        return None if f"body/{task.table}" in furniture(task) else f"its scene has no body {task.table!r}"
+        return without_table(task)
 
     def apply(self, value: Any, setting: Setting) -> None:
         if setting.seen:
             tinted = "Table_Color" in setting.scenario.factors
-            cover(setting, self.name, setting.geoms(setting.task.table), value, tinted, 2.5)
+            cover(setting, self.name, setting.table(), value, tinted, 2.5)
 
 
 class BackgroundTexture(_Texture):

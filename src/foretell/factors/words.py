@@ -30,5 +30,8 @@ class Instruction(Factor):
         drawn = task.paraphrases[int(rng.integers(len(task.paraphrases)))]
         return drawn if severity > 0 else scenario.instruction
 
+    def instruct(self, value: Any, instruction: str) -> str:
+        return str(value)
+
     def card(self, value: Any) -> str:
         return f"say {value!r}"

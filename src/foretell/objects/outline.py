@@ -21,7 +21,7 @@ def outlines(model: mujoco.MjModel) -> list[dict[str, Any]]:
     mujoco.mj_kinematics(model, data)
     found = []
     for g in range(model.ngeom):
-        if model.geom_type[g] == mujoco.mjtGeom.mjGEOM_PLANE or not (
+        if int(model.geom_type[g]) == int(mujoco.mjtGeom.mjGEOM_PLANE) or not (
             model.geom_contype[g] or model.geom_conaffinity[g]
         ):
             continue
@@ -39,7 +39,8 @@ def object_outline(name: str) -> list[list[list[float]]]:
     spec = mujoco.MjSpec()
     spec.compiler.balanceinertia = True
     body = spec.worldbody.add_body(name="object")
-    body.add_freejoint(name="free")
+    if asset(name).free:
+        body.add_freejoint(name="free")
     asset(name).add(spec, body, np.ones(3), ObjectPhysics())
     return [part["points"] for part in outlines(spec.compile())]
 

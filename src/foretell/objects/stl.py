@@ -45,20 +45,22 @@ def solid(name: str, scale: float | tuple[float, ...] = 1.0) -> Solid:
     spec = mujoco.MjSpec()
     spec.compiler.balanceinertia = True  # of no account here, and a flattened object may have an impossible one
     body = spec.worldbody.add_body(name="object")
-    body.add_freejoint(name="free")
+    if asset(name).free:
+        body.add_freejoint(name="free")
     asset(name).add(spec, body, np.broadcast_to(np.asarray(scale, dtype=float), (3,)), ObjectPhysics())
     return solid_of(spec.compile(), "object")
 
 
 def solid_of(model: mujoco.MjModel, name: str) -> Solid:
-    """A body of a compiled model."""
+    """A body of a compiled model, with those that hang on it."""
     body = model.body(name)
-    first, count = int(body.geomadr[0]), int(body.geomnum[0])
-    touched = [g for g in range(first, first + count) if model.geom_contype[g] or model.geom_conaffinity[g]]
     parts = []
-    for g in touched:
-        corners = rotate(model.geom_quat[g], shape(model, g)) + model.geom_pos[g]
-        parts.append(1000.0 * corners)
+    for g in np.flatnonzero(model.geom_contype | model.geom_conaffinity):
+        corners, on = rotate(model.geom_quat[g], shape(model, g)) + model.geom_pos[g], int(model.geom_bodyid[g])
+        while on not in (0, body.id):
+            corners, on = rotate(model.body_quat[on], corners) + model.body_pos[on], int(model.body_parentid[on])
+        if on == body.id:
+            parts.append(1000.0 * corners)
     free = int(body.dofnum[0]) > 0
     return Solid(np.concatenate(parts), 1000.0 * float(body.mass[0]) if free else 0.0)
 
@@ -66,7 +68,7 @@ def solid_of(model: mujoco.MjModel, name: str) -> Solid:
 def shape(model: mujoco.MjModel, g: int) -> np.ndarray:
     """(k, 3, 3) triangles of a geom in its own frame, m."""
     kind = int(model.geom_type[g])
-    if kind == mujoco.mjtGeom.mjGEOM_MESH:
+    if kind == int(mujoco.mjtGeom.mjGEOM_MESH):
         m = int(model.geom_dataid[g])
         start, corners = model.mesh_vertadr[m], model.mesh_vertnum[m]
         faces = model.mesh_face[model.mesh_faceadr[m] :][: model.mesh_facenum[m]]

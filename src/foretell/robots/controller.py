@@ -151,26 +151,32 @@ class Grip(Controller):
         return now, np.clip(goal, now - reach, now + reach)
 
 
-def scheme(name: str, robot: Robot) -> dict[str, str]:
-    """Group of a robot -> its controller, as `controller` of a task or study says it.
+def scheme(name: str, robots: Mapping[str, Robot]) -> dict[tuple[str, str], str]:
+    """(Robot, group) -> its controller, as `controller` of a task or study says it.
 
-    `ee_delta` moves the first group so, and the gripper by `grip`; `ee_delta+head:joint` also moves the head."""
+    `ee_delta` moves the first group of every robot so, and what has pads by `grip`. `ee_delta+head:joint` also moves
+    the head of every robot that has one, `ee_delta+left/head:joint` that of the robot `left` alone."""
+    groups = {(called, group): robot for called, robot in robots.items() for group in robot.groups}
+    named = {key: "grip" for key, robot in groups.items() if robot.groups[key[1]].pads}
     first, *others = name.split("+")
-    named = {"gripper": "grip"} if "gripper" in robot.groups else {}
-    for part in others if ":" not in first else name.split("+"):
+    if ":" in first:
+        others = [first, *others]
+    else:
+        named |= {(called, robot.first()): first for called, robot in robots.items()}
+    for part in others:
         group, colon, controller = part.partition(":")
         if not colon:
             raise UsageError(f"controller: {part!r:.100} in {name!r:.200} should be written group:controller")
-        if group not in robot.groups:
-            raise UsageError(f"controller: {robot.name} has no group {group!r:.100}; {suggest(group, robot.groups)}")
-        named[group] = controller
-    if ":" not in first:
-        named[robot.first()] = first
+        meant = [key for key in groups if group in (key[1], "/".join(key))]
+        if not meant:
+            known = list(dict.fromkeys(key[1] for key in groups))
+            raise UsageError(f"controller: no robot has a group {group!r:.100}; {suggest(group, known)}")
+        named |= dict.fromkeys(meant, controller)
     for controller in named.values():
-        if controller not in names("controllers") and "." not in controller:
+        if controller not in names("controllers") and ":" not in controller:
             known = names("controllers")
             raise UsageError(f"controller: {controller!r:.200} is not known; {suggest(controller, known)}")
-    return {group: named[group] for group in robot.groups if group in named}
+    return {key: named[key] for key in groups if key in named}
 
 
 def controllers(
@@ -179,9 +185,8 @@ def controllers(
     """(Robot, group) -> its controller, in the order of the action; and the action that all of them take together."""
     made: dict[tuple[str, str], Controller] = {}
     dims: list[DimSpec] = []
-    for called, robot in robots.items():
-        for group, kind in scheme(name, robot).items():
-            controller = resolve("controllers", kind)(robot, group, slots, tick, most_delay)
-            made[called, group] = controller
-            dims += [dataclasses.replace(d, robot=called, group=group) for d in controller.dims]
+    for (called, group), kind in scheme(name, robots).items():
+        controller = resolve("controllers", kind)(robots[called], group, slots, tick, most_delay)
+        made[called, group] = controller
+        dims += [dataclasses.replace(d, robot=called, group=group) for d in controller.dims]
     return made, ActionSpec(name, tuple(dims))

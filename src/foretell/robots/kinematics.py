@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
+from foretell.errors import UsageError
 from foretell.robots.robot import Robot
 from foretell.rotation import conjugate, cross, multiply, to_axis_angle
 
@@ -29,7 +30,8 @@ class Kinematics:
 
     def __init__(self, robot: Robot, slots: int, group: str = "arm"):
         chain = robot.groups[group]
-        assert chain.tool is not None, f"group {group!r} of {robot.name} has no tool"
+        if chain.tool is None:
+            raise UsageError(f"controller: group {group!r} of {robot.name} has no tool, so `ee_delta` cannot move it")
         spec = robot.spec(visuals=False)
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
         model = spec.compile()

@@ -98,19 +98,25 @@ class Robot:
         """The group that a scenario calls by the robot's name alone."""
         return next(iter(cls.groups))
 
+    def own(self, name: str) -> float:
+        """One of its `numbers`, as this world believes it."""
+        return (self.physics.own or {}).get(name, self.numbers[name])
+
     @cached_property
     def features(self) -> dict[str, Feature]:
-        """What can be observed of it, besides its cameras."""
+        """What can be observed of it, besides its cameras. Of a gripper with one actuator this is its opening, by the
+        name of the group; of any other group, positions and velocities of the joints and the pose of the tool."""
         found: dict[str, Feature] = {}
         for name, group in self.groups.items():
-            limits = {"low": group.low, "high": group.high, "group": name}
             if group.pads and group.width == 1:  # metres between the pads
-                found["gripper"] = Feature(kind="scalar", shape=(1,), unit=group.unit, source=group.joints, **limits)
+                limits = {"low": (sum(group.low),), "high": (sum(group.high),)}
+                fingers = {"unit": group.unit, "source": group.joints, "group": name}
+                found[name] = Feature(kind="scalar", shape=(1,), **fingers, **limits)
                 continue
             before = "" if name == self.first() else f"{name}/"
-            shape = (len(group.joints),)
-            joint = {"kind": "joint", "shape": shape, "source": group.joints, **limits}
-            found[f"{before}joint_pos"] = Feature(unit=group.unit, noise="joint", **joint)
+            joint = {"kind": "joint", "shape": (len(group.joints),), "source": group.joints, "group": name}
+            limits = {"low": group.low, "high": group.high}
+            found[f"{before}joint_pos"] = Feature(unit=group.unit, noise="joint", **joint, **limits)
             found[f"{before}joint_vel"] = Feature(unit=f"{group.unit}/s", rate=True, **joint)
             if group.tool:
                 pose = {"source": (group.tool,), "frame": "task", "group": name}

@@ -20,6 +20,7 @@ from foretell.scenario import Scenario
 from foretell.sim.layout import Layout
 from foretell.sim.state import Rows
 from foretell.sim.world import MujocoWorld
+from foretell.spec import Stream
 from foretell.tasks.task import Task
 
 __all__ = ["Bench"]
@@ -38,13 +39,14 @@ class Bench:
         world: str | Path | dict[str, Any] = "mujoco",
         controller: str | None = None,
         factors: dict[str, Any] | None = None,
+        trial: int = 0,
     ):
         self.task: Any = resolve("tasks", task)() if isinstance(task, str) else task
         self.world = MujocoWorld(self.task, world, slots=1, controller=controller)
         self.scenario = scenario if isinstance(scenario, Scenario) else self.task.scenario(scenario)
         if factors:
             self.scenario = self.scenario.model_copy(update={"factors": factors})
-        self.world.reset(SLOT, [self.scenario], [0])
+        self.world.reset(SLOT, [self.scenario], [trial])
 
     @property
     def layout(self) -> Layout:
@@ -70,14 +72,18 @@ class Bench:
         self.layout.forward(SLOT)
 
     def set(self, **joints: float | Sequence[float]) -> None:
-        """Set joints of parts, by the names of `Scenario.start`: `set(panda=(0, ...), drawer=0.1)`. A name that is no
-        word, such as `panda/gripper`, goes in as `set(**{"panda/gripper": (0.02, 0.02)})`."""
+        """Set joints of parts, by the names of `Scenario.start`: `set(panda=(0, ...), drawer=0.1)`. They are at rest,
+        and actuators hold them. A name that is no word, such as `panda/gripper`, goes in as
+        `set(**{"panda/gripper": (0.02, 0.02)})`."""
         for name, values in joints.items():
             known = self.world.scene.startable
             if name not in known:
                 raise UsageError(f"{name!r} has no joints; {suggest(name, known)}")
             has = list(known[name].joints)
             self.layout.start(SLOT, has, np.broadcast_to(np.asarray(values, dtype=float), (1, len(has))))
+        self.layout.settle(SLOT)
+        for key, controller in self.world.controllers.items():
+            controller.reset(SLOT, self.layout.hold[SLOT[:, None], self.layout.motors[key]], np.zeros(1, dtype=int))
         self.layout.forward(SLOT)
 
     def reached(self) -> set[str]:
@@ -89,6 +95,22 @@ class Bench:
         """Whether the task is solved at this moment."""
         self.layout.forward(SLOT)
         return bool(self.task.solved(self.state)[0])
+
+    def see(self, *streams: str) -> dict[str, np.ndarray]:
+        """What sensors show now of some streams; of none named, all but images."""
+        known = self.world.features
+        asked = streams or [name for name, feature in known.items() if not feature.image]
+        seen = self.world.observe(SLOT, {n: Stream(known[n].shape if n in known else None) for n in asked})
+        return {name: np.asarray(seen[name][0]) for name in asked}
+
+    def contacts(self) -> set[tuple[str, str]]:
+        """Pairs of bodies that touch now, each pair in alphabetical order; `world` is what stands still."""
+        data = mujoco.MjData(self.model)
+        data.qpos[:] = self.layout.qpos[0]
+        mujoco.mj_forward(self.model, data)
+        bodies = self.model.geom_bodyid[np.array(data.contact.geom).reshape(-1, 2)]
+        named = {tuple(sorted(self.model.body(int(b)).name for b in pair)) for pair in bodies}
+        return {(a, b) for a, b in named}
 
     def run(self, seconds: float, action: Sequence[float] | None = None) -> None:
         """Let physics run, under one action if there is one."""

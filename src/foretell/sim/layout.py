@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch, SimulationError
 
+from foretell.rotation import from_matrix
 from foretell.sim.scene import Scene
 
 __all__ = ["Layout"]
@@ -19,7 +20,6 @@ FATAL = {
     int(mujoco.mjtWarning.mjWARN_BADCTRL): "control became NaN",
 }
 FREE, JOINT = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtTrn.mjTRN_JOINT)
-AFFINE = int(mujoco.mjtBias.mjBIAS_AFFINE)
 
 
 class Layout:
@@ -36,12 +36,15 @@ class Layout:
         self.qpos, self.qvel, self.ctrl = bind("qpos"), bind("qvel"), bind("ctrl")
         self.xpos, self.xquat = bind("xpos"), bind("xquat")
         self.site_xpos, self.site_xmat = bind("site_xpos"), bind("site_xmat")
+        self.cam_xpos, self.cam_xmat = bind("cam_xpos"), bind("cam_xmat")
+        self.cvel, self.subtree_com = bind("cvel"), bind("subtree_com")
         self.sensordata = bind("sensordata")
         # what sensors show: the state some ticks ago
         self.delay = delay
         self._past = {"qpos": np.zeros((slots, delay + 1, model.nq)), "qvel": np.zeros((slots, delay + 1, model.nv))}
         self.bodies = {model.body(i).name: i for i in range(model.nbody)}
         self.sites = {model.site(i).name: i for i in range(model.nsite)}
+        self.cameras = {model.camera(i).name: i for i in range(model.ncam)}
         self.address = {model.joint(i).name: int(model.jnt_qposadr[i]) for i in range(model.njnt)}
         self.speed = {model.joint(i).name: int(model.jnt_dofadr[i]) for i in range(model.njnt)}
         types = {model.joint(i).name: int(model.jnt_type[i]) for i in range(model.njnt)}
@@ -55,19 +58,21 @@ class Layout:
         self.joints = {(n, k): np.array([self.address[f"{n}/{j}"] for j in g.joints]) for n, k, g in groups}
         self.motors = {(n, k): np.array([model.actuator(f"{n}/{a}").id for a in g.motors]) for n, k, g in groups}
         # actuators that no target drives hold their joint where it starts; those that are no position servo rest
-        servo = (model.actuator_trntype == JOINT) & (model.actuator_biastype == AFFINE)
+        servo = (model.actuator_trntype == JOINT) & (model.actuator_biasprm[:, 1] < 0)
         self.servos = np.flatnonzero(servo)
+        self._gear = model.actuator_gear[self.servos, 0]
         self.held = np.array([int(model.jnt_qposadr[model.actuator_trnid[i, 0]]) for i in self.servos], dtype=int)
         self.hold = np.zeros((slots, model.nu))
 
     def start(self, slots: np.ndarray, names: list[str], values: np.ndarray) -> None:
         """Put joints (by full name) of some slots at values (n, joints), at rest."""
         self.qpos[slots[:, None], np.array([self.address[name] for name in names])] = values
+        self.qvel[slots[:, None], np.array([self.speed[name] for name in names])] = 0.0
 
     def settle(self, slots: np.ndarray) -> None:
         """The start is complete: actuators hold it."""
         self.hold[slots] = 0.0
-        self.hold[slots[:, None], self.servos] = self.qpos[slots[:, None], self.held]
+        self.hold[slots[:, None], self.servos] = self._gear * self.qpos[slots[:, None], self.held]
         for (name, key), motors in self.motors.items():
             group = self.scene.robots[name].groups[key]
             measured = group.measured(self.qpos[slots[:, None], self.joints[name, key]])
@@ -91,6 +96,20 @@ class Layout:
     def sensed(self, field: str, slots: np.ndarray) -> np.ndarray:
         """(n, ...) `qpos` or `qvel` as sensors show them now."""
         return self._past[field][slots, 0] if self.delay else getattr(self, field)[slots]
+
+    def sensed_pose(self, slots: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Position (n, 3) and orientation (n, 4) of a body or site as sensors show them now."""
+        pos, quat = np.empty((len(slots), 3)), np.empty((len(slots), 4))
+        data = mujoco.MjData(self.model)
+        for row, (slot, qpos) in enumerate(zip(slots.tolist(), self.sensed("qpos", slots), strict=True)):
+            data.qpos[:] = qpos
+            mujoco.mj_kinematics(self.models[slot], data)
+            if name in self.bodies:
+                pos[row], quat[row] = data.xpos[self.bodies[name]], data.xquat[self.bodies[name]]
+            else:
+                site = self.sites[name]
+                pos[row], quat[row] = data.site_xpos[site], from_matrix(data.site_xmat[site].reshape(3, 3))
+        return pos, quat
 
     def advance(self, slots: np.ndarray, targets: np.ndarray) -> dict[int, str]:
         """Run physics under actuator targets (n, ticks, nu). Returns slot -> reason for those that failed."""

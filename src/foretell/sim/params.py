@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from foretell.errors import UsageError, suggest
 from foretell.objects import ObjectPhysics
@@ -33,8 +33,8 @@ class Theta(BaseModel):
     """Multiplies the viscous friction of its joints."""
     pad_friction: float = Field(default=1.0, gt=0)
     """Multiplies the sliding friction of the finger pads."""
-    finger_force: float = Field(default=1.0, gt=0, le=4)
-    """Multiplies the largest force of the fingers."""
+    finger_force: float = Field(default=1.0, gt=0)
+    """Multiplies the largest force of the fingers, at most by 4."""
     object_friction: float = Field(default=1.0, gt=0)
     """Multiplies the sliding friction of objects."""
     object_mass: float = Field(default=1.0, gt=0)
@@ -53,8 +53,16 @@ class Theta(BaseModel):
     """Side of the shadow map in pixels; 0: no shadows. They dominate the cost of a frame on a CPU."""
     samples: int = Field(default=0, ge=0, le=16)
     """Multisampling of camera images."""
-    robots: dict[str, dict[str, float]] = {}
+    robots: dict[str, dict[str, Annotated[float, Field(ge=0)]]] = {}
     """Robot -> multipliers for it alone: of the numbers above, on top of them, or of numbers that only it has."""
+
+    @field_validator("finger_force")
+    @classmethod
+    def _multiplier(cls, value: float) -> float:
+        if value > 4:
+            said = f"it is a multiplier of the robot's own force now, at most 4; {value:g} N of the Panda's 70 N are"
+            raise ValueError(f"{said} {value / FINGER_FORCE:.4g}")
+        return value
 
 
 class Physics(BaseModel):

@@ -200,7 +200,7 @@ def _shaping(kind: type[mujoco.MjModel]) -> tuple[str, ...]:
 
 
 def _shapes(model: mujoco.MjModel) -> bytes:
-    vis, planes = model.vis, model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
+    vis, planes = model.vis, model.geom_type == int(mujoco.mjtGeom.mjGEOM_PLANE)
     size = model.geom_size[planes]
     # a plane without end is cut where its texture repeats
     cut = np.where((size[:, :2] <= 0).any(axis=1), model.geom_matid[planes], -1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,9 +13,9 @@ from foretell import factors
 from foretell.camera import Camera, Intrinsics, camera_features
 from foretell.errors import UsageError, suggest
 from foretell.objects import Asset, Fixture, ObjectPhysics, arena, asset
-from foretell.registry import resolve
+from foretell.registry import names, resolve
 from foretell.robots import Robot
-from foretell.rotation import from_axis_angle, from_matrix, multiply
+from foretell.rotation import from_axis_angle, from_matrix, from_yaw, multiply, rotate, yaw
 from foretell.scenario import Scenario
 from foretell.seeding import generator
 from foretell.sim.params import MujocoFile
@@ -23,7 +23,7 @@ from foretell.spec import Feature
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Mount
 
-__all__ = ["Scene", "set_lens", "signature"]
+__all__ = ["Scene", "root", "set_lens", "signature"]
 
 INTEGRATORS = {
     "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
@@ -40,6 +40,9 @@ class Scene:
     def __init__(self, task: TabletopTask, world: MujocoFile):
         self.task, self.world = task, world
         self.robots: dict[str, Robot] = {name: _robot(mount, world) for name, mount in task.robots.items()}
+        known = [*names("robots"), *(robot.name for robot in self.robots.values())]
+        if unknown := next((name for name in world.theta.robots if name not in known), None):
+            raise UsageError(f"{world.name}: theta.robots.{unknown}: there is no such robot; {suggest(unknown, known)}")
         self._spec = self._base(visuals=False)
         self._dressed: mujoco.MjSpec | None = None
 
@@ -56,28 +59,21 @@ class Scene:
         spec.visual.quality.shadowsize = max(self.world.theta.shadows, 1)
         spec.visual.quality.offsamples = self.world.theta.samples
         self.task.build(spec)
-        for number, (name, robot) in enumerate(self.robots.items()):
+        bits = {name: 8 << number if number else ROBOT for number, name in enumerate(self.robots)}
+        every = sum(bits.values())
+        for geom in spec.geoms:
+            if geom.conaffinity & ROBOT:  # what one robot touches, all do
+                geom.conaffinity |= every
+        for name, robot in self.robots.items():
             mount = self.task.robots[name]
             frame = spec.worldbody.add_frame(pos=list(mount.pos), quat=list(mount.quat))
             own = robot.spec(visuals)
-            for geom in own.geoms if number else ():
+            for geom in own.geoms:
                 if geom.contype == ROBOT:  # a bit of its own, so that robots touch each other but not themselves
-                    geom.contype = 8 << number
+                    geom.contype = bits[name]
+                    geom.conaffinity |= every & ~bits[name]
             spec.attach(own, frame=frame, prefix=f"{name}/")
-            half = (mount.pos[2] - arena.FLOOR) / 2
-            if mount.stand and half > 0.01:
-                spec.worldbody.add_geom(
-                    name=f"{name}/pedestal",
-                    type=mujoco.mjtGeom.mjGEOM_BOX,
-                    pos=[mount.pos[0] - 0.03, mount.pos[1], arena.FLOOR + half],
-                    size=[0.11, 0.10, half],
-                    rgba=[0.25, 0.26, 0.28, 1],
-                    contype=0,
-                    conaffinity=0,
-                    group=2,
-                )
-        if len(self.robots) > 1:
-            _touch_each_other(spec, list(self.robots))
+            _add_stand(spec, name, mount)
         for name, camera in self.task.cameras.items():
             quat = camera.quat if camera.quat is not None else look_at(camera)
             made = spec.worldbody.add_camera(name=name, pos=camera.pos, quat=quat, fovy=camera.fovy)
@@ -89,6 +85,12 @@ class Scene:
     def cameras(self) -> list[str]:
         """Names of all cameras: the task's, then those the robots carry."""
         return [c.name for c in self._spec.cameras]
+
+    @cached_property
+    def pads(self) -> list[str]:
+        """Full names of the bodies that robots hold things with."""
+        groups = [(name, group) for name, robot in self.robots.items() for group in robot.groups.values()]
+        return [f"{name}/{pad}" for name, group in groups for pad in group.pads]
 
     @cached_property
     def placed(self) -> dict[str, Asset]:
@@ -168,12 +170,16 @@ class Scene:
             if made.free:
                 body.add_freejoint(name=f"{name}/free")
             made.add(spec, body, np.array(placement.scale), physics)
-            for robot_name, robot in self.robots.items():
-                for group in robot.groups.values():
-                    for pad in group.pads:
-                        _add_touch(spec, f"{robot_name}/{pad}", name, whole=not made.free)
+            for pad in self.pads:
+                _add_touch(spec, pad, name, whole=not made.free)
+                for part in _bodies(spec, name, made):
+                    _add_touch(spec, pad, part, whole=True)
+        bodies = [body.name for body in spec.bodies]
         for a, b in self.task.touch:
-            _add_touch(spec, _root(spec, a, self.robots), _root(spec, b, self.robots), whole=True, name=f"{a}/{b}")
+            if unknown := next((part for part in (a, b) if part not in {*bodies, *self.robots}), None):
+                raise UsageError(f"touch: the scene has no part {unknown!r}; {suggest(unknown, bodies)}")
+            pair = root(bodies, a, self.robots), root(bodies, b, self.robots)
+            _add_touch(spec, *pair, whole=True, name=f"{a}/{b}")
         factors.apply(factors.Setting(spec, self.task, scenario, seen, physics))
         return spec.compile()
 
@@ -200,21 +206,35 @@ def _robot(mount: Mount, world: MujocoFile) -> Robot:
     return made(world.robot(made))
 
 
-def _touch_each_other(spec: mujoco.MjSpec, robots: list[str]) -> None:
-    """Let robots collide with each other, and each with what the first one collides with."""
-    bits = {name: ROBOT if number == 0 else 8 << number for number, name in enumerate(robots)}
-    every = sum(bits.values())
-    for geom in spec.geoms:
-        owner = next((name for name in robots if geom.name.startswith(f"{name}/")), None)
-        if owner is not None and geom.contype == bits[owner]:
-            geom.conaffinity |= every & ~bits[owner]
-        elif geom.conaffinity & ROBOT:
-            geom.conaffinity |= every
+def _add_stand(spec: mujoco.MjSpec, robot: str, mount: Mount) -> None:
+    """A pedestal from the floor to the robot's foot, where there is room for one; only seen."""
+    half = (mount.pos[2] - arena.FLOOR) / 2
+    if not mount.stand or half <= 0.01:
+        return
+    turn = from_yaw(yaw(np.asarray(mount.quat)))
+    back = rotate(turn, np.array([-0.03, 0.0, 0.0]))
+    spec.worldbody.add_geom(
+        name=f"{robot}/pedestal",
+        type=mujoco.mjtGeom.mjGEOM_BOX,
+        pos=[mount.pos[0] + back[0], mount.pos[1] + back[1], arena.FLOOR + half],
+        quat=turn,
+        size=[0.11, 0.10, half],
+        rgba=[0.25, 0.26, 0.28, 1],
+        contype=0,
+        conaffinity=0,
+        group=2,
+    )
 
 
-def _root(spec: mujoco.MjSpec, part: str, robots: Mapping[str, Robot]) -> str:
-    """The body that everything of a part belongs to."""
-    return next(b.name for b in spec.bodies if b.name.startswith(f"{part}/")) if part in robots else part
+def root(bodies: Iterable[str], part: str, robots: Container[str]) -> str:
+    """The body that everything of a part belongs to: of a robot, its first."""
+    return next(name for name in bodies if name.startswith(f"{part}/")) if part in robots else part
+
+
+def _bodies(spec: mujoco.MjSpec, name: str, made: Asset) -> list[str]:
+    """Bodies of a fixture that can be held by themselves, such as a handle."""
+    known = {body.name for body in spec.bodies} if isinstance(made, Fixture) else set()
+    return [f"{name}/{part}" for part in (made.sites if isinstance(made, Fixture) else ()) if f"{name}/{part}" in known]
 
 
 def _add_touch(spec: mujoco.MjSpec, one: str, other: str, whole: bool, name: str | None = None) -> None:

@@ -72,8 +72,11 @@ class Sensors:
         if part in self.scene.robots:
             return self._tool(layout, slots, part, feature)
         if feature.source:  # a body or site of a fixture
+            name = f"{part}/{feature.source[0]}"
+            if layout.delay:
+                return layout.sensed_pose(slots, name)
             state = Rows(layout, slots, {})
-            return state.pos(f"{part}/{feature.source[0]}"), state.quat(f"{part}/{feature.source[0]}")
+            return state.pos(name), state.quat(name)
         if layout.delay and part in layout.free:
             at = layout.free[part]
             pos, quat = np.split(layout.sensed("qpos", slots)[:, at : at + 7], [3], axis=1)

@@ -9,6 +9,7 @@ import numpy as np
 from foretell.errors import UsageError, suggest
 from foretell.rotation import from_matrix
 from foretell.sim.layout import Layout
+from foretell.sim.scene import root
 from foretell.tasks.state import Volume, within
 
 __all__ = ["Rows"]
@@ -29,22 +30,27 @@ class Rows:
 
     def pos(self, name: str) -> np.ndarray:
         layout = self._layout
-        if name in layout.bodies:
-            return layout.xpos[self._slots, layout.bodies[name]]
-        return layout.site_xpos[self._slots, self._site(name)]
+        kind, at = self._find(name)
+        where = {"body": layout.xpos, "site": layout.site_xpos, "camera": layout.cam_xpos}[kind]
+        return where[self._slots, at]
 
     def quat(self, name: str) -> np.ndarray:
         layout = self._layout
-        if name in layout.bodies:
-            return layout.xquat[self._slots, layout.bodies[name]]
-        return from_matrix(layout.site_xmat[self._slots, self._site(name)].reshape(-1, 3, 3))
+        kind, at = self._find(name)
+        if kind == "body":
+            return layout.xquat[self._slots, at]
+        turned = layout.site_xmat if kind == "site" else layout.cam_xmat
+        return from_matrix(turned[self._slots, at].reshape(-1, 3, 3))
 
-    def _site(self, name: str) -> int:
-        try:
-            return self._layout.sites[name]
-        except KeyError:
-            known = [*self._layout.bodies, *self._layout.sites]
-            raise UsageError(f"the scene has no part {name!r}; {suggest(name, known)}") from None
+    def _find(self, name: str) -> tuple[str, int]:
+        """Which body, site or camera a part is; a robot is where its foot is."""
+        layout = self._layout
+        name = root(layout.bodies, name, layout.scene.robots)
+        for kind, known in (("body", layout.bodies), ("site", layout.sites), ("camera", layout.cameras)):
+            if name in known:
+                return kind, known[name]
+        every = [*layout.bodies, *layout.sites, *layout.cameras]
+        raise UsageError(f"the scene has no part {name!r}; {suggest(name, every)}")
 
     def joint(self, name: str) -> np.ndarray:
         try:
@@ -53,10 +59,17 @@ class Rows:
             raise UsageError(f"the scene has no joint {name!r}; {suggest(name, self._layout.address)}") from None
 
     def speed(self, name: str) -> np.ndarray:
-        at = self._layout.speed.get(f"{name}/free")
-        if at is None:
-            raise UsageError(f"{name!r} does not move freely: it has no speed")
-        return np.linalg.norm(self._layout.qvel[self._slots, at : at + 3], axis=1)
+        layout, slots = self._layout, self._slots
+        at = layout.speed.get(f"{name}/free")
+        if at is not None:
+            return np.linalg.norm(layout.qvel[slots, at : at + 3], axis=1)
+        kind, at = self._find(name)
+        fixed = {"site": layout.model.site_bodyid, "camera": layout.model.cam_bodyid}
+        body = int(fixed[kind][at]) if kind in fixed else at
+        # MuJoCo has the velocity of the point of the body that is now at the centre of mass of its whole tree
+        offset = self.pos(name) - layout.subtree_com[slots, int(layout.model.body_rootid[body])]
+        turning, moving = np.split(layout.cvel[slots, body], 2, axis=1)
+        return np.linalg.norm(moving + np.cross(turning, offset), axis=1)
 
     def touching(self, a: str, b: str) -> np.ndarray:
         touch = self._layout.touch
@@ -70,14 +83,20 @@ class Rows:
 
     def ee_pos(self, robot: str) -> np.ndarray:
         made = self._layout.scene.robots[robot]
-        tool = next(group.tool for group in made.groups.values() if group.tool)
+        tool = next((group.tool for group in made.groups.values() if group.tool), None)
+        if tool is None:
+            raise UsageError(f"robot {robot!r} has no group with a tool")
         return self._layout.site_xpos[self._slots, self._layout.sites[f"{robot}/{tool}"]]
 
     def holding(self, robot: str, name: str) -> np.ndarray:
         touch = self._layout.touch
         made = self._layout.scene.robots[robot]
-        pads = [touch[f"{robot}/{pad}/{name}"] for group in made.groups.values() for pad in group.pads]
-        return (self._layout.sensordata[self._slots[:, None], np.array(pads)] > 0).all(axis=1)
+        pads = [f"{robot}/{pad}" for group in made.groups.values() for pad in group.pads]
+        if not pads or f"{pads[0]}/{name}" not in touch:
+            known = [k.removeprefix(f"{pads[0]}/") for k in touch if k.startswith(f"{pads[0]}/")] if pads else []
+            raise UsageError(f"{robot!r} cannot hold {name!r}; {suggest(name, known)}")
+        at = np.array([touch[f"{pad}/{name}"] for pad in pads])
+        return (self._layout.sensordata[self._slots[:, None], at] > 0).all(axis=1)
 
     def size(self, name: str) -> np.ndarray:
         known = self._sizes.get(name)  # of objects that have a role, and so may be resized

@@ -122,6 +122,6 @@ def _lay(model: mujoco.MjModel, context: mujoco.MjrContext) -> None:
     context.mat_texuniform[:count] = np.where(covered, model.mat_texuniform, 0)
     context.mat_texrepeat[: 2 * count] = np.where(covered[:, None], model.mat_texrepeat, 0).ravel()
     context.mat_texid[: roles * count] = np.where(covered[:, None], model.mat_texid, -1).ravel()
-    skies = np.flatnonzero(model.tex_type == mujoco.mjtTexture.mjTEXTURE_SKYBOX)
+    skies = np.flatnonzero(model.tex_type == int(mujoco.mjtTexture.mjTEXTURE_SKYBOX))
     if len(skies):  # the last material is the sky's
         context.mat_texid[-roles + RGB] = skies[0]

@@ -10,6 +10,7 @@ from typing import Any
 import mujoco
 
 from foretell.errors import ForetellError
+from foretell.objects import Fixture, asset
 from foretell.objects.outline import object_outline, outlines
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
@@ -19,18 +20,21 @@ __all__ = ["describe", "frame", "from_base"]
 
 def frame(task: Task) -> dict[str, Any]:
     """`robots`: name -> robot, `pos` of its base (m) and `yaw` (degrees) in the task frame. `still`: what stands still,
-    as `outlines` gives it. `objects`: asset -> its outline. What cannot be drawn is left out."""
+    as `outlines` gives it. `objects`: asset -> its outline. `joints`: fixture -> name and unit of each of its joints,
+    in the order of `Scenario.start`. What cannot be drawn is left out."""
     spec = mujoco.MjSpec()
     if isinstance(task, TabletopTask):
         task.build(spec)
-    found: dict[str, Any] = {"robots": {}, "still": [], "objects": {}}
+    found: dict[str, Any] = {"robots": {}, "still": [], "objects": {}, "joints": {}}
     for name, mount in task.robots.items():
         w, x, y, z = mount.quat
         yaw = math.degrees(math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
         found["robots"][name] = {"robot": mount.robot, "pos": list(mount.pos), "yaw": round(yaw, 3)}
     try:
         found["still"] = outlines(spec.compile())
-        for placed in task.scenario(0).placements.values():
+        for name, placed in task.scenario(0).placements.items():
+            if isinstance(made := asset(placed.asset), Fixture) and made.joints:
+                found["joints"][name] = [[joint, has.unit] for joint, has in made.joints.items()]
             found["objects"][placed.asset] = object_outline(placed.asset)
     except (ForetellError, ValueError):  # a shape that has no outline, or a scene that compiles only as a whole
         pass

@@ -25,8 +25,8 @@ class Volume:
 
 
 class State(Protocol):
-    """The true state of n slots. Parts are named as the task names them; `cabinet/handle` is a body or site of one.
-    Positions in m, task frame."""
+    """The true state of n slots. Parts (robots, objects, fixtures, cameras) are named as the task names them;
+    `cabinet/handle` is a body or site of one. Positions in m, task frame."""
 
     @property
     def subtask(self) -> np.ndarray:
@@ -42,7 +42,7 @@ class State(Protocol):
         """(n,) position of a joint, rad or m: `cabinet/drawer`, `panda/joint1`."""
 
     def speed(self, name: str) -> np.ndarray:
-        """(n,) linear speed of a part, m/s."""
+        """(n,) speed of a part's origin, m/s."""
 
     def touching(self, a: str, b: str) -> np.ndarray:
         """(n,) bool: do two parts touch, with anything that belongs to them? The task must list the pair in `touch`,
@@ -55,7 +55,7 @@ class State(Protocol):
         """(n, 3) tool of a robot's arm: the point between the finger tips."""
 
     def holding(self, robot: str, name: str) -> np.ndarray:
-        """(n,) bool: all pads of the robot touch the part."""
+        """(n,) bool: all pads of the robot touch the part: an object, a fixture, or a body that its `sites` list."""
 
     def size(self, name: str) -> np.ndarray:
         """(n,) how many times as large as in its clean scenario an object is (factors MO_Size, RO_Size)."""

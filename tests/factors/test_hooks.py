@@ -1,0 +1,129 @@
+"""A plug-in factor may use every hook. The world asks the factors of a scenario, and knows none of them by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import foretell
+from foretell import factors, registry
+from foretell.factors import Factor, Setting, draw, perturb
+from foretell.factors.arms import expand
+from foretell.scenario import Placement, Scenario
+from foretell.sim.bench import Bench
+from foretell.spec import ActionSpec, Feature
+from foretell.study.plan import make_task
+from foretell.tasks.task import Task
+
+SOURCE = Path(foretell.__file__).parent
+
+
+class Everything(Factor):
+    """Changes a little of all; a value is how much."""
+
+    name = "Everything"
+    changes = "physics"
+
+    def draw(self, rng: Any, scenario: Scenario, task: Task, severity: float, given: Any = None) -> float:
+        return float(severity * rng.uniform(0.9, 1.0))
+
+    def instruct(self, value: Any, instruction: str) -> str:
+        return f"please {instruction}"
+
+    def place(self, value: Any, placements: Mapping[str, Placement], task: Task) -> Mapping[str, Placement]:
+        x, y, z = placements["cube"].pos
+        return {**placements, "cube": placements["cube"].model_copy(update={"pos": (x + 0.1 * value, y, z)})}
+
+    def sizes(self, value: Any, task: Task) -> Mapping[str, float]:
+        return {"cube": 1 + value}
+
+    def apply(self, value: Any, setting: Setting) -> None:
+        for geom in setting.geoms("cube"):
+            geom.rgba = [0, 0, 1, 1]
+
+    def start(self, value: Any, start: Mapping[str, tuple[float, ...]], task: Task) -> Mapping[str, tuple[float, ...]]:
+        return {**start, "panda/gripper": (0.01, 0.01)}
+
+    def sense(self, value: Any, feature: Feature, sample: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return sample + value if feature.kind == "position" else sample
+
+    def act(self, value: Any, action: np.ndarray, spec: ActionSpec, rng: np.random.Generator) -> np.ndarray:
+        return np.zeros_like(action)
+
+
+HOOKS = ("instruct", "place", "sizes", "apply", "start", "sense", "act")
+
+
+@pytest.fixture(autouse=True)
+def plugged(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    known = {**registry.BUILTIN["factors"], "Everything": f"{__name__}:Everything"}
+    monkeypatch.setitem(registry.BUILTIN, "factors", known)
+    factors._ranks.cache_clear()
+    yield
+    factors._ranks.cache_clear()
+    factors.factor.cache_clear()
+
+
+def test_every_hook_of_a_plug_in_is_called() -> None:
+    task = make_task("lift")
+    clean = task.scenario(0)
+    changed = perturb(clean, {"Everything": 0.5})
+    assert changed.base == clean.base and changed.instruction == "please lift the cube"
+    bench, usual = Bench(task, changed), Bench(task, clean)
+    moved = bench.state.pos("cube")[0] - usual.state.pos("cube")[0]
+    assert moved == pytest.approx([0.05, 0, 0])
+    assert bench.state.size("cube") == pytest.approx([1.5]) and usual.state.size("cube") == pytest.approx([1])
+    assert bench.model.geom("cube/body").rgba.tolist() == [0, 0, 1, 1]
+    assert bench.see("panda/gripper")["panda/gripper"] == pytest.approx([0.02])
+    assert bench.see("cube/pos")["cube/pos"] == pytest.approx(bench.state.pos("cube")[0] + 0.5)
+    assert bench.see("panda/ee_pos")["panda/ee_pos"] == pytest.approx(bench.state.ee_pos("panda")[0]), "it has no noise"
+    before = bench.state.ee_pos("panda")[0].copy()
+    bench.run(0.2, [1, 0, 0, 0, 0, 0, 1])
+    assert bench.state.ee_pos("panda")[0] == pytest.approx(before, abs=2e-3), "the action was taken away"
+    usual.run(0.2, [1, 0, 0, 0, 0, 0, 1])
+    assert usual.state.ee_pos("panda")[0, 0] > before[0] + 0.01
+
+
+def test_a_plug_in_is_an_arm_like_any_other() -> None:
+    task = make_task("lift")
+    (arm,) = expand(["Everything"], task)
+    clean = task.scenario(0)
+    changed = arm.on(clean, task)
+    assert changed.factors == {"Everything": draw("Everything", clean, task)}
+    assert changed.instruction == "please lift the cube" and changed.base == clean.base
+
+
+def test_a_base_factor_has_every_hook_and_changes_nothing() -> None:
+    idle: Any = Factor()
+    task = make_task("lift")
+    clean = task.scenario(0)
+    assert idle.instruct(1, "lift") == "lift" and idle.sizes(1, task) == {}
+    assert idle.place(1, clean.placements, task) is clean.placements and idle.start(1, clean.start, task) is clean.start
+    assert all(callable(getattr(Factor, hook)) for hook in HOOKS)
+
+
+def test_neither_worlds_nor_drivers_know_a_factor_by_name() -> None:
+    names = "|".join(name for name in registry.names("factors"))
+    quoted = re.compile(rf"""["'](?:{names})["']""")
+    files = [p for folder in ("sim", "rollout", "robots") for p in (SOURCE / folder).rglob("*.py")]
+    files += [SOURCE / "factors" / "__init__.py", SOURCE / "factors" / "factor.py", SOURCE / "world.py"]
+    assert len(files) > 25
+    assert {str(p.relative_to(SOURCE)): found for p in files if (found := quoted.findall(p.read_text()))} == {}
+
+
+def test_the_factor_on_the_page_opens_the_drawer(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    page = (root / "docs" / "factors.md").read_text()
+    block = next(b for b in re.findall(r"```python\n(.*?)```", page, re.S) if "DrawerStart" in b)
+    (tmp_path / "drawer_start.py").write_text(block)
+    known = {**registry.BUILTIN["factors"], "Drawer_Start": f"{tmp_path}/drawer_start.py:DrawerStart"}
+    monkeypatch.setitem(registry.BUILTIN, "factors", known)
+    drawer = registry.load(f"{root}/examples/09_drawer.py:Drawer")()
+    bench = Bench(drawer, perturb(drawer.scenario(0), {"Drawer_Start": 0.07}))
+    assert bench.state.joint("cabinet/drawer") == pytest.approx([0.07])
+    assert factors.factor("Drawer_Start").applies(make_task("lift")) is not None
