@@ -25,6 +25,7 @@ SAYS = {
         r"of 20 scenarios run in both worlds, \d+ came out alike",
     ],
     "06_watch": [r"expert on lift, success: \d\d+ frames in runs/watch/videos/lift-expert-\w+\.mp4", r"wrist\.png"],
+    "08_depth": [r"lift  seek +100%  8"],
     "07_torch_policy": [r"trained on 6000 actions", r"lift  network +(100|[6-9]\d)%  20"],
 }
 
@@ -39,7 +40,9 @@ def play(folder, *arguments):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.gl if n == "06_watch" else ()) for n in SAYS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.gl if n in ("06_watch", "08_depth") else ()) for n in SAYS]
+)
 def test_example(name, tmp_path):
     if name == "07_torch_policy":
         pytest.importorskip("torch", reason="the example of a PyTorch policy needs torch")

@@ -10,20 +10,21 @@ import mujoco
 import numpy as np
 
 from foretell import factors
-from foretell.camera import Camera, Intrinsics, camera_features
+from foretell.camera import Intrinsics, camera_features
 from foretell.errors import UsageError, suggest
 from foretell.objects import Asset, Fixture, ObjectPhysics, arena, asset
 from foretell.registry import resolve
 from foretell.robots import Robot
-from foretell.rotation import from_axis_angle, from_matrix, multiply
+from foretell.rotation import from_axis_angle, multiply
 from foretell.scenario import Scenario
 from foretell.seeding import generator
 from foretell.sim.params import MujocoFile
+from foretell.sim.parts import Parts
 from foretell.spec import Feature
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Mount
 
-__all__ = ["Scene", "set_lens", "signature"]
+__all__ = ["Scene", "lens_of", "set_lens", "signature"]
 
 INTEGRATORS = {
     "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
@@ -40,6 +41,7 @@ class Scene:
     def __init__(self, task: TabletopTask, world: MujocoFile):
         self.task, self.world = task, world
         self.robots: dict[str, Robot] = {name: _robot(mount, world) for name, mount in task.robots.items()}
+        self._bolted: dict[str, str] = {}
         self._spec = self._base(visuals=False)
         self._dressed: mujoco.MjSpec | None = None
 
@@ -64,6 +66,7 @@ class Scene:
                 if geom.contype == ROBOT:  # a bit of its own, so that robots touch each other but not themselves
                     geom.contype = 8 << number
             spec.attach(own, frame=frame, prefix=f"{name}/")
+            self._bolted |= {f"{name}/{geom.name}": name for geom in own.worldbody.geoms}
             half = (mount.pos[2] - arena.FLOOR) / 2
             if mount.stand and half > 0.01:
                 spec.worldbody.add_geom(
@@ -79,8 +82,7 @@ class Scene:
         if len(self.robots) > 1:
             _touch_each_other(spec, list(self.robots))
         for name, camera in self.task.cameras.items():
-            quat = camera.quat if camera.quat is not None else look_at(camera)
-            made = spec.worldbody.add_camera(name=name, pos=camera.pos, quat=quat, fovy=camera.fovy)
+            made = spec.worldbody.add_camera(name=name, pos=camera.pos, quat=camera.orientation, fovy=camera.fovy)
             if (lens := camera.intrinsics) is not None:
                 set_lens(made, lens)
         return spec
@@ -100,7 +102,12 @@ class Scene:
         """Part -> its features."""
         parts = {name: robot.features for name, robot in self.robots.items()}
         parts |= {name: made.features for name, made in self.placed.items()}
-        return parts | {camera: camera_features(camera) for camera in self.cameras}
+        return parts | {camera: camera_features(camera, legend=self.segments.names) for camera in self.cameras}
+
+    @cached_property
+    def segments(self) -> Parts:
+        """The parts that a segmentation tells apart."""
+        return Parts(self.robots, self.placed, self._spec, self._bolted)
 
     @cached_property
     def features(self) -> dict[str, Feature]:
@@ -235,8 +242,19 @@ def set_lens(camera: mujoco.MjsCamera, lens: Intrinsics) -> None:
     """Give a camera of a model full intrinsics."""
     camera.resolution = [lens.width, lens.height]
     camera.focal_pixel = [lens.fx, lens.fy]
-    camera.principal_pixel = [lens.cx - lens.width / 2, lens.height / 2 - lens.cy]
+    # MuJoCo counts both from the middle: to the left, and up
+    camera.principal_pixel = [lens.width / 2 - lens.cx, lens.height / 2 - lens.cy]
     camera.sensor_size = [lens.width * 1e-5, lens.height * 1e-5]  # only their ratio to the focal length counts
+
+
+def lens_of(model: mujoco.MjModel, camera: str, height: int, width: int) -> Intrinsics:
+    """The lens of a camera of a model, for pictures of a size."""
+    at = model.camera(camera).id
+    across, up = model.cam_sensorsize[at]
+    if not up > 0:
+        return Intrinsics.of_fovy(float(model.cam_fovy[at]), height, width)
+    fx, fy, x, y = (model.cam_intrinsic[at] / [across, up, across, up] * [width, height, width, height]).tolist()
+    return Intrinsics(fx, fy, width / 2 - x, height / 2 - y, width, height)
 
 
 # sizes that say nothing of MjData's layout: they may differ between the models of one batch
@@ -265,14 +283,3 @@ def signature(model: mujoco.MjModel) -> tuple[tuple[str, int], ...]:
         fields = (n for n in dir(model) if n.startswith("n") and not n.startswith(_FREE) and n not in _FREE_EXACT)
         _SIZES.extend(name for name in fields if isinstance(getattr(model, name), int))
     return tuple((name, getattr(model, name)) for name in _SIZES)
-
-
-def look_at(camera: Camera) -> np.ndarray:
-    """Quaternion of a camera that looks at its target with the horizon level (it looks along its own -z)."""
-    back = np.asarray(camera.pos, dtype=float) - np.asarray(camera.target, dtype=float)
-    back /= np.linalg.norm(back)
-    right = np.cross([0.0, 0.0, 1.0], back)
-    if np.linalg.norm(right) < 1e-9:  # straight down: let the image's top point away from the robot
-        right = np.array([0.0, -1.0, 0.0])
-    right /= np.linalg.norm(right)
-    return from_matrix(np.column_stack([right, np.cross(back, right), back]))
