@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from PIL import Image
 
 import foretell
 
@@ -128,3 +129,23 @@ def test_the_citation_names_this_version():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert cited["cff-version"] == "1.2.0" and str(cited["version"]) == foretell.__version__
     assert cited["license"] == "Apache-2.0" and len(cited["references"]) == 5
+
+
+@pytest.mark.gl
+def test_the_page_on_cameras_is_true(tmp_path):
+    legend, lenses, own = blocks("cameras.md", "python")
+    (file,) = blocks("cameras.md", "yaml")
+    (tmp_path / "page.py").write_text(legend + lenses)
+    said = play(tmp_path, "page.py")
+    assert said.strip() == re.search(r"print\(world.legend\)  # (.*)", legend)[1]
+    Image.new("RGB", (64, 48), (9, 99, 199)).save(tmp_path / "lab.png")
+    (tmp_path / "mine.py").write_text(own)
+    (tmp_path / "lab.yaml").write_text(f'{file}  - {{use: "mine.py:Warm", strength: 0.2}}\n')
+    seen = """
+from foretell.sim.bench import Bench
+from foretell.spec import Stream
+world = Bench("lift", world="lab.yaml").world
+print(*world.draw(0, "front/rgb", Stream((48, 64, 3)))[47, 5])
+"""
+    (tmp_path / "see.py").write_text(seen)
+    assert play(tmp_path, "see.py").strip() == "9 99 159"  # the photograph, a fifth less blue

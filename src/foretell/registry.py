@@ -1,4 +1,4 @@
-"""Names for tasks, robots, controllers, factors, worlds and policies: built-in, from an entry point, or
+"""Names for tasks, robots, controllers, factors, worlds, transforms and policies: built-in, from an entry point, or
 "package.module:Class".
 
 A plug-in package advertises, for example, `[project.entry-points."foretell.tasks"] stack = "mine.stack:Stack"`.
@@ -68,6 +68,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "onnx": "foretell.policies.onnx:Onnx",
         "zoo": "foretell.zoo.policy:Zoo",
     },
+    "transforms": {"background": "foretell.sim.transforms:Background"},
     "worlds": {
         "mujoco": "foretell.sim.world:MujocoWorld",
         "standin": "foretell.sim.world:MujocoWorld",

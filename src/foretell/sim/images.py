@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 
 import mujoco
 import numpy as np
 
 from foretell.camera import Camera
+from foretell.errors import UsageError
 from foretell.sim.noise import Noise
 from foretell.sim.parts import Parts
 from foretell.sim.render import View, shared_renderer
 from foretell.sim.scene import Scene
+from foretell.sim.transforms import FILM, Shot, Transform
 from foretell.spec import Feature, Stream
 
 __all__ = ["Images"]
@@ -23,6 +27,13 @@ class Images:
 
     def __init__(self, scene: Scene, noise: Noise):
         self.noise, self._scene = noise, scene
+        self._transforms: Sequence[Transform] = scene.world.transforms
+        for number, transform in enumerate(self._transforms):
+            try:
+                transform.check(scene.cameras, self.parts)
+            except UsageError as error:
+                where = f"{scene.world.name}: transforms.{number}: {transform.use}"
+                raise UsageError(f"{where}: {error}") from None
 
     @property
     def parts(self) -> Parts:
@@ -48,12 +59,17 @@ class Images:
     ) -> np.ndarray:
         """(height, width, 3) uint8, with shadows and smooth edges, without noise; the camera may stand anywhere."""
         stand = camera if isinstance(camera, Camera) else None
-        name = camera if isinstance(camera, str) else "film"
+        name = camera if isinstance(camera, str) else FILM
         return self._taken(model, qpos, View(name, height, width, fine=True, stand=stand))
 
     def _taken(self, model: mujoco.MjModel, qpos: np.ndarray, view: View) -> np.ndarray:
-        """(height, width, 3) uint8: rendered."""
-        return shared_renderer().render(model, qpos, view)
+        """(height, width, 3) uint8: rendered and transformed."""
+        image = shared_renderer().render(model, qpos, view)
+        acting = [transform for transform in self._transforms if transform.acts_on(view.name)]
+        shot = Shot(view.name, self.parts, cache(lambda: self._segmented(model, qpos, view)))
+        for transform in acting:
+            image = transform.apply(image, shot)
+        return image
 
     def _segmented(self, model: mujoco.MjModel, qpos: np.ndarray, view: View) -> np.ndarray:
         """(height, width) int32 ids of parts."""

@@ -181,6 +181,8 @@ class Scene:
                         _add_touch(spec, f"{robot_name}/{pad}", name, whole=not made.free)
         for a, b in self.task.touch:
             _add_touch(spec, _root(spec, a, self.robots), _root(spec, b, self.robots), whole=True, name=f"{a}/{b}")
+        for transform in self.world.transforms if seen else ():
+            transform.dress(spec)
         factors.apply(factors.Setting(spec, self.task, scenario, seen, physics))
         return spec.compile()
 

@@ -286,6 +286,8 @@ def _anchor(study: Study, folder: Path) -> Study:
     world = study.world
     if isinstance(world, str):
         world = there(world) if world.endswith((".yaml", ".yml")) else use(world)
+    elif "transforms" in world:  # they name files
+        world = {"folder": str(folder), **world}
     return study.model_copy(
         update={
             "policies": policies,
