@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy_world
 import pytest
 import yaml
+from PIL import Image
 
 import foretell
 
@@ -26,6 +27,7 @@ SAYS = {
         r"of 20 scenarios run in both worlds, \d+ came out alike",
     ],
     "06_watch": [r"expert on lift, success: \d\d+ frames in runs/watch/videos/lift-expert-\w+\.mp4", r"wrist\.png"],
+    "08_depth": [r"lift  seek +100%  8"],
     "09_drawer": [
         r"drawer  expert  none +100%  20",
         r"drawer  expert  MO_Size +(100|9\d)%  20",
@@ -48,7 +50,9 @@ def play(folder, *arguments):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.gl if n == "06_watch" else ()) for n in SAYS])
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.gl if n in ("06_watch", "08_depth") else ()) for n in SAYS]
+)
 def test_example(name, tmp_path):
     if name == "07_torch_policy":
         pytest.importorskip("torch", reason="the example of a PyTorch policy needs torch")
@@ -169,3 +173,23 @@ def test_the_citation_names_this_version():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert cited["cff-version"] == "1.2.0" and str(cited["version"]) == foretell.__version__
     assert cited["license"] == "Apache-2.0" and len(cited["references"]) == 5
+
+
+@pytest.mark.gl
+def test_the_page_on_cameras_is_true(tmp_path):
+    legend, lenses, own = blocks("cameras.md", "python")
+    (file,) = blocks("cameras.md", "yaml")
+    (tmp_path / "page.py").write_text(legend + lenses)
+    said = play(tmp_path, "page.py")
+    assert said.strip() == re.search(r"print\(world.legend\)  # (.*)", legend)[1]
+    Image.new("RGB", (64, 48), (9, 99, 199)).save(tmp_path / "lab.png")
+    (tmp_path / "mine.py").write_text(own)
+    (tmp_path / "lab.yaml").write_text(f'{file}  - {{use: "mine.py:Warm", strength: 0.2}}\n')
+    seen = """
+from foretell.sim.bench import Bench
+from foretell.spec import Stream
+world = Bench("lift", world="lab.yaml").world
+print(*world.draw(0, "front/rgb", Stream((48, 64, 3)))[47, 5])
+"""
+    (tmp_path / "see.py").write_text(seen)
+    assert play(tmp_path, "see.py").strip() == "9 99 159"  # the photograph, a fifth less blue

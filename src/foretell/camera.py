@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from foretell.rotation import from_matrix, rotate
 from foretell.spec import IMAGES, Feature
 
 __all__ = ["Camera", "Intrinsics", "camera_features", "point_cloud"]
@@ -54,9 +55,36 @@ class Camera:
     quat: tuple[float, float, float, float] | None = None
     """Orientation (it looks along its own -z), where a target does not say it."""
 
+    @property
+    def orientation(self) -> np.ndarray:
+        """Quaternion: `quat`, or that of a camera which looks at its target with the horizon level."""
+        if self.quat is not None:
+            return np.asarray(self.quat, dtype=float)
+        back = np.asarray(self.pos, dtype=float) - np.asarray(self.target, dtype=float)
+        back /= np.linalg.norm(back)
+        right = np.cross([0.0, 0.0, 1.0], back)
+        if np.linalg.norm(right) < 1e-9:  # straight down: let the image's top point away from the robot
+            right = np.array([0.0, -1.0, 0.0])
+        right /= np.linalg.norm(right)
+        return from_matrix(np.column_stack([right, np.cross(back, right), back]))
 
-def camera_features(camera: str, height: int = 224, width: int = 224) -> dict[str, Feature]:
-    """What a camera of this name gives."""
+    def lens(self, height: int, width: int) -> Intrinsics:
+        """Its lens for pictures of a size."""
+        if self.intrinsics is not None:
+            return self.intrinsics.resized(height, width)
+        return Intrinsics.of_fovy(self.fovy, height, width)
+
+    def in_task_frame(self, points: np.ndarray) -> np.ndarray:
+        """(..., 3) points of `point_cloud`, in the task frame."""
+        own = np.asarray(points) * [1.0, -1.0, -1.0]  # its own y points up and its own z backwards
+        turned = rotate(np.broadcast_to(self.orientation, (*own.shape[:-1], 4)), own)
+        return np.asarray(turned + np.asarray(self.pos))
+
+
+def camera_features(
+    camera: str, height: int = 224, width: int = 224, legend: tuple[str, ...] = ()
+) -> dict[str, Feature]:
+    """What a camera of this name gives. `legend`: the parts of the scene, by their ids in a segmentation."""
     units = {"rgb": "1", "depth": "m", "segmentation": "part"}
     return {
         kind: Feature(
@@ -67,6 +95,7 @@ def camera_features(camera: str, height: int = 224, width: int = 224) -> dict[st
             frame=camera,
             noise="image" if kind == "rgb" else None,
             optional=True,
+            legend=legend if kind == "segmentation" else (),
         )
         for kind, (channels, dtype) in IMAGES.items()
     }
@@ -74,8 +103,10 @@ def camera_features(camera: str, height: int = 224, width: int = 224) -> dict[st
 
 def point_cloud(depth: np.ndarray, lens: Intrinsics) -> np.ndarray:
     """(height, width, 3) points in the camera's frame (x right, y down, z ahead), m, of a depth image (height, width)
-    or (height, width, 1), which holds the distance along the axis of the lens."""
-    z = np.asarray(depth, dtype=np.float64).reshape(depth.shape[:2])
-    lens = lens.resized(*z.shape)
-    u, v = np.arange(z.shape[1]) + 0.5, np.arange(z.shape[0]) + 0.5
+    or (height, width, 1), which holds the distance along the axis of the lens. Where there is nothing to see, depth and
+    z are 0."""
+    height, width = depth.shape[:2]
+    z = np.asarray(depth, dtype=np.float64).reshape(height, width)
+    lens = lens.resized(height, width)
+    u, v = np.arange(width) + 0.5, np.arange(height) + 0.5
     return np.stack([(u - lens.cx) / lens.fx * z, ((v - lens.cy) / lens.fy)[:, None] * z, z], axis=-1)

@@ -14,7 +14,7 @@ __all__ = ["catalogue"]
 
 
 def catalogue(what: str) -> list[dict[str, Any]]:
-    """Everything of a kind (tasks, robots, factors, policies, worlds), each with its name and a line about it."""
+    """Everything of a kind (tasks, robots, factors, policies, worlds, transforms): its name and a line about it."""
     if what not in BUILTIN:
         raise UsageError(f"list: {what!r} is not a kind of thing; {suggest(what, BUILTIN)}")
     if what == "worlds":

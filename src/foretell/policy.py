@@ -1,7 +1,7 @@
 """A policy: observations in, a chunk of actions out.
 
 Any object with `spec` and `act` will do; subclass `Policy` for the rest. The driver calls, in this order: `bind`
-once, before anything else; `reset` whenever slots start a new episode; `act` whenever slots need actions.
+and `inform` once, before anything else; `reset` whenever slots start a new episode; `act` whenever slots need actions.
 A slot is one of the episodes that run side by side. The driver keeps observation history, not the policy.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from foretell.errors import PolicyError, UsageError
 from foretell.source import source_hash
-from foretell.spec import EE_DELTA, ActionSpec, Stream, check_streams
+from foretell.spec import EE_DELTA, ActionSpec, Feature, Stream, check_streams
 
 if TYPE_CHECKING:
     from foretell.tasks.task import Task
@@ -86,6 +86,9 @@ class Policy:
 
     def bind(self, task: Task, action: ActionSpec) -> None:
         """Called once, before `spec` is read: the task to be run and the action its controller takes."""
+
+    def inform(self, features: Mapping[str, Feature]) -> None:
+        """Called once, after `bind`: what the streams of `spec.reads` are, such as the legend of a segmentation."""
 
     def reset(self, slots: np.ndarray, instructions: Sequence[str], seeds: Sequence[int]) -> None:
         """Called when these slots start a new episode."""

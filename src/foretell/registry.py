@@ -1,5 +1,5 @@
-"""Names for tasks, robots, controllers, factors, worlds, engines and policies: built-in, from an entry point, or
-"package.module:Class".
+"""Names for tasks, robots, controllers, factors, worlds, transforms, engines and policies: built-in, from an entry
+point, or "package.module:Class".
 
 A plug-in package advertises, for example, `[project.entry-points."foretell.tasks"] stack = "mine.stack:Stack"`.
 """
@@ -72,6 +72,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "here": "foretell.study.here:Here",
         "processes": "foretell.study.pool:Pool",
     },
+    "transforms": {"background": "foretell.sim.transforms:Background"},
     "worlds": {
         "mujoco": "foretell.sim.world:MujocoWorld",
         "standin": "foretell.sim.world:MujocoWorld",

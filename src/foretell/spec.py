@@ -61,6 +61,8 @@ class Feature:
     """Whether it is the rate of change of its source."""
     optional: bool = False
     """Whether only those get it who ask for it by name. Images are too."""
+    legend: tuple[str, ...] = ()
+    """Of a segmentation: the names of the parts. The id of a part is its place in this list; -1 is the background."""
 
     @property
     def image(self) -> bool:

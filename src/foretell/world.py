@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from foretell.camera import Camera
+from foretell.camera import Camera, Intrinsics
 from foretell.scenario import Scenario
 from foretell.spec import ActionSpec, Feature, Stream
 
@@ -154,6 +154,9 @@ class Drawing(Protocol):
 
     def picture(self, slot: int, camera: str | Camera, height: int, width: int, seen: Any = None) -> np.ndarray:
         """(height, width, 3) uint8 for a film, as fine as can be, now or at a snapshot. `camera` may stand anywhere."""
+
+    def intrinsics(self, camera: str, height: int, width: int, slot: int | None = None) -> Intrinsics:
+        """The lens of one of its cameras for pictures of a size: the nominal one, or that of the episode in a slot."""
 
     def snapshot(self, slot: int) -> np.ndarray:
         """(k,) numbers from which cameras can be drawn as they see now."""

@@ -96,9 +96,9 @@ class WorldFile(BaseModel):
         """A world by the name of a file that comes with foretell, by path, or as its contents."""
         if isinstance(source, cls):
             return source
-        contents, where = _contents(source)
+        contents, where, folder = _contents(source)
         try:
-            return cls.model_validate(contents)
+            return cls.model_validate(contents, context={"folder": folder})
         except ValidationError as error:
             raise UsageError(explain(error, where, cls)) from None
 
@@ -108,7 +108,7 @@ def kind_of(source: str | Path | Mapping[str, Any] | WorldFile) -> str:
     if isinstance(source, WorldFile):
         return source.kind
     if isinstance(source, Mapping) or str(source).endswith((".yaml", ".yml")):
-        contents, _ = _contents(source)
+        contents, _, _ = _contents(source)
         kind = str(contents.get("kind", "mujoco"))
         where, _, name = kind.rpartition(":")
         if where.endswith(".py") and not isinstance(source, Mapping):
@@ -198,18 +198,21 @@ def params_of(params: dict[str, Any], scenario: Scenario) -> dict[str, Any]:
     return {**params, "fitted_to": {"seen": seen, "count": len(listed), "digest": digest(listed)}}
 
 
-def _contents(source: str | Path | Mapping[str, Any] | WorldFile) -> tuple[dict[str, Any], str]:
-    """What a world file holds, and how errors call it."""
+def _contents(source: str | Path | Mapping[str, Any] | WorldFile) -> tuple[dict[str, Any], str, Path]:
+    """What a world file holds, how errors call it, and the folder in which its paths begin."""
     contents: Any
+    folder = Path()
     if isinstance(source, WorldFile):
         contents, where = source.model_dump(), source.name
     elif isinstance(source, Mapping):
         contents, where = dict(source), "world"
+        folder = Path(str(contents.pop("folder", ".")))  # a study file says where it is
     elif str(source) in SHIPPED:
         text = (files("foretell") / "worlds" / f"{source}.yaml").read_text()
         contents, where = parse_yaml(text, f"world {source}"), str(source)
     elif Path(source).suffix in (".yaml", ".yml"):
         path, where = Path(source), str(source)
+        folder = path.parent
         try:
             contents = load_yaml(path)
         except UsageError as error:
@@ -228,7 +231,7 @@ def _contents(source: str | Path | Mapping[str, Any] | WorldFile) -> tuple[dict[
         )
     if not isinstance(contents, dict):
         raise UsageError(f"world: {where} should be a mapping with name, theta and physics")
-    return contents, where
+    return contents, where, folder
 
 
 def _listed(path: Path, where: str) -> list[str]:

@@ -446,8 +446,18 @@ def test_joint_controller_and_chosen_streams():
 
 @pytest.mark.gl
 def test_cameras():
-    kwargs: dict[str, Any] = {"streams": {"front/rgb": (48, 64, 3), "cube/pos": None}, "render_mode": "rgb_array"}
+    streams = {
+        "front/rgb": (48, 64, 3),
+        "front/depth": (48, 64, 1),
+        "panda/wrist/segmentation": (24, 32, 1),
+        "cube/pos": None,
+    }
+    kwargs: dict[str, Any] = {"streams": streams, "render_mode": "rgb_array"}
     env, envs = make(**kwargs), make_vec(2, **kwargs)
+    assert env.observation_space["front/depth"] == gymnasium.spaces.Box(0, np.inf, (48, 64, 1), np.float32)
+    legend = env.unwrapped._slots.world.legend
+    parts = env.observation_space["panda/wrist/segmentation"]
+    assert parts == gymnasium.spaces.Box(-1, max(legend.values()), (24, 32, 1), np.int32)
     assert env.observation_space["front/rgb"] == gymnasium.spaces.Box(0, 255, (48, 64, 3), np.uint8)
     one, _ = env.reset(seed=1)
     two, _ = envs.reset(seed=0)

@@ -235,6 +235,29 @@ def test_noise_follows_the_seed(tmp_path):
     assert np.array_equal(policy.act(slots, seen).actions, one[::-1])
 
 
+@pytest.mark.parametrize("kind", [TensorProto.INT64, F])
+def test_depth_and_ids_of_parts_come_as_they_are(tmp_path, kind):
+    """The action is the mean of the first plus that of the second: in metres and in ids, whatever the input's type."""
+    nodes = []
+    for stream in ("front/depth", "front/segmentation"):
+        nodes += [
+            helper.make_node("Cast", [stream], [f"x{stream}"], to=F),
+            helper.make_node("ReduceMean", [f"x{stream}"], [f"m{stream}"], axes=[1, 2, 3], keepdims=0),
+        ]
+    nodes += [
+        helper.make_node("Add", ["mfront/depth", "mfront/segmentation"], ["m"]),
+        helper.make_node("Unsqueeze", ["m", "axis"], ["c"]),
+        helper.make_node("Tile", ["c", "seven"], ["action"]),
+    ]
+    w = {"axis": np.array([1]), "seven": np.array([1, 7])}
+    inputs = {"front/depth": (F, ["n", 4, 6, 1]), "front/segmentation": (kind, ["n", 4, 6, 1])}
+    policy = bound(save(tmp_path / "p.onnx", nodes, inputs, {"action": ["n", 7]}, w))
+    assert {name: stream.shape for name, stream in policy.spec.reads.items()} == dict.fromkeys(inputs, (4, 6, 1))
+    policy.reset(np.array([0]), [""], [0])
+    seen = {"front/depth": np.full((1, 4, 6, 1), 0.7, "f4"), "front/segmentation": np.full((1, 4, 6, 1), 3, "i4")}
+    np.testing.assert_allclose(policy.act(np.array([0]), seen).actions, 3.7, rtol=1e-6)
+
+
 @pytest.mark.parametrize("kind", [TensorProto.UINT8, F])
 def test_pictures_come_as_the_input_wants_them(tmp_path, kind):
     """The action is the mean of the picture: 0..255 for bytes, 0..1 for floats."""

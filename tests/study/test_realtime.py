@@ -98,6 +98,17 @@ class Sees(Steady):
         image = observations["front/rgb"]
         assert image.shape == (1, 84, 84, 3) and image.dtype == np.uint8 and image.std() > 5
         return super().act(slots, observations)
+class Measures(Steady):
+    def __init__(self):
+        reads = {"front/depth": Stream((24, 32, 1)), "panda/wrist/segmentation": Stream((24, 32, 1), history=2)}
+        self.spec = PolicySpec(reads, chunk=4, batch=None)
+    def inform(self, features):
+        self.table = features["panda/wrist/segmentation"].legend.index("table")
+    def act(self, slots, observations):
+        depth, parts = observations["front/depth"], observations["panda/wrist/segmentation"]
+        assert depth.shape == (1, 24, 32, 1) and depth.dtype == np.float32 and 0.3 < np.median(depth) < 2
+        assert parts.shape == (1, 2, 24, 32, 1) and parts.dtype == np.int32 and (parts == self.table).mean() > 0.2
+        return super().act(slots, observations)
 '''
 
 
@@ -328,8 +339,9 @@ def test_a_machine_too_slow_says_so(policies: Any) -> None:
 
 @pytest.mark.gl
 @pytest.mark.usefixtures("leisure")
-def test_cameras_are_drawn_by_another_process(policies: Any) -> None:
-    (outcome,) = play(policies("Sees"), limit=0.6, speed=0.25)
+@pytest.mark.parametrize("name", ["Sees", "Measures"])
+def test_cameras_are_drawn_by_another_process(policies: Any, name: str) -> None:
+    (outcome,) = play(policies(name), limit=0.6, speed=0.25)
     assert outcome.end == "time_limit" and outcome.blame is None, outcome.error
     assert outcome.metrics["wall_frame_median_s"] > 0
     # a picture is asked for, drawn and then seen; the rest is there at once

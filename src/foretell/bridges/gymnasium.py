@@ -383,7 +383,8 @@ def _box(feature: Feature, stream: Stream) -> spaces.Box:
     if feature.kind == "rgb":
         return spaces.Box(0, 255, stream.shape, np.uint8)
     if feature.kind == "segmentation":
-        return spaces.Box(-1, np.iinfo(np.int32).max, stream.shape, np.int32)
+        most = len(feature.legend) - 1 if feature.legend else np.iinfo(np.int32).max
+        return spaces.Box(-1, most, stream.shape, np.int32)
     if feature.kind in ("depth", "rays"):
         return spaces.Box(0, np.inf, stream.shape, np.dtype(feature.dtype).type)
     # a unit quaternion may exceed 1 by rounding; nothing bounds where an object may roll or how fast a joint is hit

@@ -1,4 +1,4 @@
-"""List what there is: tasks, robots, factors, policies, worlds.
+"""List what there is: tasks, robots, factors, policies, worlds, transforms.
 
 Examples:
     foretell list tasks
@@ -17,7 +17,7 @@ __all__ = ["main"]
 
 
 def main(
-    what: Annotated[Literal["tasks", "robots", "factors", "policies", "worlds"], tyro.conf.Positional],
+    what: Annotated[Literal["tasks", "robots", "factors", "policies", "worlds", "transforms"], tyro.conf.Positional],
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """List what can be named in a study.

@@ -55,6 +55,16 @@ class CameraPose(_FixedCameras):
         return "; ".join(said)
 
 
+def widen(camera: Any, degrees: float) -> None:
+    """Add to the vertical field of view of a camera of an MjSpec. One with intrinsics keeps its principal point."""
+    if not camera.sensor_size[1] > 0:
+        camera.fovy = camera.fovy + degrees
+        return
+    focal, half = np.asarray(camera.focal_pixel, dtype=float), camera.resolution[1] / 2
+    angle = 2 * math.atan(half / focal[1])
+    camera.focal_pixel = focal * math.tan(angle / 2) / math.tan((angle + math.radians(degrees)) / 2)
+
+
 class CameraFOV(_FixedCameras):
     """Field of view of the fixed cameras; a value is camera -> degrees added."""
 
@@ -75,8 +85,7 @@ class CameraFOV(_FixedCameras):
     def apply(self, value: Any, setting: Setting) -> None:
         if setting.seen:
             for name, wider in value.items():
-                camera = setting.spec.camera(name)
-                camera.fovy = camera.fovy + wider
+                widen(setting.spec.camera(name), wider)
 
     def card(self, value: Any) -> str:
         return "; ".join(f"zoom camera {name!r}: {v:+.1f}° to its field of view" for name, v in value.items())

@@ -119,6 +119,11 @@ def bind(policy: Any, world: World, who: str, execute: int | None = None, option
         if not feature.accepts(stream.shape):
             should = f"it should be {feature.expected}" if feature.image else f"the world has {feature.expected}"
             raise UsageError(f"{who}: stream {name!r}: shape is {stream.shape}, {should}")
+    if (inform := getattr(policy, "inform", None)) is not None:
+        try:
+            inform({name: known[name] for name in observed(spec.reads)})
+        except Exception as error:
+            raise UsageError(f"{who}: inform raised {raised(error)}") from error
     chosen = dict(options or {}) | ({"execute": execute} if execute is not None else {})
     return Bound(policy, spec, _hash(policy), chosen)
 

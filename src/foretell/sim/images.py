@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
 
 import mujoco
 import numpy as np
 
 from foretell.camera import Camera
+from foretell.errors import UsageError
 from foretell.sim.noise import Noise
+from foretell.sim.parts import Parts
 from foretell.sim.render import View, shared_renderer
+from foretell.sim.scene import Scene
+from foretell.sim.transforms import FILM, Shot, Transform
 from foretell.spec import Feature, Stream
 
 __all__ = ["Images"]
@@ -18,8 +25,19 @@ __all__ = ["Images"]
 class Images:
     """Draws for all slots of a world."""
 
-    def __init__(self, noise: Noise):
-        self.noise = noise
+    def __init__(self, scene: Scene, noise: Noise):
+        self.noise, self._scene = noise, scene
+        self._transforms: Sequence[Transform] = scene.world.transforms
+        for number, transform in enumerate(self._transforms):
+            try:
+                transform.check(scene.cameras, self.parts)
+            except UsageError as error:
+                where = f"{scene.world.name}: transforms.{number}: {transform.use}"
+                raise UsageError(f"{where}: {error}") from None
+
+    @property
+    def parts(self) -> Parts:
+        return self._scene.segments
 
     def see(
         self, slot: int, model: mujoco.MjModel, qpos: np.ndarray, stream: str, feature: Feature, asked: Stream
@@ -27,13 +45,32 @@ class Images:
         """(height, width, channels) what a camera's stream shows at joint positions qpos."""
         assert feature.frame is not None
         height, width, _ = asked.shape or feature.shape
-        image = shared_renderer().render(model, qpos, View(feature.frame, height, width))
+        view = View(feature.frame, height, width)
+        if feature.kind == "depth":
+            image = shared_renderer().render(model, qpos, replace(view, kind="depth"))[..., None]
+        elif feature.kind == "segmentation":
+            image = self._segmented(model, qpos, view)[..., None]
+        else:
+            image = self._taken(model, qpos, view)
         return self.noise.blur_image(slot, feature.frame, feature, image, zlib.crc32(np.ascontiguousarray(qpos)))
 
     def film(
         self, model: mujoco.MjModel, qpos: np.ndarray, camera: str | Camera, height: int, width: int
     ) -> np.ndarray:
-        """(height, width, 3) uint8, with shadows and smooth edges; the camera may stand anywhere."""
+        """(height, width, 3) uint8, with shadows and smooth edges, without noise; the camera may stand anywhere."""
         stand = camera if isinstance(camera, Camera) else None
-        name = camera if isinstance(camera, str) else "film"
-        return shared_renderer().render(model, qpos, View(name, height, width, fine=True, stand=stand))
+        name = camera if isinstance(camera, str) else FILM
+        return self._taken(model, qpos, View(name, height, width, fine=True, stand=stand))
+
+    def _taken(self, model: mujoco.MjModel, qpos: np.ndarray, view: View) -> np.ndarray:
+        """(height, width, 3) uint8: rendered and transformed."""
+        image = shared_renderer().render(model, qpos, view)
+        acting = [transform for transform in self._transforms if transform.acts_on(view.name)]
+        shot = Shot(view.name, self.parts, cache(lambda: self._segmented(model, qpos, view)))
+        for transform in acting:
+            image = transform.apply(image, shot)
+        return image
+
+    def _segmented(self, model: mujoco.MjModel, qpos: np.ndarray, view: View) -> np.ndarray:
+        """(height, width) int32 ids of parts."""
+        return self.parts.of(model, shared_renderer().render(model, qpos, replace(view, kind="segmentation")))

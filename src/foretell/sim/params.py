@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsAny, field_validator
 
 from foretell.errors import UsageError, suggest
 from foretell.objects import ObjectPhysics
 from foretell.robots import Robot, RobotPhysics
+from foretell.sim.transforms import Transform, read_transform
 from foretell.world_file import WorldFile
 
 __all__ = ["MujocoFile", "Physics", "Theta", "load_world"]
@@ -90,17 +91,29 @@ class Physics(BaseModel):
 
 
 class MujocoFile(WorldFile):
-    """A native world as a file: θ and physics. What is left out is the native world's."""
+    """A native world as a file: θ, physics, and what becomes of pictures. What is left out is the native world's."""
 
     theta: Theta = Theta()
     physics: Physics = Physics()
+    transforms: tuple[SerializeAsAny[Annotated[Transform, BeforeValidator(read_transform)]], ...] = ()
+    """What happens to rendered pictures, in this order."""
 
     def decides(self) -> list[Any]:
         theta = self.theta.model_dump(mode="json")
         theta["finger_force"] *= FINGER_FORCE  # it was in N, and worlds keep their names
         if not theta["robots"]:
             del theta["robots"]
-        return [VERSION, theta, self.physics.model_dump(mode="json")]
+        decides = [VERSION, theta, self.physics.model_dump(mode="json")]
+        return [*decides, self._transformed()] if self.transforms else decides  # worlds without any keep their names
+
+    @property
+    def params(self) -> dict[str, Any]:
+        params = super().params
+        del params["transforms"]
+        return {**params, "transforms": self._transformed()} if self.transforms else params
+
+    def _transformed(self) -> list[dict[str, Any]]:
+        return [transform.decides() for transform in self.transforms]
 
     def robot(self, kind: type[Robot]) -> RobotPhysics:
         """What this world believes of a kind of robot."""

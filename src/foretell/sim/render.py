@@ -13,7 +13,7 @@ import sys
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 from weakref import WeakKeyDictionary
 
 import mujoco
@@ -21,6 +21,7 @@ import numpy as np
 
 from foretell.camera import Camera
 from foretell.errors import ForetellError
+from foretell.rotation import rotate
 from foretell.sim.scene import signature
 from foretell.sim.textures import Content, Textures, contents
 
@@ -30,13 +31,15 @@ __all__ = ["Renderer", "View", "backends", "open_context", "shared_renderer"]
 @dataclass(frozen=True)
 class View:
     """A view to render. `fine` asks for shadows and smooth edges whatever the world's θ says (for videos). `stand` is a
-    place to look from that is no camera of the model."""
+    place to look from that is no camera of the model. Depth and segmentation have neither: an edge halfway between two
+    things would be at a distance where there is nothing."""
 
     name: str
     height: int = 480
     width: int = 640
     fine: bool = False
     stand: Camera | None = None
+    kind: Literal["rgb", "depth", "segmentation"] = "rgb"
 
 
 BACKENDS = ("egl", "osmesa", "glfw")
@@ -79,7 +82,19 @@ class Canvas:
     def __init__(self, model: mujoco.MjModel):
         self.context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
         self._own = self.context.texture[: self.context.ntexture].copy()
+        self.context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR.value  # as it is kept: the most exact
         self.scene = mujoco.MjvScene(model, maxgeom=2000)
+        self._flags = self.scene.flags.copy()
+
+    def prepare(self, kind: str, shadows: bool) -> None:
+        """What to draw next."""
+        flags, flag = self.scene.flags, mujoco.mjtRndFlag
+        flags[:] = self._flags
+        flags[flag.mjRND_SHADOW] = shadows
+        flags[flag.mjRND_REFLECTION] = 0
+        if kind != "rgb":
+            flags[flag.mjRND_SKYBOX] = flags[flag.mjRND_HAZE] = 0
+        flags[flag.mjRND_SEGMENT] = flags[flag.mjRND_IDCOLOR] = kind == "segmentation"
 
     def free(self) -> None:
         """Give its memory back: that of its own textures, not of those it was lent."""
@@ -119,14 +134,16 @@ class Renderer:
         self._option.geomgroup[3] = 0  # collision shapes
 
     def render(self, model: mujoco.MjModel, qpos: np.ndarray, camera: View) -> np.ndarray:
-        """(height, width, 3) uint8, upright: what a camera of the model sees at joint positions qpos."""
+        """What a camera of the model sees at joint positions qpos, upright. rgb: (height, width, 3) uint8. depth:
+        (height, width) float32, m along the axis of the lens, 0 where there is nothing. segmentation: (height, width,
+        2) int32, MuJoCo's object id and object type, -1 where there is nothing."""
         if camera.height > self.TALLEST or camera.width > self.WIDEST:
             raise ForetellError(f"camera {camera.name!r}: at most {self.WIDEST}x{self.TALLEST} pixels")
         look = self._looks.get(model)
         if look is None:
             look = self._looks[model] = Look(signature(model), _shapes(model), contents(model))
         data = self._pose(model, look, qpos)
-        canvas = self._prepare(model, look, camera.fine)
+        canvas = self._prepare(model, look, camera)
         context, scene = canvas.context, canvas.scene
         view = mujoco.MjvCamera()
         if camera.stand is not None:
@@ -137,14 +154,19 @@ class Renderer:
             view.fixedcamid = model.camera(camera.name).id
         rectangle = mujoco.MjrRect(0, 0, camera.width, camera.height)
         mujoco.mjv_updateScene(model, data, self._option, None, view, mujoco.mjtCatBit.mjCAT_ALL.value, scene)
-        scene.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = camera.fine or model.vis.quality.shadowsize > 1
-        scene.flags[mujoco.mjtRndFlag.mjRND_REFLECTION] = 0
+        if camera.stand is not None and (camera.stand.intrinsics or camera.stand.quat):
+            _aim(scene, camera)
+        canvas.prepare(camera.kind, camera.kind == "rgb" and (camera.fine or model.vis.quality.shadowsize > 1))
         # drawing goes to the buffer bound last, reading takes the context's own: with several contexts they differ
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, context)
         mujoco.mjr_render(rectangle, scene, context)
+        if camera.kind == "depth":
+            ratio = np.empty((camera.height, camera.width), dtype=np.float32)
+            mujoco.mjr_readPixels(None, ratio, rectangle, context)
+            return _metres(model, ratio[::-1])
         image = np.empty((camera.height, camera.width, 3), dtype=np.uint8)
         mujoco.mjr_readPixels(image, None, rectangle, context)
-        return image[::-1]
+        return image[::-1] if camera.kind == "rgb" else _things(scene, image[::-1])
 
     def _pose(self, model: mujoco.MjModel, look: Look, qpos: np.ndarray) -> mujoco.MjData:
         """Everything where it is at joint positions qpos."""
@@ -162,11 +184,11 @@ class Renderer:
         mujoco.mj_camlight(model, data)
         return data
 
-    def _prepare(self, model: mujoco.MjModel, look: Look, fine: bool) -> Canvas:
+    def _prepare(self, model: mujoco.MjModel, look: Look, camera: View) -> Canvas:
         """A context with the model's shapes, and its textures in place."""
         quality = model.vis.quality
         before = quality.shadowsize, quality.offsamples
-        wanted = (2048, 4) if fine else before
+        wanted = (before[0], 0) if camera.kind != "rgb" else (2048, 4) if camera.fine else before
         canvas = self._contexts.get((look.shapes, wanted))
         if canvas is None:
             if len(self._contexts) >= self.CONTEXTS:  # other robots or qualities: give the oldest one's memory back
@@ -190,6 +212,38 @@ def _stand(view: mujoco.MjvCamera, stand: Camera) -> None:
     view.distance = np.linalg.norm(ahead)
     view.azimuth = np.degrees(np.arctan2(ahead[1], ahead[0]))
     view.elevation = np.degrees(np.arcsin(ahead[2] / view.distance))
+
+
+def _aim(scene: mujoco.MjvScene, camera: View) -> None:
+    """Give a view from a stand of its own the orientation and the lens that no target and no angle say."""
+    stand = camera.stand
+    assert stand is not None
+    lens = stand.lens(camera.height, camera.width)
+    turn = np.broadcast_to(stand.orientation, (2, 4))
+    forward, up = rotate(turn, np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]))
+    for eye in scene.camera:
+        near = eye.frustum_near
+        eye.pos, eye.forward, eye.up = stand.pos, forward, up
+        eye.frustum_top, eye.frustum_bottom = near * lens.cy / lens.fy, near * (lens.cy - lens.height) / lens.fy
+        eye.frustum_center = near * (lens.width / 2 - lens.cx) / lens.fx
+        eye.frustum_width = near * lens.width / 2 / lens.fx
+
+
+def _metres(model: mujoco.MjModel, ratio: np.ndarray) -> np.ndarray:
+    """Distance along the axis of the lens from a depth buffer, in which 1 is the near plane and 0 infinity."""
+    near = float(np.float32(model.vis.map.znear * model.stat.extent))
+    far = float(np.float32(model.vis.map.zfar * model.stat.extent))
+    depth = far * near / (ratio.astype(np.float64) * (far - near) + near)
+    return np.where(ratio > 0, depth, 0.0).astype(np.float32)
+
+
+def _things(scene: mujoco.MjvScene, image: np.ndarray) -> np.ndarray:
+    """MuJoCo's object id and object type of every pixel, from colours that are numbers."""
+    table = np.full((scene.ngeom + 1, 2), -1, dtype=np.int32)
+    for geom in scene.geoms[: scene.ngeom]:
+        if geom.segid >= 0:
+            table[geom.segid + 1] = geom.objid, geom.objtype
+    return table[image.astype(np.int32) @ np.array([1, 256, 65536], dtype=np.int32)]
 
 
 @cache

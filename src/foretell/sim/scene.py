@@ -10,20 +10,21 @@ import mujoco
 import numpy as np
 
 from foretell import factors
-from foretell.camera import Camera, Intrinsics, camera_features
+from foretell.camera import Intrinsics, camera_features
 from foretell.errors import UsageError, suggest
 from foretell.objects import Asset, Fixture, ObjectPhysics, arena, asset
 from foretell.registry import names, resolve
 from foretell.robots import Robot
-from foretell.rotation import from_axis_angle, from_matrix, from_yaw, multiply, rotate, yaw
+from foretell.rotation import from_axis_angle, from_yaw, multiply, rotate, yaw
 from foretell.scenario import Scenario
 from foretell.seeding import generator
 from foretell.sim.params import MujocoFile
+from foretell.sim.parts import Parts
 from foretell.spec import Feature
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Mount
 
-__all__ = ["Scene", "root", "set_lens", "signature"]
+__all__ = ["Scene", "lens_of", "root", "set_lens", "signature"]
 
 INTEGRATORS = {
     "implicitfast": mujoco.mjtIntegrator.mjINT_IMPLICITFAST,
@@ -43,6 +44,7 @@ class Scene:
         known = [*names("robots"), *(robot.name for robot in self.robots.values())]
         if unknown := next((name for name in world.theta.robots if name not in known), None):
             raise UsageError(f"{world.name}: theta.robots.{unknown}: there is no such robot; {suggest(unknown, known)}")
+        self._bolted: dict[str, str] = {}
         self._spec = self._base(visuals=False)
         self._dressed: mujoco.MjSpec | None = None
 
@@ -74,9 +76,9 @@ class Scene:
                     geom.conaffinity |= every & ~bits[name]
             spec.attach(own, frame=frame, prefix=f"{name}/")
             _add_stand(spec, name, mount)
+            self._bolted |= {f"{name}/{geom.name}": name for geom in own.worldbody.geoms}
         for name, camera in self.task.cameras.items():
-            quat = camera.quat if camera.quat is not None else look_at(camera)
-            made = spec.worldbody.add_camera(name=name, pos=camera.pos, quat=quat, fovy=camera.fovy)
+            made = spec.worldbody.add_camera(name=name, pos=camera.pos, quat=camera.orientation, fovy=camera.fovy)
             if (lens := camera.intrinsics) is not None:
                 set_lens(made, lens)
         return spec
@@ -102,7 +104,12 @@ class Scene:
         """Part -> its features."""
         parts = {name: robot.features for name, robot in self.robots.items()}
         parts |= {name: made.features for name, made in self.placed.items()}
-        return parts | {camera: camera_features(camera) for camera in self.cameras}
+        return parts | {camera: camera_features(camera, legend=self.segments.names) for camera in self.cameras}
+
+    @cached_property
+    def segments(self) -> Parts:
+        """The parts that a segmentation tells apart."""
+        return Parts(self.robots, self.placed, self._spec, self._bolted)
 
     @cached_property
     def features(self) -> dict[str, Feature]:
@@ -180,6 +187,8 @@ class Scene:
                 raise UsageError(f"touch: the scene has no part {unknown!r}; {suggest(unknown, bodies)}")
             pair = root(bodies, a, self.robots), root(bodies, b, self.robots)
             _add_touch(spec, *pair, whole=True, name=f"{a}/{b}")
+        for transform in self.world.transforms if seen else ():
+            transform.dress(spec)
         factors.apply(factors.Setting(spec, self.task, scenario, seen, physics))
         return spec.compile()
 
@@ -255,8 +264,19 @@ def set_lens(camera: mujoco.MjsCamera, lens: Intrinsics) -> None:
     """Give a camera of a model full intrinsics."""
     camera.resolution = [lens.width, lens.height]
     camera.focal_pixel = [lens.fx, lens.fy]
-    camera.principal_pixel = [lens.cx - lens.width / 2, lens.height / 2 - lens.cy]
+    # MuJoCo counts both from the middle: to the left, and up
+    camera.principal_pixel = [lens.width / 2 - lens.cx, lens.height / 2 - lens.cy]
     camera.sensor_size = [lens.width * 1e-5, lens.height * 1e-5]  # only their ratio to the focal length counts
+
+
+def lens_of(model: mujoco.MjModel, camera: str, height: int, width: int) -> Intrinsics:
+    """The lens of a camera of a model, for pictures of a size."""
+    at = model.camera(camera).id
+    across, up = model.cam_sensorsize[at]
+    if not up > 0:
+        return Intrinsics.of_fovy(float(model.cam_fovy[at]), height, width)
+    fx, fy, x, y = (model.cam_intrinsic[at] / [across, up, across, up] * [width, height, width, height]).tolist()
+    return Intrinsics(fx, fy, width / 2 - x, height / 2 - y, width, height)
 
 
 # sizes that say nothing of MjData's layout: they may differ between the models of one batch
@@ -285,14 +305,3 @@ def signature(model: mujoco.MjModel) -> tuple[tuple[str, int], ...]:
         fields = (n for n in dir(model) if n.startswith("n") and not n.startswith(_FREE) and n not in _FREE_EXACT)
         _SIZES.extend(name for name in fields if isinstance(getattr(model, name), int))
     return tuple((name, getattr(model, name)) for name in _SIZES)
-
-
-def look_at(camera: Camera) -> np.ndarray:
-    """Quaternion of a camera that looks at its target with the horizon level (it looks along its own -z)."""
-    back = np.asarray(camera.pos, dtype=float) - np.asarray(camera.target, dtype=float)
-    back /= np.linalg.norm(back)
-    right = np.cross([0.0, 0.0, 1.0], back)
-    if np.linalg.norm(right) < 1e-9:  # straight down: let the image's top point away from the robot
-        right = np.array([0.0, -1.0, 0.0])
-    right /= np.linalg.norm(right)
-    return from_matrix(np.column_stack([right, np.cross(back, right), back]))

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from foretell import factors
-from foretell.camera import Camera
-from foretell.errors import UsageError
+from foretell.camera import Camera, Intrinsics
+from foretell.errors import UsageError, suggest
 from foretell.robots import controllers
 from foretell.scenario import Scenario
 from foretell.seeding import generator
@@ -20,7 +20,7 @@ from foretell.sim.layout import Layout
 from foretell.sim.noise import Noise
 from foretell.sim.params import MujocoFile, load_world
 from foretell.sim.render import shared_renderer
-from foretell.sim.scene import Scene
+from foretell.sim.scene import Scene, lens_of
 from foretell.sim.sensors import Sensors
 from foretell.sim.state import Rows
 from foretell.sim.variants import Variant, shared_variants
@@ -67,7 +67,7 @@ class MujocoWorld:
         self._noise = Noise(slots)
         self._sensors = Sensors(self.scene, self._noise, slots)
         self._late = round(theta.sensor_delay / self.tick)
-        self._images = Images(self._noise)
+        self._images = Images(self.scene, self._noise)
         self._layouts: dict[Any, Layout] = {}
         self._where: list[Layout | None] = [None] * slots
         self._age = np.zeros(slots, dtype=np.int64)
@@ -92,6 +92,11 @@ class MujocoWorld:
     @property
     def cameras(self) -> list[str]:
         return self.scene.cameras
+
+    @property
+    def legend(self) -> dict[str, int]:
+        """Part -> its id in every segmentation of this task; -1 is the background."""
+        return dict(self.scene.segments.ids)
 
     # -- the seam ---------------------------------------------------------------------------------------------
 
@@ -249,6 +254,17 @@ class MujocoWorld:
         """(height, width, 3) uint8 for a film: with shadows and smooth edges whatever θ says."""
         qpos = self._layout(slot).qpos[slot] if seen is None else seen
         return self._images.film(self._model(slot), qpos, camera, height, width)
+
+    def intrinsics(self, camera: str, height: int, width: int, slot: int | None = None) -> Intrinsics:
+        """The lens of a camera for pictures of a size: its nominal one, or that of the episode in a slot, which a
+        factor may have changed."""
+        if camera not in self.cameras:
+            raise UsageError(f"camera: {camera!r} is not in this world; {suggest(camera, self.cameras)}")
+        if slot is None:
+            model = self._variant(self.task.scenario(0), 0, seen=True).model
+        else:
+            model = self._model(slot)
+        return lens_of(model, camera, height, width)
 
     def snapshot(self, slot: int) -> np.ndarray:
         """Joint positions as cameras see them now."""

@@ -306,8 +306,11 @@ def _anchor(study: Study, folder: Path) -> Study:
     world = study.world
     if isinstance(world, str):
         world = there(world) if world.endswith((".yaml", ".yml")) else use(world)
-    elif isinstance(world.get("kind"), str):
-        world = {**world, "kind": use(world["kind"])}
+    else:
+        if isinstance(world.get("kind"), str):
+            world = {**world, "kind": use(world["kind"])}
+        if "transforms" in world:  # they name files
+            world = {"folder": str(folder), **world}
     return study.model_copy(
         update={
             "policies": policies,
