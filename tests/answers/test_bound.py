@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import beta
 from statsmodels.stats.proportion import proportion_confint
 
+import foretell
 from foretell import stats
 from foretell.answers.bound import bound
 from foretell.stats import METHODS
@@ -240,3 +241,17 @@ def test_says_what_more_simulated_trials_of_a_scenario_would_buy(csv, real, sim)
     assert worth["widths"][3] < worth["widths"][1]
     same = csv("same.csv", scenario=NAMES * 2, trial=[0] * len(NAMES) + [1] * len(NAMES), score=[*SIM, *SIM])
     assert "more trials of each would hardly narrow the bound" in bound(real, same).text()
+
+
+def test_imported_trials_without_a_scenario_have_one_answer_in_any_order_of_lines(tmp_path):
+    score = np.random.default_rng(8).integers(0, 5, 24) / 4
+    found = set()
+    for name, order in {"as": range(24), "up": np.argsort(score), "down": np.argsort(-score)}.items():
+        sheet = tmp_path / f"{name}.csv"
+        sheet.write_text("policy,task,score\n" + "".join(f"p,lift,{score[i]}\n" for i in order))
+        run = foretell.import_(sheet, out=tmp_path / name).path
+        one = bound(run, metric="score").intervals[0]
+        assert one.method == "star"
+        found.add((one.low, one.high, one.estimate))
+    assert len(found) == 1
+    assert bound(run, metric="score", horizon=24).intervals[0].low != one.low  # looked at as run, the order counts

@@ -18,7 +18,8 @@ from foretell.stats.betting import betting, hoeffding, star
 from foretell.stats.blocked import blocked
 from foretell.stats.control import control_variate, control_variate_split
 from foretell.stats.diagnosis import Diagnosis, diagnose
-from foretell.stats.interval import ALPHA, OPEN, Horizon, Interval
+from foretell.stats.interval import ALPHA, FIXED_N, IID, OPEN, RANGE, UNITED, Horizon, Interval
+from foretell.stats.order import several
 from foretell.stats.savings import TrialsSaved, WidthCurve, real_trials_saved, width_curve
 from foretell.stats.scenarios import Paired, Units, by_scenario, pair_units
 from foretell.stats.scores import UNIT, Range, is_binary, scores, stretch
@@ -118,6 +119,7 @@ def bound(
     design: Design = "iid",
     randomised: bool = False,
     horizon: Horizon = None,
+    unordered: bool = False,
     diagnostics: bool = True,
 ) -> Interval:
     """Interval of mean real performance.
@@ -129,6 +131,10 @@ def bound(
     horizon: for whoever looks more than once. The number of real trials planned before the first look, or "open" if
     there is no plan; trials stand as run, `extra` is the same at every look, and the interval is anytime-valid.
     Without it the interval is for one look, and rows are taken in canonical order, not in the order given.
+
+    unordered: `betting` and `star` shall give the same interval for every order of the rows, which have nothing else to
+    be told apart by. That is the hull over several orders (`order.several`), and wider. It is always so for binary
+    scores, where a sorted file would leave too few orders.
     """
     notes: tuple[str, ...] = ()
     if horizon is not None and horizon != OPEN and (not isinstance(horizon, int) or horizon < 1):
@@ -143,7 +149,11 @@ def bound(
     if horizon is not None and method in METHODS and method not in ANYTIME:
         raise ValueError(f"{method} is for a single look and takes no horizon; use {', '.join(ANYTIME)}")
     if method in REAL_ONLY:
-        interval = REAL_ONLY[method](real, alpha, within=within, **options)
+        binary = is_binary(scores(real, "real", within=within))
+        if method in ANYTIME and horizon is None and (unordered or binary):
+            interval = _united(method, real, alpha, within)
+        else:
+            interval = REAL_ONLY[method](real, alpha, within=within, **options)
     elif method in WITH_SIMULATION:
         if sim is None or extra is None:
             raise ValueError(f"{method} needs sim (paired) and extra scores; without them use star")
@@ -159,6 +169,17 @@ def bound(
         )
         interval = replace(interval, diagnostics=found.to_dict())
     return interval
+
+
+def _united(method: str, real: ArrayLike, alpha: float, within: Range) -> Interval:
+    """Hull of a betting method's intervals over several orders of real scores, shape (n,)."""
+    y = scores(real, "real", within=within)
+    found = [REAL_ONLY[method](y[order], alpha, horizon=y.size) for order in several(y)]
+    low, high = min(one.low or 0.0 for one in found), max(1.0 if one.high is None else one.high for one in found)
+    guess = min(max(float(y.mean()), low), high)
+    notes = tuple(dict.fromkeys(note for one in found for note in one.notes))
+    one = replace(found[0], estimate=guess, low=low, high=high, anytime=False, notes=notes)
+    return stretch(replace(one, assumes=(IID, RANGE, UNITED, FIXED_N)), within)
 
 
 def _too_few(extra: int, trials: int, graded: bool) -> str:
