@@ -14,7 +14,7 @@ from foretell.stats import METHODS
 from foretell.stats.order import by_id
 
 rng = np.random.default_rng(5)
-N, EXTRA = 20, 100
+N, EXTRA = 30, 300
 LATENT = rng.random(N + EXTRA)
 REAL = (LATENT[:N] < 0.7).astype(int)
 SIM = (0.6 * LATENT + 0.4 * rng.random(N + EXTRA) < 0.65).astype(int)
@@ -35,7 +35,9 @@ def test_pairs_by_scenario_and_counts_the_rest_as_extra(csv, real, sim):
     pairs, extra = by_id(NAMES[:N]), N + by_id(NAMES[N:], "extra")
     wanted = stats.bound(REAL[pairs], SIM[pairs], SIM[extra])
     one = bound(real, sim).to_dict()
-    assert one["method"] == "strata" and one["guarantee"] == "finite-sample" and (one["n"], one["n_extra"]) == (20, 100)
+    assert (
+        one["method"] == "strata" and one["guarantee"] == "finite-sample" and (one["n"], one["n_extra"]) == (N, EXTRA)
+    )
     assert (one["low"], one["high"], one["estimate"]) == (wanted.low, wanted.high, wanted.estimate)
     assert one["diagnostics"]["correlation"] == pytest.approx(np.corrcoef(REAL, SIM[:N])[0, 1])
     order = [*range(N - 1, -1, -1), *range(N, N + EXTRA)]  # pairs may stand in any order in sim
@@ -98,7 +100,7 @@ def test_what_does_not_pair(csv, real, sim, refused):
     assert "give sim too" in refused(bound, real, None, sim)
     text = bound(real, csv("just.csv", scenario=NAMES[:N], score=SIM[:N])).text()
     assert "add simulated scenarios beyond the real ones: --extra RUN" in text
-    assert "real trials alone: no extra simulated scenarios, and blocked needs at least 20" in text
+    assert "real trials alone: no extra simulated scenarios, and blocked needs at least 30" in text
     told = refused(bound, real, csv("just.csv", scenario=NAMES[:N], score=SIM[:N]), method="blocked")
     assert told.startswith("blocked needs sim (paired) and extra scores")
 
@@ -107,7 +109,7 @@ def test_extra_must_come_from_the_same_simulator(csv, real, refused):
     sim = csv("sim.csv", scenario=NAMES[:50], score=SIM[:50], world=["mujoco"] * 50)
     extra = csv("extra.csv", scenario=NAMES[50:], score=SIM[50:], world=["robosuite"] * 70)
     assert "world is 'robosuite' in extra.csv and 'mujoco' in sim.csv" in refused(bound, real, sim, extra)
-    mixed = csv("mixed.csv", scenario=NAMES, score=SIM, world=["a", "b"] * 60)
+    mixed = csv("mixed.csv", scenario=NAMES, score=SIM, world=["a", "b"] * 165)
     assert "several worlds (a, b)" in refused(bound, real, mixed)
 
 
@@ -141,7 +143,7 @@ def test_design_decides_the_label(real, sim, refused):
 
 
 def test_a_bound_wider_than_real_trials_alone_says_so(csv, real, sim):
-    useless = csv("useless.csv", scenario=NAMES, score=[0, 1] * 60)
+    useless = csv("useless.csv", scenario=NAMES, score=[0, 1] * 165)
     low, high = (beta.ppf(q, REAL.sum() + s, N - REAL.sum() + 1 - s) for q, s in ((0.025, 0), (0.975, 1)))
     found = bound(real, useless, method="blocked")
     assert found.default == "strata" and found.intervals[0].width > high - low
@@ -154,11 +156,11 @@ def test_a_bound_wider_than_real_trials_alone_says_so(csv, real, sim):
 
 def test_scores_that_never_vary_are_named(csv, real):
     flat = csv("flat.csv", scenario=NAMES, score=[1] * len(NAMES))
-    assert "simulation gave the same score in all 20 pairs" in bound(real, flat).text()
+    assert "simulation gave the same score in all 30 pairs" in bound(real, flat).text()
     ones = csv("ones.csv", scenario=NAMES[:N], score=[1] * N)
-    assert "simulation and reality gave the same score in all 20 pairs" in bound(ones, flat).text()
+    assert "simulation and reality gave the same score in all 30 pairs" in bound(ones, flat).text()
     sim = csv("sim.csv", scenario=NAMES, score=SIM)
-    assert "(reality gave the same score in all 20 pairs" in bound(ones, sim).text()
+    assert "(reality gave the same score in all 30 pairs" in bound(ones, sim).text()
 
 
 def test_wrong_options(real, refused):

@@ -17,6 +17,7 @@ from foretell.stats import (
     star,
     width_curve,
 )
+from foretell.stats.bounds import enough
 from foretell.stats.coverage import FINITE
 from foretell.stats.regimes import COVERAGE_REGIMES, WIDTH_REGIMES
 
@@ -26,9 +27,9 @@ PY, PF, PE = WIDTH_REGIMES[0].draw(np.random.default_rng(11))  # partial credit
 
 def test_auto_uses_simulation_where_there_is_enough():
     assert bound(Y, F, E).method == "strata"
-    few = bound(Y, F, E[: 2 * Y.size - 1])
+    few = bound(Y, F, E[: enough(Y.size) - 1])
     assert few.method == "clopper_pearson"
-    assert "only 99 extra" in few.notes[-1] and "fewer than 100" in few.notes[-1]
+    assert "only 299 extra" in few.notes[-1] and "fewer than 300" in few.notes[-1]
     assert bound(PY, PF, PE[: PY.size]).method == "blocked"
     scarce = bound(PY, PF, PE[: PY.size - 1])
     assert scarce.method == "star"

@@ -74,10 +74,17 @@ ANYTIME = ("betting", "star", "blocked")
 """Methods that take a horizon: their intervals may then be looked at after every trial."""
 
 
-MANY = 80
-"""Extra simulated scenarios below which `strata` is no gain: the share solved is then known too badly."""
-STRATA_TRIALS = (10, 3000)
+MANY = 300
+"""Extra simulated scenarios below which `auto` leaves `strata`: the share solved is then known too badly."""
+RATIO = 3
+"""Extra simulated scenarios for each real trial that `auto` wants for `strata`."""
+STRATA_TRIALS = (30, 3000)
 """Real trials from which, and up to which, `auto` takes `strata`: discrete below, slow above."""
+
+
+def enough(trials: int) -> int:
+    """Extra simulated scenarios from which on `auto` takes `strata` for so many real trials. Scalars in."""
+    return max(MANY, RATIO * trials)
 
 
 def default_method(
@@ -90,7 +97,7 @@ def default_method(
 ) -> str:
     """Method `auto` stands for, from sizes and kinds of score alone; real, sim: shape (n,), extra: shape (N,).
 
-    Binary real and simulated scores: `strata` where N >= max(80, 2 n) and 10 <= n <= 3000, beyond that n `blocked`.
+    Binary real and simulated scores: `strata` where N >= max(300, 3 n) and 30 <= n <= 3000, beyond that n `blocked`.
     Any graded score: `blocked` where N >= n. Otherwise real trials alone: `clopper_pearson`, or `star` if graded.
     With a horizon: `blocked` where there is an extra scenario for every planned trial, else `star`.
     """
@@ -104,7 +111,7 @@ def default_method(
     kinds = (y, scores(sim, "sim", within=sim_within), scores(extra, "extra", within=sim_within))
     if not all(is_binary(kind) for kind in kinds) or n > STRATA_TRIALS[1]:
         return "blocked" if total >= n else alone
-    return "strata" if n >= STRATA_TRIALS[0] and total >= max(MANY, 2 * n) else alone
+    return "strata" if n >= STRATA_TRIALS[0] and total >= enough(n) else alone
 
 
 def bound(
@@ -189,7 +196,7 @@ def _too_few(extra: int, trials: int, graded: bool) -> str:
         return f"simulation narrows a success rate only from {STRATA_TRIALS[0]} real trials on, and there are {trials}"
     if graded or not extra:
         return f"{few}, and blocked needs at least {trials}, one for each real trial"
-    return f"{few}, and with fewer than {max(MANY, 2 * trials)} simulation is no gain for a success rate"
+    return f"{few}, and with fewer than {enough(trials)} simulation is no gain for a success rate"
 
 
 def _weigh_design(interval: Interval, design: str, randomised: bool) -> Interval:
