@@ -107,7 +107,7 @@ def test_what_does_not_pair(csv, real, sim, refused):
 
 def test_extra_must_come_from_the_same_simulator(csv, real, refused):
     sim = csv("sim.csv", scenario=NAMES[:50], score=SIM[:50], world=["mujoco"] * 50)
-    extra = csv("extra.csv", scenario=NAMES[50:], score=SIM[50:], world=["robosuite"] * 70)
+    extra = csv("extra.csv", scenario=NAMES[50:], score=SIM[50:], world=["robosuite"] * (N + EXTRA - 50))
     assert "world is 'robosuite' in extra.csv and 'mujoco' in sim.csv" in refused(bound, real, sim, extra)
     mixed = csv("mixed.csv", scenario=NAMES, score=SIM, world=["a", "b"] * 165)
     assert "several worlds (a, b)" in refused(bound, real, mixed)

@@ -95,7 +95,7 @@ SCOUTS = 8
 """One extra scenario in so many is a scout."""
 PARTY = 30
 """Scouts without which there are none: fewer tell too little."""
-FEW = 6.0
+FEW = 8.0
 """Real trials that scouts must let expect of each stratum.
 
 Without scouts a simulator that solves 90 % of the scenarios and knows nothing of reality cost 5 % of width at n = 40,
