@@ -13,7 +13,7 @@ from foretell.answers.inputs import Source, Table, open_table
 from foretell.answers.more_trials import more_trials
 from foretell.answers.reality import check_roles
 from foretell.answers.units import Measured, measure, pair
-from foretell.answers.words import DRAWN, amount, level, noted, of_scenarios, plain, sentence, table
+from foretell.answers.words import DRAWN, amount, level, noted, of_counts, of_scenarios, plain, sentence, table
 from foretell.errors import UsageError, suggest
 from foretell.notebook import Displayed
 from foretell.stats import METHODS, Interval
@@ -248,7 +248,7 @@ def _of_counts(counts: tuple[int, int], method: str, options: dict[str, Any]) ->
         found, left = bound_counts(counts, method, options)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    every = method == "all"
+    every, found = method == "all", tuple(map(of_counts, found))
     return Bound(found, every, "clopper_pearson", left, about, None, None, options["design"], ())
 
 

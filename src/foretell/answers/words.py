@@ -9,7 +9,7 @@ from dataclasses import replace
 from foretell.stats.interval import ALIKE, AS_RUN, HASHED, IID, PAIRS, UNITED, Interval
 from foretell.terminal import plain
 
-__all__ = ["DRAWN", "amount", "level", "listed", "noted", "of_scenarios", "plain", "sentence", "table"]
+__all__ = ["DRAWN", "amount", "level", "listed", "noted", "of_counts", "of_scenarios", "plain", "sentence", "table"]
 
 DRAWN = "scenarios drawn independently from one distribution"
 ASSUMED = {
@@ -21,11 +21,18 @@ ASSUMED = {
     AS_RUN: "trials listed in the order in which they were run, and that order chosen without looking at outcomes",
 }
 """What an interval assumes of scores -> the same of scenarios and their trials."""
+COUNTED = {IID: "trials drawn independently from one distribution"}
+"""The same of trials that are only counted."""
 
 
 def of_scenarios(interval: Interval) -> Interval:
     """The interval, which speaks of scores, in words for scenarios."""
     return replace(interval, assumes=tuple(ASSUMED.get(one, one) for one in interval.assumes))
+
+
+def of_counts(interval: Interval) -> Interval:
+    """The interval, which speaks of scores, in words for trials that are counted."""
+    return replace(interval, assumes=tuple(COUNTED.get(one, one) for one in interval.assumes))
 
 
 def amount(value: float | None, metric: str) -> str:
