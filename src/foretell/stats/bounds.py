@@ -147,12 +147,14 @@ def bound(
     if horizon is not None and horizon != OPEN and (not isinstance(horizon, int) or horizon < 1):
         raise ValueError(f"horizon must be a whole number from 1 on, or 'open', got {horizon!r}")
     options: dict[str, Any] = {} if horizon is None else {"horizon": horizon}
+    unused = None
     if method == "auto":
         method = default_method(real, sim, extra, within, sim_within, horizon)
         if method not in WITH_SIMULATION:
             given, trials = 0 if extra is None else np.size(extra), np.size(real)
             need = _too_few(given, trials, graded=method == "star")
             notes = (f"{method} on real trials alone: {'no paired simulation was given' if sim is None else need}",)
+            unused = need if given else None
     if horizon is not None and method in METHODS and method not in ANYTIME:
         raise ValueError(f"{method} is for a single look and takes no horizon; use {', '.join(ANYTIME)}")
     if method in REAL_ONLY:
@@ -172,7 +174,15 @@ def bound(
         used = method if method in ("strata", "blocked") else None
         known = interval.width / (within[1] - within[0]) if used else None
         found = diagnose(
-            real, sim, extra, alpha=alpha, within=within, sim_within=sim_within, method=used, width_sim=known
+            real,
+            sim,
+            extra,
+            alpha=alpha,
+            within=within,
+            sim_within=sim_within,
+            method=used,
+            width_sim=known,
+            unused=unused,
         )
         interval = replace(interval, diagnostics=found.to_dict())
     return interval
@@ -193,7 +203,7 @@ def _too_few(extra: int, trials: int, graded: bool) -> str:
     """Why simulation is not used although pairs were given."""
     few = f"{f'only {extra}' if extra else 'no'} extra simulated scenarios"
     if extra >= trials and trials < STRATA_TRIALS[0]:
-        return f"simulation narrows a success rate only from {STRATA_TRIALS[0]} real trials on, and there are {trials}"
+        return f"it narrows a success rate only from {STRATA_TRIALS[0]} real trials on, and there are {trials}"
     if graded or not extra:
         return f"{few}, and blocked needs at least {trials}, one for each real trial"
     return f"{few}, and with fewer than {enough(trials)} simulation is no gain for a success rate"

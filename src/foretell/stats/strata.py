@@ -29,9 +29,9 @@ as Clopper and Pearson do. It is refuted when P_p(K or more successes) <= (1 - 2
 
 *Scouts.* Where one stratum is small, simulation costs more than it gains. So one extra scenario in SCOUTS is set aside
 (none where that would be fewer than PARTY) and only tells how many of the n trials each stratum is to have. If that is
-fewer than FEW for one of them, the answer is Clopper and Pearson's interval of the real trials; otherwise that of the
-above, from the other extra scenarios. Which scenarios are scouts is drawn, and a hash of all counts seeds the draw, so
-that the order of rows does not matter.
+fewer than FEW, or than a fifth of n, for one of them, the answer is Clopper and Pearson's interval of the real trials;
+otherwise that of the above, from the other extra scenarios. Which scenarios are scouts is drawn, and a hash of all
+counts seeds the draw, so that the order of rows does not matter.
 
 Why it covers
 -------------
@@ -96,10 +96,11 @@ SCOUTS = 8
 PARTY = 30
 """Scouts without which there are none: fewer tell too little."""
 FEW = 8.0
-"""Real trials that scouts must let expect of each stratum.
+"""Real trials that scouts must let expect of each stratum, or a fifth of all (`FIFTH`) where that is fewer.
 
 Without scouts a simulator that solves 90 % of the scenarios and knows nothing of reality cost 5 % of width at n = 40,
 N = 300 and 10 % at n = 30, where the success rate was 0.9."""
+FIFTH = 0.2
 FLOOR = 2.5
 """z(U) counts as no less than -FLOOR, so that a simulator that never varies cannot forbid a refutation."""
 RANK_Z = 1.3
@@ -367,7 +368,7 @@ def both_ends(y: Floats, f: Floats, solved: int, extra: int, alpha: float) -> tu
     n1, k1 = int(first.sum()), int(y[first].sum())
     n0, k0 = y.size - n1, int(y[~first].sum())
     scouts, found = scouted(k1, n1, k0, n0, solved, extra)
-    if scouts and y.size * min(found, scouts - found) < FEW * scouts:
+    if scouts and y.size * min(found, scouts - found) < min(FEW, FIFTH * y.size) * scouts:
         return *clopper_pearson_ends(k1 + k0, y.size, alpha), False
     solved, total = n1 + solved - found, y.size + extra - scouts
     low = lower_end(k1, n1, k0, n0, solved, total, alpha)
