@@ -217,7 +217,7 @@ def test_compare_on_run_folders(runs, told):
 
 
 def test_budget_on_run_folders(runs, told):
-    pilot = ("--real", runs[0], "--sim", runs[1], "--policy")
+    pilot = ("--stand-in", "--real", runs[0], "--sim", runs[1], "--policy")
     found = told("budget", "--width", "0.2", *pilot, "shaky")
     a, b = outcomes(runs[0], "shaky"), outcomes(runs[1], "shaky")
     assert found["correlation"] == pytest.approx(np.corrcoef(list(a.values()), [b[s] for s in a])[0, 1])
