@@ -18,7 +18,7 @@ ADVICE = "say --stand-in (in Python stand_in=True)"
 
 
 def simulated(table: Table) -> str | None:
-    """Name of the simulated world that the rows are from; None where they are from a robot, or do not say."""
+    """Name of a simulated world that rows are from; None where all are from a robot, or do not say."""
     worlds = [world for world in labels(table, "world") if world.partition("#")[0] not in ROBOT]
     if table.episodes:
         return worlds[0] if worlds and labels(table, "judge") != ["person"] else None

@@ -69,7 +69,7 @@ def ranking(runs: Runs) -> Chapter:
     wanted = set(tried["scenario"].to_pylist())
     both = pa.concat_tables([read(runs["demo"]), read(runs["demo-part"])])
     simulated = both.filter(pa.array([s in wanted for s in both["scenario"].to_pylist()]))
-    found = predictivity(real=tried, sim=simulated)
+    found = predictivity(real=tried, sim=simulated, stand_in=True)
     board = found.scoreboards[""]
     rates = board.apart()
     order = sorted(rates, key=lambda policy: -rates[policy]["sim"])
@@ -95,7 +95,7 @@ def ranking(runs: Runs) -> Chapter:
 
 
 def part(runs: Runs) -> Chapter:
-    answer = bound(read(runs["demo-standin"]), read(runs["demo-part"]), policy=PART, stand_in=True)
+    answer = bound(read(runs["demo-standin"]), read(runs["demo-part"]), method="strata", policy=PART, stand_in=True)
     tried, simulated = _scores(runs["demo-standin"]), _scores(runs["demo-part"])
     alike = sum(simulated[scenario] == success for scenario, success in tried.items())
     alone, one = clopper_pearson(sum(tried.values()), len(tried)), answer.intervals[0]
@@ -121,7 +121,7 @@ def part(runs: Runs) -> Chapter:
 
 
 def wrong(runs: Runs) -> Chapter:
-    answer = bound(read(runs["demo-standin"]), read(runs["demo-wrong"]), policy=PART, stand_in=True)
+    answer = bound(read(runs["demo-standin"]), read(runs["demo-wrong"]), method="strata", policy=PART, stand_in=True)
     tried, simulated = _scores(runs["demo-standin"]), _scores(runs["demo-wrong"])
     alone, one = clopper_pearson(sum(tried.values()), len(tried)), answer.intervals[0]
     said = str(one.diagnostics["sentence"])
