@@ -95,7 +95,7 @@ def ranking(runs: Runs) -> Chapter:
 
 
 def part(runs: Runs) -> Chapter:
-    answer = bound(read(runs["demo-standin"]), read(runs["demo-part"]), method="strata", policy=PART, stand_in=True)
+    answer = bound(read(runs["demo-standin"]), read(runs["demo-part"]), policy=PART, stand_in=True)
     tried, simulated = _scores(runs["demo-standin"]), _scores(runs["demo-part"])
     alike = sum(simulated[scenario] == success for scenario, success in tried.items())
     alone, one = clopper_pearson(sum(tried.values()), len(tried)), answer.intervals[0]
@@ -121,7 +121,7 @@ def part(runs: Runs) -> Chapter:
 
 
 def wrong(runs: Runs) -> Chapter:
-    answer = bound(read(runs["demo-standin"]), read(runs["demo-wrong"]), method="strata", policy=PART, stand_in=True)
+    answer = bound(read(runs["demo-standin"]), read(runs["demo-wrong"]), policy=PART, stand_in=True)
     tried, simulated = _scores(runs["demo-standin"]), _scores(runs["demo-wrong"])
     alone, one = clopper_pearson(sum(tried.values()), len(tried)), answer.intervals[0]
     said = str(one.diagnostics["sentence"])
