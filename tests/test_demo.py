@@ -90,17 +90,17 @@ def test_a_strip_is_drawn_with_letters(tmp_path: Path) -> None:
 
 def test_the_story_and_the_report_say_the_same_of_what_simulation_is_worth(tmp_path: Path) -> None:
     task = Lift()
-    scenarios = [task.scenario(i) for i in range(100)]
-    solved = [i % 3 == 0 for i in range(100)]
+    scenarios = [task.scenario(i) for i in range(330)]
+    solved = [i % 3 == 0 for i in range(330)]
     simulated = [made.row(PART, s, ok) for s, ok in zip(scenarios, solved, strict=True)]
-    tried = [made.row(PART, s, ok, world="standin") for s, ok in zip(scenarios[:20], solved, strict=False)]
+    tried = [made.row(PART, s, ok, world="standin") for s, ok in zip(scenarios[:30], solved, strict=False)]
     runs = {
         "demo-part": made.run(tmp_path / "demo-part", scenarios, simulated),
-        "demo-standin": made.run(tmp_path / "demo-standin", scenarios[:20], tried, world="standin"),
+        "demo-standin": made.run(tmp_path / "demo-standin", scenarios[:30], tried, world="standin"),
     }
     chapter = part(runs)
-    assert chapter.figures["alike"] == [20, 20] and f"takes about {chapter.figures['worth']} trials" in chapter.text
+    assert chapter.figures["alike"] == [30, 30] and f"takes about {chapter.figures['worth']} trials" in chapter.text
     sheet = block(section_of(bounds, *runs.values()), "trials-saved")
     (line,) = sheet.rows
-    assert line[sheet.columns.index("needs")] == chapter.figures["worth"] > 20
+    assert line[sheet.columns.index("needs")] == chapter.figures["worth"] > 30
     assert line[sheet.columns.index("success, 95%")] in chapter.text

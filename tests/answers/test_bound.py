@@ -7,13 +7,14 @@ import pytest
 from scipy.stats import beta
 from statsmodels.stats.proportion import proportion_confint
 
+import foretell
 from foretell import stats
 from foretell.answers.bound import bound
 from foretell.stats import METHODS
 from foretell.stats.order import by_id
 
 rng = np.random.default_rng(5)
-N, EXTRA = 20, 100
+N, EXTRA = 30, 300
 LATENT = rng.random(N + EXTRA)
 REAL = (LATENT[:N] < 0.7).astype(int)
 SIM = (0.6 * LATENT + 0.4 * rng.random(N + EXTRA) < 0.65).astype(int)
@@ -34,7 +35,9 @@ def test_pairs_by_scenario_and_counts_the_rest_as_extra(csv, real, sim):
     pairs, extra = by_id(NAMES[:N]), N + by_id(NAMES[N:], "extra")
     wanted = stats.bound(REAL[pairs], SIM[pairs], SIM[extra])
     one = bound(real, sim).to_dict()
-    assert one["method"] == "strata" and one["guarantee"] == "finite-sample" and (one["n"], one["n_extra"]) == (20, 100)
+    assert (
+        one["method"] == "strata" and one["guarantee"] == "finite-sample" and (one["n"], one["n_extra"]) == (N, EXTRA)
+    )
     assert (one["low"], one["high"], one["estimate"]) == (wanted.low, wanted.high, wanted.estimate)
     assert one["diagnostics"]["correlation"] == pytest.approx(np.corrcoef(REAL, SIM[:N])[0, 1])
     order = [*range(N - 1, -1, -1), *range(N, N + EXTRA)]  # pairs may stand in any order in sim
@@ -97,16 +100,16 @@ def test_what_does_not_pair(csv, real, sim, refused):
     assert "give sim too" in refused(bound, real, None, sim)
     text = bound(real, csv("just.csv", scenario=NAMES[:N], score=SIM[:N])).text()
     assert "add simulated scenarios beyond the real ones: --extra RUN" in text
-    assert "real trials alone: no extra simulated scenarios, and blocked needs at least 20" in text
+    assert "real trials alone: no extra simulated scenarios, and blocked needs at least 30" in text
     told = refused(bound, real, csv("just.csv", scenario=NAMES[:N], score=SIM[:N]), method="blocked")
     assert told.startswith("blocked needs sim (paired) and extra scores")
 
 
 def test_extra_must_come_from_the_same_simulator(csv, real, refused):
     sim = csv("sim.csv", scenario=NAMES[:50], score=SIM[:50], world=["mujoco"] * 50)
-    extra = csv("extra.csv", scenario=NAMES[50:], score=SIM[50:], world=["robosuite"] * 70)
+    extra = csv("extra.csv", scenario=NAMES[50:], score=SIM[50:], world=["robosuite"] * (N + EXTRA - 50))
     assert "world is 'robosuite' in extra.csv and 'mujoco' in sim.csv" in refused(bound, real, sim, extra)
-    mixed = csv("mixed.csv", scenario=NAMES, score=SIM, world=["a", "b"] * 60)
+    mixed = csv("mixed.csv", scenario=NAMES, score=SIM, world=["a", "b"] * 165)
     assert "several worlds (a, b)" in refused(bound, real, mixed)
 
 
@@ -140,7 +143,7 @@ def test_design_decides_the_label(real, sim, refused):
 
 
 def test_a_bound_wider_than_real_trials_alone_says_so(csv, real, sim):
-    useless = csv("useless.csv", scenario=NAMES, score=[0, 1] * 60)
+    useless = csv("useless.csv", scenario=NAMES, score=[0, 1] * 165)
     low, high = (beta.ppf(q, REAL.sum() + s, N - REAL.sum() + 1 - s) for q, s in ((0.025, 0), (0.975, 1)))
     found = bound(real, useless, method="blocked")
     assert found.default == "strata" and found.intervals[0].width > high - low
@@ -153,11 +156,11 @@ def test_a_bound_wider_than_real_trials_alone_says_so(csv, real, sim):
 
 def test_scores_that_never_vary_are_named(csv, real):
     flat = csv("flat.csv", scenario=NAMES, score=[1] * len(NAMES))
-    assert "simulation gave the same score in all 20 pairs" in bound(real, flat).text()
+    assert "simulation gave the same score in all 30 pairs" in bound(real, flat).text()
     ones = csv("ones.csv", scenario=NAMES[:N], score=[1] * N)
-    assert "simulation and reality gave the same score in all 20 pairs" in bound(ones, flat).text()
+    assert "simulation and reality gave the same score in all 30 pairs" in bound(ones, flat).text()
     sim = csv("sim.csv", scenario=NAMES, score=SIM)
-    assert "(reality gave the same score in all 20 pairs" in bound(ones, sim).text()
+    assert "(reality gave the same score in all 30 pairs" in bound(ones, sim).text()
 
 
 def test_wrong_options(real, refused):
@@ -240,3 +243,17 @@ def test_says_what_more_simulated_trials_of_a_scenario_would_buy(csv, real, sim)
     assert worth["widths"][3] < worth["widths"][1]
     same = csv("same.csv", scenario=NAMES * 2, trial=[0] * len(NAMES) + [1] * len(NAMES), score=[*SIM, *SIM])
     assert "more trials of each would hardly narrow the bound" in bound(real, same).text()
+
+
+def test_imported_trials_without_a_scenario_have_one_answer_in_any_order_of_lines(tmp_path):
+    score = np.random.default_rng(8).integers(0, 5, 24) / 4
+    found = set()
+    for name, order in {"as": range(24), "up": np.argsort(score), "down": np.argsort(-score)}.items():
+        sheet = tmp_path / f"{name}.csv"
+        sheet.write_text("policy,task,score\n" + "".join(f"p,lift,{score[i]}\n" for i in order))
+        run = foretell.import_(sheet, out=tmp_path / name).path
+        one = bound(run, metric="score").intervals[0]
+        assert one.method == "star"
+        found.add((one.low, one.high, one.estimate))
+    assert len(found) == 1
+    assert bound(run, metric="score", horizon=24).intervals[0].low != one.low  # looked at as run, the order counts

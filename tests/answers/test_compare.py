@@ -8,8 +8,10 @@ from statsmodels.stats.multitest import multipletests
 
 from foretell import stats
 from foretell.answers.compare import compare
+from foretell.errors import UsageError
 from foretell.stats.compare import compare_all
 from foretell.stats.order import by_id
+from foretell.study.store import Store
 
 rng = np.random.default_rng(3)
 N = 40
@@ -246,3 +248,89 @@ def test_one_verdict_for_one_set_of_rows():
     one = compare(table(a), table(b)).to_dict()
     other = compare(table(a[up], [NAMES[i] for i in up]), table(b[down], [NAMES[i] for i in down])).to_dict()
     assert one["p_value"] == other["p_value"] and one["difference"]["low"] == other["difference"]["low"]
+
+
+def both_orders(seed, graded=False, n=30):
+    """Rows of two equal policies, tried in turn on the same scenarios, each in an order of its own."""
+    draw = np.random.default_rng(seed)
+    orders = [draw.permutation(n), draw.permutation(n)]
+    rows = []
+    for k in range(2 * n):
+        which = k % 2
+        score = draw.random() if graded else float(draw.random() < 0.5)
+        rows.append(("ab"[which], f"s{orders[which][k // 2]}", score))
+    return rows
+
+
+def look(rows, **options):
+    policy, scenario, score = zip(*rows, strict=True)
+    extra = {"trial": list(options.pop("trials"))} if "trials" in options else {}
+    return compare({"policy": policy, "scenario": scenario, "score": score, **extra}, **options)
+
+
+def test_every_look_sees_the_pairs_of_the_look_before(refused):
+    for seed in range(6):
+        rows, seen, size = both_orders(seed, graded=seed % 2 == 1), [], []
+        for k in range(2, len(rows) + 1):
+            try:
+                found = look(rows[:k], horizon=30).pairs[0]
+            except UsageError:
+                continue  # fewer than two pairs yet
+            seen.append(found.p_value)
+            size.append(found.n_a)
+        assert len(seen) > 40 and size == sorted(size) and size[-1] == 30
+        assert seen == sorted(seen, reverse=True)  # one over the largest wealth so far: it never rises
+    apart = [rows[0], rows[2], rows[1]]
+    assert "at least 2 are needed, or `--unpaired` from the first look on" in refused(look, apart, horizon=30)
+
+
+def test_looking_after_every_pair_errs_as_seldom_as_it_says():
+    errors, draws = 0, 60
+    for seed in range(draws):
+        rows = both_orders(100 + seed, n=24)
+        for k in range(24, len(rows) + 1, 2):
+            try:
+                errors_now = look(rows[:k], horizon=24, alpha=0.2).pairs[0].verdict in ("better", "worse")
+            except UsageError:
+                continue
+            if errors_now:
+                errors += 1
+                break
+    assert errors <= 20  # 12 are expected at most; more than 20 has a chance of 0.6 %
+
+
+def test_later_trials_do_not_change_a_scenario_that_was_looked_at():
+    rows = both_orders(3, graded=True, n=12)
+    before = look(rows, horizon=24).to_dict()
+    again = [(policy, scenario, 1.0 - score) for policy, scenario, score in rows]
+    trials = [0] * len(rows) + [1] * len(rows)
+    after = look(rows + again, trials=trials, horizon=24).to_dict()
+    assert {k: after[k] for k in ("p_value", "difference", "mean_a")} == {
+        k: before[k] for k in ("p_value", "difference", "mean_a")
+    }
+    assert any("each scenario counts once, by its first trial" in note for note in after["notes"])
+    whole = {look(rows + again, trials=trials).to_dict()["mean_a"], look(rows).to_dict()["mean_a"]}
+    assert len(whole) == 2  # looked at once, all trials count
+
+
+def test_two_files_must_tell_which_pair_was_complete_first(refused):
+    one, other = table([0.1, 0.9, 0.4], ["x", "y", "z"]), table([0.2, 0.3, 0.5], ["z", "x", "y"])
+    told = refused(compare, one, other, horizon=10)
+    assert "do not tell which pair was complete first" in told and "give one file with both" in told
+    assert compare(one, other).pairs[0].n_a == 3  # looked at once, order does not matter
+    some = table([0.2, 0.3], ["x", "z"])
+    assert compare(one, some, horizon=10).pairs[0].n_a == 2
+
+
+def test_a_study_counts_up_to_the_first_trial_to_come(tmp_path):
+    scenarios, rows = made.rows({"a": 0.7, "b": 0.3}, 12)
+    cell = ("world", "world_hash", "task", "policy", "policy_hash", "policy_options", "clock", "arm", "task_version")
+    plan = [{**{c: str(getattr(e, c)) for c in cell}, "task_hash": "", "unit": e.scenario, "episode": e.episode}
+            for e in rows]  # fmt: skip
+    sizes = {}
+    for name, there in {"all": rows, "gap": [e for e in rows if e is not rows[12 + 4]]}.items():
+        path = made.run(tmp_path / name, scenarios, reversed(there))
+        with Store(path) as store:
+            store.write_plan(plan)
+        sizes[name] = compare(path, horizon=12).pairs[0].n_a
+    assert sizes == {"all": 12, "gap": 4}  # the fifth of b is missing: those behind it ended early, and wait

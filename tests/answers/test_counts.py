@@ -67,3 +67,13 @@ def test_repeated_trials_count_once_a_scenario_in_show_as_in_bound(tmp_path, mon
     assert (shown["n"], shown["method"]) == (24, "star")
     assert (shown["low"], shown["high"]) == (asked.low, asked.high)
     assert shown["high"] - shown["low"] > clopper_pearson(16, 24).width
+
+
+def test_what_is_assumed_is_told_of_what_was_given():
+    counted, arrays = foretell.bound("14/20"), foretell.stats.bound([0.0, 0.5, 1.0, 0.25])
+    rows = foretell.bound({"scenario": [*"abcd"], "score": [0.0, 0.5, 1.0, 0.25]})
+    assert counted.intervals[0].assumes[0] == "trials drawn independently from one distribution"
+    assert not any("scenario" in one for one in arrays.assumes) and "hash of all" in " ".join(arrays.assumes)
+    assert rows.intervals[0].assumes[0] == "scenarios drawn independently from one distribution"
+    assert "scenarios taken in the order of a hash of their names" in " ".join(rows.intervals[0].assumes)
+    assert (rows.intervals[0].low, rows.intervals[0].high) != (None, None)

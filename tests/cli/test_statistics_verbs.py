@@ -190,15 +190,15 @@ def test_extra_from_another_world_is_refused(runs, refused, told):
 
 def test_predictivity_on_run_folders(runs, told):
     real, sim = runs
-    found = told("predictivity", "--real", real, "--sim", sim)
+    found = told("predictivity", "--real", real, "--sim", sim, "--stand-in")
     rates = [np.mean(list(outcomes(real, p).values())) for p in ("shaky", "steady")]
     common = set(outcomes(real, "shaky"))
     simulated = [np.mean([v for s, v in outcomes(sim, p).items() if s in common]) for p in ("shaky", "steady")]
     assert found["success_gap"]["value"] == pytest.approx(np.abs(np.subtract(rates, simulated)).mean())
     assert found["pearson"]["low"] is None and "3 are needed" in found["pearson"]["reason"]
     assert found["mmrv"]["low"] <= found["mmrv"]["value"] <= found["mmrv"]["high"]
-    assert found == predictivity(real=real, sim=sim).to_dict()
-    proxied = told("predictivity", "--real", real, "--sim", sim, "--proxy", "score")
+    assert found == predictivity(real=real, sim=sim, stand_in=True).to_dict()
+    proxied = told("predictivity", "--real", real, "--sim", sim, "--proxy", "score", "--stand-in")
     assert proxied["success_gap"]["policies"]["shaky"]["sim"] >= simulated[0]
 
 
@@ -210,14 +210,14 @@ def test_compare_on_run_folders(runs, told):
     assert abs(found["difference"]["estimate"]) == pytest.approx(
         abs(np.mean(list(a.values())) - np.mean(list(b.values())))
     )
-    controlled = told("compare", real, "--sim", sim, "--policy", "steady", "shaky")
+    controlled = told("compare", real, "--sim", sim, "--stand-in", "--policy", "steady", "shaky")
     assert controlled["test"] == "betting with simulation as control" and controlled["difference"]["n_extra"] == EXTRA
     worlds = told("compare", real, sim, "--policy", "shaky")
     assert (worlds["a"], worlds["b"]) == ("shaky in standin", "shaky in mujoco") and worlds["n_a"] == PAIRS
 
 
 def test_budget_on_run_folders(runs, told):
-    pilot = ("--real", runs[0], "--sim", runs[1], "--policy")
+    pilot = ("--stand-in", "--real", runs[0], "--sim", runs[1], "--policy")
     found = told("budget", "--width", "0.2", *pilot, "shaky")
     a, b = outcomes(runs[0], "shaky"), outcomes(runs[1], "shaky")
     assert found["correlation"] == pytest.approx(np.corrcoef(list(a.values()), [b[s] for s in a])[0, 1])

@@ -65,7 +65,7 @@ def test_otherwise_budget_says_how_many_trials_more(tmp_path: Path) -> None:
     (pair,) = foretell.compare(run).pairs
     assert pair.verdict not in ("better", "worse")
     plan = foretell.budget(
-        run, run, power=0.8, difference=abs(pair.mean_a - pair.mean_b), policies=_ahead(pair), alpha=0.05
+        run, run, power=0.8, difference=abs(pair.mean_a - pair.mean_b), policies=_ahead(pair), alpha=0.05, stand_in=True
     )
     assert plan.real_only is not None and plan.real_only > 140
     more = plan.real_only - 40

@@ -17,6 +17,7 @@ from foretell.stats import (
     star,
     width_curve,
 )
+from foretell.stats.bounds import enough
 from foretell.stats.coverage import FINITE
 from foretell.stats.regimes import COVERAGE_REGIMES, WIDTH_REGIMES
 
@@ -26,9 +27,9 @@ PY, PF, PE = WIDTH_REGIMES[0].draw(np.random.default_rng(11))  # partial credit
 
 def test_auto_uses_simulation_where_there_is_enough():
     assert bound(Y, F, E).method == "strata"
-    few = bound(Y, F, E[: 2 * Y.size - 1])
+    few = bound(Y, F, E[: enough(Y.size) - 1])
     assert few.method == "clopper_pearson"
-    assert "only 99 extra" in few.notes[-1] and "fewer than 100" in few.notes[-1]
+    assert "only 299 extra" in few.notes[-1] and "fewer than 300" in few.notes[-1]
     assert bound(PY, PF, PE[: PY.size]).method == "blocked"
     scarce = bound(PY, PF, PE[: PY.size - 1])
     assert scarce.method == "star"
@@ -161,3 +162,11 @@ def test_trials_saved_agrees_with_the_widths_it_was_asked_about():
     alone = clopper_pearson(round(saved.best * Y.mean()), saved.best, 0.1).width
     assert alone == pytest.approx(width, rel=0.06)
     assert real_trials_saved(Y, 0.4, 0.1).saved_against_best < 0
+
+
+def test_what_is_said_of_simulation_fits_the_bound_beside_it():
+    few = bound(Y[:20], Y[:20], E)  # a perfect simulator, and too few trials for the default to use it
+    assert few.method == "clopper_pearson" and not few.diagnostics["helps"]
+    assert few.diagnostics["sentence"].startswith("simulation is not used here: it narrows a success rate only")
+    named = bound(Y[:20], Y[:20], E[:200], method="strata")
+    assert named.diagnostics["helps"] and named.width < few.width

@@ -7,6 +7,7 @@ from foretell.stats import Interval, blocked, star
 from foretell.stats.coverage import FINITE, Cell, cover, main, method, print_predictivity
 from foretell.stats.families import FAMILIES
 from foretell.stats.regimes import COVERAGE_REGIMES, WIDTH_REGIMES, monotone, regime
+from foretell.stats.useless import change, graded, successes
 
 QUICK = [w for w in COVERAGE_REGIMES if w.n <= 100 and w.extra <= 3000]
 
@@ -111,3 +112,8 @@ def test_command_line(capsys):
     assert "few simulations" in said and "hoeffding" not in said
     assert main(["--saved", "--only", "5", "--draws", "3"]) == 0
     assert "blocked: best" in capsys.readouterr().out
+
+
+def test_a_useless_simulator_costs_little_in_the_harness_too():
+    assert change(graded("constant"), 10, 30, draws=6) < 0.06
+    assert change(successes(0.7, 1.0), 30, 300, draws=2) == 0.0  # real trials stand alone

@@ -1,16 +1,17 @@
 """The exact bound by strata: coverage summed exactly, its parts against plain computation, its edges."""
 
 import itertools
+import sys
 
 import numpy as np
 import pytest
 from scipy.stats import binom
 
 from foretell.stats import bound, clopper_pearson, default_method, diagnose, strata, width_curve
-from foretell.stats.bounds import MANY, STRATA_TRIALS
+from foretell.stats.bounds import MANY, RATIO, STRATA_TRIALS
 from foretell.stats.coverage import cover
 from foretell.stats.regimes import BINARY_REGIMES, OTHER_REGIMES
-from foretell.stats.strata import chances, lower_end, ranks, share_edges, staircase
+from foretell.stats.strata import chances, lower_end, ranks, scouted, share_edges, staircase
 
 
 def data(k1, n1, k0, n0, solved, extra):
@@ -20,9 +21,12 @@ def data(k1, n1, k0, n0, solved, extra):
     return real, sim, np.r_[np.ones(solved), np.zeros(extra - solved)]
 
 
-def test_miss_probability_summed_over_every_outcome():
+@pytest.mark.parametrize("few", [0.0, 0.5, 0.9])
+def test_miss_probability_summed_over_every_outcome(few, monkeypatch):
     # Nothing is sampled: all outcomes of 3 real and 4 more simulated scenarios, for several truths.
     n, more, alpha = 3, 4, 0.3
+    # With so few trials no stratum would be judged apart.
+    monkeypatch.setattr(sys.modules["foretell.stats.strata"], "HARDLY", few)
     ends = {}
     for n1 in range(n + 1):
         for k1, k0, m in itertools.product(range(n1 + 1), range(n - n1 + 1), range(more + 1)):
@@ -88,13 +92,32 @@ def test_edges_of_the_table(counts):
     assert (found.n, found.n_extra, found.anytime) == (n1 + n0, counts[5], False)
 
 
-def test_a_simulator_that_never_varies_leaves_about_clopper_pearson():
-    for solved in (0, 1200):
-        n1 = 60 if solved else 0
-        found = strata(*data(42 if n1 else 0, n1, 0 if n1 else 42, 60 - n1, solved, 1200), 0.1)
+def test_where_one_kind_of_scenario_is_rare_real_trials_stand_alone():
+    for n1, k1, k0, solved in [(60, 42, 0, 1200), (0, 0, 42, 0), (58, 41, 1, 1176), (59, 42, 0, 1190)]:
+        found = strata(*data(k1, n1, k0, 60 - n1, solved, 1200), 0.1)
         alone = clopper_pearson(42, 60, 0.1)
-        assert alone.width <= found.width <= 1.04 * alone.width
-        assert found.estimate == pytest.approx(0.7)
+        assert (found.low, found.high, found.estimate) == (alone.low, alone.high, alone.estimate)
+        assert f"simulation solves {solved} of 1200 extra scenarios" in found.notes[0]
+    assert not strata(*data(25, 30, 17, 30, 600, 1200), 0.1).notes
+
+
+def test_a_share_that_is_all_but_one_is_judged_by_all_successes_together():
+    n, k = 60, 42
+    low = lower_end(k, n, 0, 0, 1260, 1260, 0.1)
+    assert 0.99 * clopper_pearson(k, n, 0.1).low <= low <= clopper_pearson(k, n, 0.1).low
+
+
+def test_scouts_are_drawn_alike_for_successes_and_failures_and_for_both_kinds():
+    draws = []
+    for solved in range(100, 300):
+        counts = (20, 30, 5, 20, solved, 400)
+        scouts, found = scouted(*counts)
+        assert scouts == 50 and scouted(10, 30, 15, 20, solved, 400) == (scouts, found)
+        assert scouted(5, 20, 20, 30, 400 - solved, 400) == (scouts, scouts - found)
+        draws.append(found - scouts * solved / 400)
+    spread = (50 * 0.25 * 350 / 399) ** 0.5
+    assert abs(np.mean(draws)) < 4 * spread / 200**0.5 and 0.7 < np.std(draws) / spread < 1.3
+    assert scouted(20, 30, 5, 20, 100, 239) == (0, 0)
 
 
 def test_graded_simulation_is_cut_in_the_middle_of_its_range():
@@ -109,7 +132,7 @@ def test_graded_simulation_is_cut_in_the_middle_of_its_range():
 
 
 def test_auto_goes_by_sizes_and_kinds_alone():
-    real, sim, extra = data(20, 25, 6, 25, 60, 100)
+    real, sim, extra = data(20, 25, 6, 25, 180, 300)
     assert default_method(real, sim, extra) == bound(real, sim, extra, diagnostics=False).method == "strata"
     assert default_method(1 - real, sim, 0 * extra) == "strata", "outcomes have no say"
     assert default_method(real, sim, extra[: MANY - 1]) == "clopper_pearson"
@@ -119,7 +142,8 @@ def test_auto_goes_by_sizes_and_kinds_alone():
     assert default_method(real, 0.5 * sim, extra) == default_method(0.5 * real, sim, extra) == "blocked"
     assert default_method(2 * real, 5 * sim, 5 * extra, (0, 2), (0, 5)) == "strata"
     many = np.tile(real, 61)
-    assert default_method(many, many, np.tile(many, 2)) == "blocked"
+    assert default_method(many, many, np.tile(many, 3)) == "blocked"
+    assert default_method(many[:2000], many[:2000], np.tile(many, 2)[: RATIO * 2000 - 1]) == "clopper_pearson"
 
 
 def test_diagnosis_compares_the_method_in_use_with_the_best_classical_one():
@@ -153,3 +177,27 @@ def test_never_much_wider_than_the_best_classical_interval():
     for world in OTHER_REGIMES[:3]:
         one, other = cover(world, ["clopper_pearson", "strata"], draws=8, seed=4)
         assert other.width <= 1.02 * one.width, world.name
+
+
+@pytest.mark.parametrize(
+    ("n", "extra", "rate", "solved"),
+    [
+        (30, 300, 0.7, 0.5),
+        (30, 300, 0.9, 0.9),
+        (40, 300, 0.9, 0.9),
+        (60, 300, 0.7, 0.97),
+        (100, 300, 0.9, 1.0),
+        (60, 300, 0.5, 0.7),
+    ],
+)
+def test_auto_loses_next_to_nothing_with_a_useless_simulator(n, extra, rate, solved):
+    # The edge of the default; docs/statistics.md has more draws and cells.
+    rng, used, alone = np.random.default_rng([n, extra]), 0.0, 0.0
+    for _ in range(12):
+        real, sim, more = (
+            (rng.random(size) < share).astype(float) for size, share in ((n, rate), (n, solved), (extra, solved))
+        )
+        found = bound(real, sim, more, diagnostics=False)
+        assert found.method == "strata"
+        used, alone = used + found.width, alone + clopper_pearson(int(real.sum()), n).width
+    assert used <= 1.025 * alone

@@ -13,13 +13,13 @@ from foretell.answers.inputs import Source, Table, open_table
 from foretell.answers.more_trials import more_trials
 from foretell.answers.reality import check_roles
 from foretell.answers.units import Measured, measure, pair
-from foretell.answers.words import amount, level, noted, plain, sentence, table
+from foretell.answers.words import DRAWN, amount, level, noted, of_counts, of_scenarios, plain, sentence, table
 from foretell.counting import counted
 from foretell.errors import UsageError, suggest
 from foretell.notebook import Displayed
 from foretell.stats import METHODS, Interval
 from foretell.stats.bounds import REAL_ONLY, default_method
-from foretell.stats.interval import IID, Horizon
+from foretell.stats.interval import Horizon
 
 __all__ = ["Bound", "Design", "bound", "design_of"]
 
@@ -89,7 +89,7 @@ class Bound(Displayed):
         moved = self.shift.sentence(one.estimate, self.real["metric"]) if self.shift and one.n_extra else None
         if moved is not None:
             parts.append(sentence(moved))
-        fails = [a for a in one.assumes if a == IID and self._undrawn(one)]
+        fails = [a for a in one.assumes if a == DRAWN and self._undrawn(one)]
         parts.append(sentence("this relies on: " + "; ".join(a for a in one.assumes if a not in fails)))
         if fails:
             parts.append(sentence(f"it would also need {fails[0]}, which is not so here"))
@@ -222,7 +222,7 @@ def bound(
             notes += [told] if told else []
     if y.size < 2:
         raise UsageError(f"{tables[0].name} has {y.size} scenario that counts; a bound needs at least 2")
-    options |= {"design": kept, "horizon": horizon}
+    options |= {"design": kept, "horizon": horizon, "unordered": tried.alone > 0}
     try:
         found, left = _intervals(method, y, f, e, options)
         alone = None
@@ -230,6 +230,7 @@ def bound(
             alone = stats.bound(y, method=default_method(y, None, None, horizon=horizon), **options)
     except ValueError as error:
         raise UsageError(str(error)) from None
+    found, alone = tuple(map(of_scenarios, found)), None if alone is None else of_scenarios(alone)
     about, about_extra = (None if part is None else part.about() for part in (simulated, more))
     default = default_method(y, f, e, horizon=horizon)
     wider = alone is not None and found[0].width > alone.width
@@ -248,7 +249,7 @@ def _of_counts(counts: tuple[int, int], method: str, options: dict[str, Any]) ->
         found, left = bound_counts(counts, method, options)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    every = method == "all"
+    every, found = method == "all", tuple(map(of_counts, found))
     return Bound(found, every, "clopper_pearson", left, about, None, None, options["design"], ())
 
 

@@ -129,12 +129,13 @@ def budget(
     clock: str | None = None,
     arm: str | None = None,
     metric: str | None = None,
+    stand_in: bool = False,
 ) -> Budget:
     """Plan real trials for a `width` of the bound, or for `power` to see a `difference` between two policies.
 
     A pilot (`real` and `sim`, as for `bound`; for power with two `policies`) gives the rate, the correlation and the
     rest; what is given outright goes before it. Without either, real trials alone are planned. `n_extra`: simulated
-    scenarios to come; default endless.
+    scenarios to come; default endless. `stand_in`: a simulated world plays reality in `real`.
     """
     _check(width, power, difference, n_extra)
     pilot: Pilot | None = None
@@ -144,7 +145,7 @@ def budget(
             raise UsageError("a pilot needs both real and sim")
         if width is not None and len(policies) > 1:
             raise UsageError("a width is planned for one policy")
-        pilot, notes = read_pilot(real, sim, Choice(task, None, clock, arm), metric, policies)
+        pilot, notes = read_pilot(real, sim, Choice(task, None, clock, arm), metric, policies, stand_in)
         if power is not None and len(policies) < 2 and correlation is None:
             notes.append("the pilot has one policy: its correlation stands for that of the difference of two")
     elif policies:

@@ -16,9 +16,10 @@ from foretell.answers.choice import Choice, choose, labels
 from foretell.answers.forecast import CHOOSE_FIRST, simulated, simulations
 from foretell.answers.held_out import leave_out
 from foretell.answers.inputs import PROTOCOL, Source, Table, open_table
+from foretell.answers.reality import check_roles
 from foretell.answers.units import Measured, measure
 from foretell.answers.versus import Versus, versus
-from foretell.answers.words import amount, level, noted, plain, table
+from foretell.answers.words import amount, level, noted, of_scenarios, plain, table
 from foretell.counting import counted
 from foretell.errors import UsageError, suggest
 from foretell.notebook import Displayed
@@ -101,6 +102,7 @@ def compare(
     effect: float = EFFECT,
     alpha: float = stats.ALPHA,
     horizon: Horizon = None,
+    stand_in: bool = False,
 ) -> Compared:
     """Compare policies: two or more files of one policy each, or run folders and files with several.
 
@@ -108,10 +110,12 @@ def compare(
     `unpaired`, as independent trials. `sim`: simulations of these policies. For two policies they are the control of a
     betting test. For more, those of scenarios without a real trial give the order and direction in which pairs are
     tested; if the test is betting, half of them do, and the other half are the control.
-    Choose `sim` or not before looking at the outcomes.
+    Choose `sim` or not before looking at the outcomes. `stand_in`: with `sim`, a simulated world plays reality in the
+    sources. Without `sim` policies may be compared in any world.
 
     horizon: for whoever looks more than once: the number of scenarios planned before the first look, or "open". Rows
-    must then stand as run; the test is betting, and simulation is not used.
+    must then stand as run; the test is betting, and simulation is not used. Pairs are taken as they became complete,
+    and each scenario counts by its first trial. Two files tell that only if both policies met scenarios in one order.
     """
     if not sources:
         raise UsageError("nothing to compare: give two files, or a run folder with two policies or more")
@@ -124,6 +128,8 @@ def compare(
     opened = [open_table(source, f"table {i + 1}", metric=metric) for i, source in enumerate(sources)]
     given = [*opened, *([open_table(sim, "sim", metric=metric)] if sim is not None else [])]
     chosen, notes = choose(given, Choice(task, None, clock, arm), ("task", "clock", "arm"))
+    for one in chosen[: len(opened)] if sim is not None else ():
+        notes += check_roles(one, chosen[-1], stand_in)
     entrants = _entrants(chosen[: len(opened)], policies)
     if horizon is not None:
         entrants = {name: one.as_run() for name, one in entrants.items()}
@@ -153,6 +159,7 @@ def compare(
     raw = {(pair.a, pair.b): pair.p_value for pair in found}
     adjusted = stats.holm([*raw.values()]) if ahead is None else stats.in_forecast_order(raw, ahead.means).values()
     found = [_adjusted(pair, float(p), alpha, effect) for pair, p in zip(found, adjusted, strict=True)]
+    found = [replace(pair, difference=of_scenarios(pair.difference)) for pair in found]
     if sim is not None:
         notes += [*(ahead.notes if ahead is not None else ()), CHOOSE_FIRST]
     for pair in found:

@@ -67,6 +67,14 @@ class Table:
     """Whether rows are episodes, some of which do not count."""
     also: Mapping[str, Mapping[str, frozenset[str]]] = field(default_factory=dict)
     """Column -> another word for its names, such as a clock's kind -> the names that it may mean."""
+    rows: Sequence[int] = ()
+    """Place of each row in the source; given where some of its rows are left out."""
+    run: Path | None = None
+    """The run folder that the rows are from."""
+
+    def __post_init__(self) -> None:
+        if not self.rows:
+            object.__setattr__(self, "rows", range(len(self.marks)))
 
     def place(self, row: int) -> str:
         return f"{self.name}, {self.kind} {self.marks[row]}"
@@ -74,7 +82,8 @@ class Table:
     def keep(self, rows: Sequence[int]) -> Table:
         """These rows only."""
         columns = {name: [column[i] for i in rows] for name, column in self.columns.items()}
-        return replace(self, columns=columns, marks=[self.marks[i] for i in rows])
+        kept = [self.rows[i] for i in rows]
+        return replace(self, columns=columns, marks=[self.marks[i] for i in rows], rows=kept)
 
     def __len__(self) -> int:
         return len(self.marks)
@@ -197,7 +206,7 @@ def _run(run: Path, metric: str | None) -> Table:
     design = "chosen"  # unless the run says otherwise: nothing is promised of what is not known
     if (said := read_provenance(run).get("design")) in ("iid", "grid"):
         design = str(said)
-    return replace(table, design=design, notes=tuple(str(w.message) for w in damage))
+    return replace(table, design=design, notes=tuple(str(w.message) for w in damage), run=run)
 
 
 def _in_order(run: Path, scenarios: list[str]) -> list[int]:

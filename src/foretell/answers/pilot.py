@@ -11,6 +11,7 @@ import numpy as np
 from foretell.answers.choice import Choice, choose
 from foretell.answers.inputs import Source, open_table
 from foretell.answers.more_trials import more_trials
+from foretell.answers.reality import check_roles
 from foretell.answers.units import measure, pair
 from foretell.answers.words import plain
 from foretell.counting import counted
@@ -40,7 +41,7 @@ class Pilot:
 
 
 def read_pilot(
-    real: Source, sim: Source, choice: Choice, metric: str | None, policies: tuple[str, ...]
+    real: Source, sim: Source, choice: Choice, metric: str | None, policies: tuple[str, ...], stand_in: bool = False
 ) -> tuple[Pilot, list[str]]:
     """One policy's pilot or, of two policies, that of the first less the second."""
     opened = [open_table(real, "real", metric=metric), open_table(sim, "sim", metric=metric)]
@@ -49,6 +50,7 @@ def read_pilot(
     pairs, notes = [], []
     for policy in policies or (None,):
         tables, said = choose(opened, replace(choice, policy=policy))
+        said += check_roles(tables[0], tables[1], stand_in)
         tried, simulated = measure(tables[0]), measure(tables[1], whole=True)
         paired, lost = pair(tried, simulated, None)
         pairs.append(paired)

@@ -126,20 +126,21 @@ def predictivity(
     clock: str | None = None,
     arm: str | None = None,
     metric: str | None = None,
+    stand_in: bool = False,
     seed: int = 0,
 ) -> Predictivity:
     """How well simulation ranks policies: from a table of rates, or from real and sim run folders or trial files.
 
     `proxy` names another column (in run folders: metric) to stand for sim, `lower_is_better` turns it round.
     `over`: what is uncertain, trials of the policies given or the choice of policies; default trials where their
-    numbers are known, else policies.
+    numbers are known, else policies. `stand_in`: a simulated world plays reality in `real`.
     """
     if (table is None) == (real is None and sim is None) or (real is None) != (sim is None):
         raise UsageError("give a table of policies, or real and sim (two run folders or trial files), not both")
     if table is not None:
         boards, several, notes = from_rates(table, proxy)
     else:
-        boards, several, notes = from_trials(real, sim, Choice(task, None, clock, arm), metric, proxy)
+        boards, several, notes = from_trials(real, sim, Choice(task, None, clock, arm), metric, proxy, stand_in)
     if several and MEAN in boards:
         raise UsageError(f"a task is named {MEAN!r}, which is what the mean over tasks is called: rename it")
     if table is not None and task is not None:

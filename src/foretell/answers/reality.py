@@ -18,11 +18,11 @@ ADVICE = "say --stand-in (in Python stand_in=True)"
 
 
 def simulated(table: Table) -> str | None:
-    """Name of the simulated world that the rows are from; None where they are from a robot, or do not say."""
+    """Name of a simulated world that rows are from; None where all are from a robot, or do not say."""
     if table.episodes:
         return next((world for world, real in _worlds(table) if not real), None)
     known = names("worlds")
-    return next((world for world in labels(table, "world") if world not in ROBOT and world in known), None)
+    return next((world for world in labels(table, "world") if _name(world) not in ROBOT and world in known), None)
 
 
 def check_roles(real: Table, sim: Table | None, stand_in: bool) -> list[str]:

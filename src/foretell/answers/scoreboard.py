@@ -10,6 +10,7 @@ import numpy as np
 from foretell.answers.choice import Choice, choose, labels
 from foretell.answers.held_out import held_out
 from foretell.answers.inputs import Source, Table, open_table, refuse
+from foretell.answers.reality import check_roles
 from foretell.answers.units import measure
 from foretell.answers.words import plain
 from foretell.errors import UsageError, suggest
@@ -118,7 +119,7 @@ def _number(table: Table, column: str, row: int, faults: list[str]) -> float:
 
 
 def from_trials(
-    real: Source, sim: Source, choice: Choice, metric: str | None, proxy: str | None
+    real: Source, sim: Source, choice: Choice, metric: str | None, proxy: str | None, stand_in: bool = False
 ) -> tuple[dict[str, Scoreboard], bool, list[str]]:
     """Task -> scoreboard of the policies that both sources have, each on the scenarios that both have of it."""
     opened = [open_table(real, "real", metric=metric), open_table(sim, "sim", metric=proxy or metric)]
@@ -127,7 +128,9 @@ def from_trials(
             raise UsageError(f"{table.name} has no column 'policy', so there is nothing to rank")
     shared = [name for name in labels(opened[0], "task") if name in labels(opened[1], "task")]
     several = choice.task is None and len(shared) > 1
-    made, notes = {}, [*opened[0].notes, *opened[1].notes]
+    # A proxy may well be measured in the very trials whose outcome it is to predict.
+    roles = check_roles(opened[0], opened[1] if proxy is None else None, stand_in)
+    made, notes = {}, [*roles, *opened[0].notes, *opened[1].notes]
     for task in shared if several else [choice.task]:
         tables, said = choose(opened, replace(choice, task=task, policy=None), ("task", "clock", "arm"))
         board, left = _board(tables, proxy)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foretell.answers.choice import labels, single_version
 from foretell.answers.held_out import held_out
 from foretell.answers.inputs import PROTOCOL, Table, refuse
+from foretell.answers.turns import first_trials
 from foretell.answers.until_success import until_success
 from foretell.answers.words import plain
 from foretell.counting import counted
@@ -42,6 +44,12 @@ class Measured:
     """Scenarios whose real trials the rows' simulator was fitted to."""
     repeats: str | None = None
     """A warning, where trials look as if they were repeated until one succeeded."""
+    trials: Sequence[tuple[str, int, float]] = ()
+    """(scenario, row, score) of every trial that counts."""
+    turn: Mapping[str, int] | None = None
+    """Scenario -> its turn, where scenarios stand as run."""
+    waiting: int = 0
+    """Trials that do not count because scenarios stand as run: later ones of a scenario, or ahead of the plan."""
 
     @property
     def ids(self) -> list[str]:
@@ -49,9 +57,12 @@ class Measured:
         return [str(unit) for unit in self.units.ids]
 
     def as_run(self) -> Measured:
-        """The same scenarios in the order of the rows, for whoever looks after every trial."""
-        order = sorted(range(len(self.units.ids)), key=lambda i: self.first[str(self.units.ids[i])])
-        return replace(self, units=self.units.take(order))
+        """The scenarios in the order run, each with its first trial, for whoever looks after every trial."""
+        turn, scores = first_trials(self.table, self.trials)
+        if not turn:
+            raise UsageError(f"{self.table.name}: no trial counts yet: the first of the plan is still to come")
+        units = Units(tuple(turn), np.array(scores), (1,) * len(turn))
+        return replace(self, units=units, turn=turn, waiting=len(self.trials) - len(turn))
 
     def only(self, ids: Collection[str]) -> Measured:
         """These scenarios."""
@@ -92,6 +103,12 @@ class Measured:
         if self.alone:
             trials = counted(self.alone, "trial has", "trials have")
             told.append(f"{self.table.name}: {trials} no scenario, so each counts as one of its own")
+        if self.waiting:
+            trials = counted(self.waiting, "trial does", "trials do")
+            told.append(
+                f"{self.table.name}: {trials} not count, because a horizon is given: each scenario counts once, by its "
+                "first trial, and a planned study up to the first trial that is still to come"
+            )
         return [*told, *([self.repeats] if self.repeats else [])]
 
 
@@ -110,9 +127,9 @@ def measure(table: Table, *, whole: bool = False, unit_range: bool = True) -> Me
     blames = table.columns.get("blame", blank)
     read = _reader(table)
     seen: dict[tuple[str, str], int] = {}
-    rows: list[tuple[str, str | None, float]] = []
+    rows: list[tuple[str, int, float]] = []
     left_out: Counter[str] = Counter()
-    alone = 0
+    unplaced: set[str] = set()
     broken: set[str] = set()
     faults: list[str] = []
     first: dict[str, int] = {}
@@ -123,7 +140,7 @@ def measure(table: Table, *, whole: bool = False, unit_range: bool = True) -> Me
         own, up, trial = _name(scenarios[i]), _name(parents[i]), _name(trials[i])
         if own is None and table.episodes:  # a trial whose situation was not written down
             own = f"episode {table.marks[i]}"
-            alone += 1
+            unplaced.add(own)
         unit = up or own or ""
         if own is None:
             faults.append(f"{table.place(i)}: the scenario is blank, so the row cannot be placed")
@@ -152,19 +169,32 @@ def measure(table: Table, *, whole: bool = False, unit_range: bool = True) -> Me
             faults.append(f"{table.place(i)}, 'fitted_to': expected yes or no; given: {plain(repr(marks[i]))[:60]}")
         elif known:
             fitted.add(unit)
-        rows.append((own, up, score))
+        rows.append((unit, i, score))
         tries[unit].append((int(trial) if (trial or "").isdecimal() else i, score))
         first.setdefault(unit, i)
     refuse(faults)
     if whole and broken:
-        rows = [row for row in rows if (row[1] or row[0]) not in broken]
+        rows = [row for row in rows if row[0] not in broken]
     if not rows:
         raise UsageError(f"{table.name} has no row that counts")
-    own_names, ups, scores = zip(*rows, strict=True)
-    units = by_scenario(own_names, scores, parent=ups)
-    units = units.take(by_id(units.ids))  # the answer must not depend on the order of a file
+    names, _, scores = zip(*rows, strict=True)
+    units = by_scenario(names, scores)
+    units = units.take(_canonical(units, unplaced))  # the answer must not depend on the order of a file
     again = until_success(tries, table.name)
-    return Measured(table, units, first, dict(left_out), alone, frozenset(broken), frozenset(fitted), again)
+    left, seen_by_fit = dict(left_out), frozenset(fitted)
+    return Measured(table, units, first, left, len(unplaced), frozenset(broken), seen_by_fit, again, rows)
+
+
+def _canonical(units: Units, unplaced: Collection[str]) -> NDArray[np.int64]:
+    """Permutation of shape (n,) into the order of a hash of the ids.
+
+    An unplaced trial has no scenario, and its id follows its line. So these change places until their scores rise, and
+    `Measured.alone` tells who bets that their order means nothing.
+    """
+    order = by_id(units.ids)
+    loose = [place for place, i in enumerate(order) if str(units.ids[i]) in unplaced]
+    order[loose] = sorted(order[loose], key=lambda i: float(units.scores[i]))
+    return order
 
 
 def _reader(table: Table) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from foretell import stats
@@ -70,9 +71,14 @@ def versus(
 ) -> Versus:
     """Compare two policies on the scenarios both have; without two in common as independent trials."""
     (a, one), (b, other) = first, second
-    known, notes = set(other.ids), []
-    common = [unit for unit in one.ids if unit in known]
-    paired = len(common) >= 2 and not unpaired
+    notes = []
+    common = _common(first, second) if not unpaired else []
+    paired = len(common) >= 2
+    if horizon is not None and not paired and not unpaired:  # the same comparison at every look
+        raise UsageError(
+            f"{plain(a)} and {plain(b)} have {len(common)} scenarios in common; with a horizon at least 2 are needed, "
+            "or `--unpaired` from the first look on"
+        )
     if control is not None:
         if not paired or test not in ("auto", "betting"):
             raise UsageError("simulation as control needs common scenarios, and no other test than betting")
@@ -99,6 +105,27 @@ def versus(
         a, b, found.verdict, found.interval, found.p_value, found.p_value, found.test, paired, found.n_a, found.n_b,
         float(x.mean()), float(y.mean()), found.anytime, tuple(notes), expected,
     )  # fmt: skip
+
+
+def _common(first: tuple[str, Measured], second: tuple[str, Measured]) -> list[str]:
+    """Scenarios that both policies have: in canonical order or, if scenarios stand as run, as their pairs became
+    complete. Raises UsageError where that is not known."""
+    (a, one), (b, other) = first, second
+    known = set(other.ids)
+    common = [unit for unit in one.ids if unit in known]
+    if one.turn is None or other.turn is None:
+        return common
+    turns = [(one.turn[unit], other.turn[unit]) for unit in common]
+    if one.table.name == other.table.name:  # turns of one source compare
+        return [common[i] for i in sorted(range(len(common)), key=lambda i: max(turns[i]))]
+    # Where both have one order, pairs became complete in it, whichever policy was tried first.
+    if any(before[1] > after[1] for before, after in pairwise(turns)):
+        raise UsageError(
+            f"{plain(a)} and {plain(b)} were not tried on their scenarios in the same order, and {one.table.name} and "
+            f"{other.table.name} do not tell which pair was complete first. With a horizon, give one file with both, "
+            "lines in the order run"
+        )
+    return common
 
 
 def _controlled(

@@ -4,10 +4,35 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
+from foretell.stats.interval import ALIKE, AS_RUN, HASHED, IID, PAIRS, UNITED, Interval
 from foretell.terminal import plain
 
-__all__ = ["amount", "level", "listed", "noted", "plain", "sentence", "table"]
+__all__ = ["DRAWN", "amount", "level", "listed", "noted", "of_counts", "of_scenarios", "plain", "sentence", "table"]
+
+DRAWN = "scenarios drawn independently from one distribution"
+ASSUMED = {
+    IID: DRAWN,
+    PAIRS: "real trials placed on randomly chosen scenarios",
+    ALIKE: "paired and extra scenarios drawn from the same distribution",
+    HASHED: "scenarios taken in the order of a hash of their names, which cannot follow outcomes",
+    UNITED: "trials taken in several orders drawn by a hash of all scores, and the intervals united",
+    AS_RUN: "trials listed in the order in which they were run, and that order chosen without looking at outcomes",
+}
+"""What an interval assumes of scores -> the same of scenarios and their trials."""
+COUNTED = {IID: "trials drawn independently from one distribution"}
+"""The same of trials that are only counted."""
+
+
+def of_scenarios(interval: Interval) -> Interval:
+    """The interval, which speaks of scores, in words for scenarios."""
+    return replace(interval, assumes=tuple(ASSUMED.get(one, one) for one in interval.assumes))
+
+
+def of_counts(interval: Interval) -> Interval:
+    """The interval, which speaks of scores, in words for trials that are counted."""
+    return replace(interval, assumes=tuple(COUNTED.get(one, one) for one in interval.assumes))
 
 
 def amount(value: float | None, metric: str) -> str:

@@ -35,6 +35,7 @@ def main(
     clock: str | None = None,
     arm: str | None = None,
     metric: str | None = None,
+    stand_in: bool = False,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """Plan real trials for a wanted width of the bound, or a wanted chance of telling two policies apart.
@@ -58,6 +59,7 @@ def main(
         clock: Which clock.
         arm: Which perturbation arm.
         metric: Which column; default score or success, in run folders success.
+        stand_in: A simulated world plays reality in --real.
         json_: Print JSON.
     """
     from foretell.answers.budget import budget
@@ -67,6 +69,6 @@ def main(
     found = budget(
         real, sim, width=width, power=power, difference=difference, rate=rate, correlation=correlation,
         agreement=agreement, variance=variance, n_extra=n_extra, alpha=alpha, policies=policy, task=task,
-        clock=clock, arm=arm, metric=metric,
+        clock=clock, arm=arm, metric=metric, stand_in=stand_in,
     )  # fmt: skip
     print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())

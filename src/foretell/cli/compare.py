@@ -31,6 +31,7 @@ def main(
     alpha: float | None = None,
     confidence: float | None = None,
     horizon: int | Literal["open"] | None = None,
+    stand_in: bool = False,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """Compare policies: `compare a.csv b.csv`, or a run folder with several policies.
@@ -50,6 +51,7 @@ def main(
         alpha: One minus the confidence level; default 0.05.
         confidence: The confidence level in percent, such as 95, instead of alpha.
         horizon: For looking more than once: the number of scenarios planned before the first look, or `open`.
+        stand_in: With --sim: a simulated world plays reality in the sources.
         json_: Print JSON.
     """
     from foretell.answers.compare import compare
@@ -58,6 +60,6 @@ def main(
     alpha = alpha_of(alpha, confidence)
     found = compare(
         *sources, sim=sim, policies=policy, task=task, clock=clock, arm=arm, metric=metric, test=test,
-        unpaired=unpaired, effect=effect, alpha=alpha, horizon=horizon,
+        unpaired=unpaired, effect=effect, alpha=alpha, horizon=horizon, stand_in=stand_in,
     )  # fmt: skip
     print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())

@@ -19,8 +19,8 @@ __all__ = ["main"]
 
 def main(
     out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("runs"),
-    trials: int = 20,
-    more: int = 80,
+    trials: int = 30,
+    more: int = 300,
     seen: int = 6,
     films: bool = True,
     workers: int | None = None,

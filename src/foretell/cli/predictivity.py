@@ -29,6 +29,7 @@ def main(
     clock: str | None = None,
     arm: str | None = None,
     metric: str | None = None,
+    stand_in: bool = False,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
     """Predictivity of a simulator over policies, from a table of rates or from real and simulated trials.
@@ -47,6 +48,7 @@ def main(
         clock: Which clock.
         arm: Which perturbation arm.
         metric: Which column of trials; default score or success, in run folders success.
+        stand_in: A simulated world plays reality in --real.
         json_: Print JSON.
     """
     from foretell.answers.predictivity import predictivity
@@ -55,6 +57,6 @@ def main(
     alpha = alpha_of(alpha, confidence)
     found = predictivity(
         table, real=real, sim=sim, proxy=proxy, lower_is_better=lower_is_better, over=over, alpha=alpha,
-        task=task, clock=clock, arm=arm, metric=metric,
+        task=task, clock=clock, arm=arm, metric=metric, stand_in=stand_in,
     )  # fmt: skip
     print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())

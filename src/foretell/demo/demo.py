@@ -41,8 +41,8 @@ class Demo:
 def demo(
     out: str | Path = "runs",
     *,
-    trials: int = 20,
-    more: int = 80,
+    trials: int = 30,
+    more: int = 300,
     seen: int = 6,
     films: bool = True,
     workers: int | None = None,

@@ -75,7 +75,9 @@ def section(runs: Runs) -> Section | None:
         tail = [f"{sim} {real}"] if len(pairs) > 1 else []
         try:
             answer = predictivity(
-                real=pa.concat_tables([r.table for r, _ in found]), sim=pa.concat_tables([s.table for _, s in found])
+                real=pa.concat_tables([r.table for r, _ in found]),
+                sim=pa.concat_tables([s.table for _, s in found]),
+                stand_in=True,
             )
         except UsageError as error:
             blocks.append(Words(f"{sim} against {real}: {str(error).partition(chr(10))[0]}.", "caution"))

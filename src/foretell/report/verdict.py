@@ -189,7 +189,7 @@ def more_trials(
     a, b = (pair.a, pair.b) if pair.mean_a >= pair.mean_b else (pair.b, pair.a)
     low, high = sorted((pair.mean_a, pair.mean_b))
     gap = high - low - 1e-12 if high > low else EFFECT if low + EFFECT <= 1.0 else -EFFECT
-    plan: dict[str, Any] = {"power": POWER, "difference": gap, "alpha": ALPHA / max(pairs, 1)}
+    plan: dict[str, Any] = {"power": POWER, "difference": gap, "alpha": ALPHA / max(pairs, 1), "stand_in": True}
     sims = [g for g in found if group.real and not g.real and g.task == group.task]
     aided = None
     for sim in sims:

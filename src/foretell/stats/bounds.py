@@ -18,7 +18,8 @@ from foretell.stats.betting import betting, hoeffding, star
 from foretell.stats.blocked import blocked
 from foretell.stats.control import control_variate, control_variate_split
 from foretell.stats.diagnosis import Diagnosis, diagnose
-from foretell.stats.interval import ALPHA, OPEN, Horizon, Interval
+from foretell.stats.interval import ALPHA, FIXED_N, IID, OPEN, RANGE, UNITED, Horizon, Interval
+from foretell.stats.order import several
 from foretell.stats.savings import TrialsSaved, WidthCurve, real_trials_saved, width_curve
 from foretell.stats.scenarios import Paired, Units, by_scenario, pair_units
 from foretell.stats.scores import UNIT, Range, is_binary, scores, stretch
@@ -73,10 +74,17 @@ ANYTIME = ("betting", "star", "blocked")
 """Methods that take a horizon: their intervals may then be looked at after every trial."""
 
 
-MANY = 80
-"""Extra simulated scenarios below which `strata` is no gain: the share solved is then known too badly."""
-STRATA_TRIALS = (10, 3000)
+MANY = 300
+"""Extra simulated scenarios below which `auto` leaves `strata`: the share solved is then known too badly."""
+RATIO = 3
+"""Extra simulated scenarios for each real trial that `auto` wants for `strata`."""
+STRATA_TRIALS = (30, 3000)
 """Real trials from which, and up to which, `auto` takes `strata`: discrete below, slow above."""
+
+
+def enough(trials: int) -> int:
+    """Extra simulated scenarios from which on `auto` takes `strata` for so many real trials. Scalars in."""
+    return max(MANY, RATIO * trials)
 
 
 def default_method(
@@ -89,7 +97,7 @@ def default_method(
 ) -> str:
     """Method `auto` stands for, from sizes and kinds of score alone; real, sim: shape (n,), extra: shape (N,).
 
-    Binary real and simulated scores: `strata` where N >= max(80, 2 n) and 10 <= n <= 3000, beyond that n `blocked`.
+    Binary real and simulated scores: `strata` where N >= max(300, 3 n) and 30 <= n <= 3000, beyond that n `blocked`.
     Any graded score: `blocked` where N >= n. Otherwise real trials alone: `clopper_pearson`, or `star` if graded.
     With a horizon: `blocked` where there is an extra scenario for every planned trial, else `star`.
     """
@@ -103,7 +111,7 @@ def default_method(
     kinds = (y, scores(sim, "sim", within=sim_within), scores(extra, "extra", within=sim_within))
     if not all(is_binary(kind) for kind in kinds) or n > STRATA_TRIALS[1]:
         return "blocked" if total >= n else alone
-    return "strata" if n >= STRATA_TRIALS[0] and total >= max(MANY, 2 * n) else alone
+    return "strata" if n >= STRATA_TRIALS[0] and total >= enough(n) else alone
 
 
 def bound(
@@ -118,6 +126,7 @@ def bound(
     design: Design = "iid",
     randomised: bool = False,
     horizon: Horizon = None,
+    unordered: bool = False,
     diagnostics: bool = True,
 ) -> Interval:
     """Interval of mean real performance.
@@ -129,21 +138,31 @@ def bound(
     horizon: for whoever looks more than once. The number of real trials planned before the first look, or "open" if
     there is no plan; trials stand as run, `extra` is the same at every look, and the interval is anytime-valid.
     Without it the interval is for one look, and rows are taken in canonical order, not in the order given.
+
+    unordered: `betting` and `star` shall give the same interval for every order of the rows, which have nothing else to
+    be told apart by. That is the hull over several orders (`order.several`), and wider. It is always so for binary
+    scores, where a sorted file would leave too few orders.
     """
     notes: tuple[str, ...] = ()
     if horizon is not None and horizon != OPEN and (not isinstance(horizon, int) or horizon < 1):
         raise ValueError(f"horizon must be a whole number from 1 on, or 'open', got {horizon!r}")
     options: dict[str, Any] = {} if horizon is None else {"horizon": horizon}
+    unused = None
     if method == "auto":
         method = default_method(real, sim, extra, within, sim_within, horizon)
         if method not in WITH_SIMULATION:
             given, trials = 0 if extra is None else np.size(extra), np.size(real)
             need = _too_few(given, trials, graded=method == "star")
             notes = (f"{method} on real trials alone: {'no paired simulation was given' if sim is None else need}",)
+            unused = need if given else None
     if horizon is not None and method in METHODS and method not in ANYTIME:
         raise ValueError(f"{method} is for a single look and takes no horizon; use {', '.join(ANYTIME)}")
     if method in REAL_ONLY:
-        interval = REAL_ONLY[method](real, alpha, within=within, **options)
+        binary = is_binary(scores(real, "real", within=within))
+        if method in ANYTIME and horizon is None and (unordered or binary):
+            interval = _united(method, real, alpha, within)
+        else:
+            interval = REAL_ONLY[method](real, alpha, within=within, **options)
     elif method in WITH_SIMULATION:
         if sim is None or extra is None:
             raise ValueError(f"{method} needs sim (paired) and extra scores; without them use star")
@@ -155,20 +174,39 @@ def bound(
         used = method if method in ("strata", "blocked") else None
         known = interval.width / (within[1] - within[0]) if used else None
         found = diagnose(
-            real, sim, extra, alpha=alpha, within=within, sim_within=sim_within, method=used, width_sim=known
+            real,
+            sim,
+            extra,
+            alpha=alpha,
+            within=within,
+            sim_within=sim_within,
+            method=used,
+            width_sim=known,
+            unused=unused,
         )
         interval = replace(interval, diagnostics=found.to_dict())
     return interval
+
+
+def _united(method: str, real: ArrayLike, alpha: float, within: Range) -> Interval:
+    """Hull of a betting method's intervals over several orders of real scores, shape (n,)."""
+    y = scores(real, "real", within=within)
+    found = [REAL_ONLY[method](y[order], alpha, horizon=y.size) for order in several(y)]
+    low, high = min(one.low or 0.0 for one in found), max(1.0 if one.high is None else one.high for one in found)
+    guess = min(max(float(y.mean()), low), high)
+    notes = tuple(dict.fromkeys(note for one in found for note in one.notes))
+    one = replace(found[0], estimate=guess, low=low, high=high, anytime=False, notes=notes)
+    return stretch(replace(one, assumes=(IID, RANGE, UNITED, FIXED_N)), within)
 
 
 def _too_few(extra: int, trials: int, graded: bool) -> str:
     """Why simulation is not used although pairs were given."""
     few = f"{f'only {extra}' if extra else 'no'} extra simulated scenarios"
     if extra >= trials and trials < STRATA_TRIALS[0]:
-        return f"simulation narrows a success rate only from {STRATA_TRIALS[0]} real trials on, and there are {trials}"
+        return f"it narrows a success rate only from {STRATA_TRIALS[0]} real trials on, and there are {trials}"
     if graded or not extra:
         return f"{few}, and blocked needs at least {trials}, one for each real trial"
-    return f"{few}, and with fewer than {max(MANY, 2 * trials)} simulation is no gain for a success rate"
+    return f"{few}, and with fewer than {enough(trials)} simulation is no gain for a success rate"
 
 
 def _weigh_design(interval: Interval, design: str, randomised: bool) -> Interval:

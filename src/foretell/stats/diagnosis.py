@@ -70,11 +70,12 @@ def diagnose(
     sim_within: Range = UNIT,
     method: str | None = None,
     width_sim: float | None = None,
+    unused: str | None = None,
 ) -> Diagnosis:
     """Diagnosis of paired scores real and sim, shape (n,), n >= 2, with extra of shape (N,) or None.
 
     method: `strata` or `blocked`; by default `strata` where all scores are binary. width_sim: its width on these data
-    as a share of the range, if already known.
+    as a share of the range, if already known. unused: why the bound at hand leaves simulation out, if it does.
     """
     check_alpha(alpha)
     y = scores(real, "real", within=within, at_least=2)
@@ -93,7 +94,7 @@ def diagnose(
         method = "strata" if is_binary(y) and is_binary(f) and is_binary(e) else "blocked"
     if e.size and width_sim is None:
         width_sim = (strata if method == "strata" else blocked)(y, f, e, alpha).width
-    helps = width_sim is not None and width_sim < WORTH * width_real
+    helps = width_sim is not None and width_sim < WORTH * width_real and unused is None
     flat = " and ".join(name for name, v in (("simulation", vf), ("reality", vy)) if v <= FLAT)
     facts = (
         f"{flat} gave the same score in all {y.size} pairs"
@@ -102,6 +103,8 @@ def diagnose(
     ) + f", rectifier variance {rectifier:.3g} against {vy:.3g} for real trials"
     if width_sim is None:
         sentence = f"simulation cannot help yet ({facts}): add simulated scenarios beyond the real ones"
+    elif unused is not None:
+        sentence = f"simulation is not used here: {unused} ({facts})"
     elif helps:
         worth = round(y.size * (width_real / max(width_sim, 1e-9)) ** 2)
         sentence = (

@@ -17,16 +17,17 @@ Horizon = int | Literal["open"] | None
 ALPHA = 0.05
 """Default miscoverage: intervals are 95 % unless asked otherwise."""
 
-IID = "scenarios drawn independently from one distribution"
-PAIRS = "real trials placed on randomly chosen scenarios"
-ALIKE = "paired and extra scenarios drawn from the same distribution"
+IID = "scores drawn independently from one distribution"
+PAIRS = "which simulated scores have a real partner chosen without looking at outcomes"
+ALIKE = "paired and extra scores drawn from the same distribution"
 UNFITTED = "a simulator that was not fitted to these real trials"
 RANGE = "scores bounded in the stated range"
 NORMAL = "sample large enough for a normal approximation"
 BINARY = "scores are 0 or 1"
 FIXED_N = "number of trials fixed in advance"
-HASHED = "trials taken in the order of a hash of their scenario, which cannot follow outcomes"
-AS_RUN = "trials listed in the order in which they were run, and that order chosen without looking at outcomes"
+HASHED = "scores taken in an order drawn by a hash of all of them, which cannot follow outcomes"
+UNITED = "scores taken in several orders drawn by a hash of all of them, and the intervals united"
+AS_RUN = "scores listed in the order in which trials were run, and that order chosen without looking at outcomes"
 PLANNED = "planned number of trials fixed before the first look"
 CONTRADICTION = "early and late trials contradict each other at this level, so the interval is that of level {:.3g}"
 

@@ -72,7 +72,7 @@ def width_curve(
 
     if is_binary(y) and is_binary(f) and is_binary(e):
         kind, widths = "strata", np.array([strata(y, f, mixed[:s], alpha).width for s in picks])
-        low, high = strata_ends(y, f, ENDLESS * int(f.sum() + e.sum()), ENDLESS * (n + total), check_alpha(alpha))
+        low, high, _ = strata_ends(y, f, ENDLESS * int(e.sum()), ENDLESS * total, check_alpha(alpha))
         bottom, top = clopper_pearson_ends(int(y.sum()), n, alpha)
         floor, alone = high - low, top - bottom
     else:

@@ -1,0 +1,91 @@
+"""What the default costs where simulation is of no use: its width against the best interval of real trials alone.
+
+    python -m foretell.stats.useless              40 draws of every cell
+    python -m foretell.stats.useless --draws 200
+
+Simulators here know nothing of reality, contradict it, or give the same in every scenario. The sizes are those at the
+edge of what `auto` takes simulation for, and some beyond.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from foretell.stats.bounds import bound, enough
+from foretell.stats.coverage import table_head
+from foretell.stats.diagnosis import real_only_width
+from foretell.stats.scores import Floats
+
+__all__ = ["SHARES", "SIZES", "change", "graded", "main", "successes"]
+
+Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
+"""(generator, count) -> (real, sim), each of shape (count,)."""
+
+SIZES = ((30, enough(30)), (40, enough(40)), (60, enough(60)), (100, enough(100)), (200, enough(200)), (60, 2000))
+"""Real trials and extra simulated scenarios."""
+SHARES = (0.3, 0.5, 0.7, 0.9, 0.97, 1.0)
+"""Of scenarios that the simulator solves."""
+RATES = (0.5, 0.7, 0.9)
+"""Real success rates."""
+GRADED_SIZES = ((10, 10), (10, 100), (20, 60), (40, 40), (40, 400), (80, 800))
+
+
+def successes(rate: float, share: float) -> Draw:
+    """Successes of a policy, and of a simulator that solves a share of the scenarios, whichever."""
+
+    def draw(rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+        return (rng.random(count) < rate).astype(float), (rng.random(count) < share).astype(float)
+
+    return draw
+
+
+def graded(kind: str) -> Draw:
+    """Scores in quarters, and a simulator that is `independent`, `contrary` or `constant`."""
+
+    def draw(rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+        real, other = rng.integers(0, 5, count) / 4.0, rng.integers(0, 5, count) / 4.0
+        sims = {"independent": other, "contrary": 0.5 * (1.0 - real) + 0.5 * other, "constant": np.full(count, 0.75)}
+        return real, sims[kind]
+
+    return draw
+
+
+def change(draw: Draw, n: int, extra: int, draws: int, alpha: float = 0.05, seed: int = 1) -> float:
+    """Mean width of `auto` over that of the best interval without simulation, less one."""
+    rng, used, alone = np.random.default_rng([seed, n, extra]), 0.0, 0.0
+    for _ in range(draws):
+        real, sim = draw(rng, n + extra)
+        used += bound(real[:n], sim[:n], sim[n:], alpha=alpha, diagnostics=False).width
+        alone += real_only_width(real[:n], alpha)
+    return used / alone - 1.0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Command line."""
+    parser = argparse.ArgumentParser(prog="python -m foretell.stats.useless", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--draws", type=int, default=40)
+    parser.add_argument("--alpha", type=float, default=0.05)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args(arguments)
+    given = (options.draws, options.alpha, options.seed)
+    print(f"Change of width by using simulation, alpha {options.alpha:g}, {options.draws} draws, seed {options.seed}.")
+    table_head(["n", "N", "success rate", *(f"sim solves {share:.0%}" for share in SHARES)])
+    for n, extra in SIZES:
+        for rate in RATES:
+            row = [f"{change(successes(rate, share), n, extra, *given):+.1%}" for share in SHARES]
+            print(f"| {n} | {extra} | {rate:g} | " + " | ".join(row) + " |", flush=True)
+    kinds = ("independent", "contrary", "constant")
+    table_head(["n", "N", *(f"graded, {kind}" for kind in kinds)])
+    for n, extra in GRADED_SIZES:
+        row = [f"{change(graded(kind), n, extra, *given):+.1%}" for kind in kinds]
+        print(f"| {n} | {extra} | " + " | ".join(row) + " |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
