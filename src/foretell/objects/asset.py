@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import mujoco
 import numpy as np
@@ -78,7 +78,7 @@ class Fixture(Asset):
     def features(self) -> dict[str, Feature]:
         found = super().features
         for name, joint in self.joints.items():
-            limits = {"low": joint.low, "high": joint.high, "unit": joint.unit}
+            limits: dict[str, Any] = {"low": joint.low, "high": joint.high, "unit": joint.unit}
             found[name] = Feature(kind="joint", shape=(1,), source=(name,), noise="joint", **limits)
         for name in self.sites:
             found[f"{name}/pos"] = Feature(

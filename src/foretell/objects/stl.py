@@ -56,10 +56,13 @@ def solid_of(model: mujoco.MjModel, name: str) -> Solid:
     body = model.body(name)
     parts = []
     for g in np.flatnonzero(model.geom_contype | model.geom_conaffinity):
-        corners, on = rotate(model.geom_quat[g], shape(model, g)) + model.geom_pos[g], int(model.geom_bodyid[g])
-        while on not in (0, body.id):
-            corners, on = rotate(model.body_quat[on], corners) + model.body_pos[on], int(model.body_parentid[on])
-        if on == body.id:
+        chain = [int(model.geom_bodyid[g])]
+        while chain[-1] not in (0, body.id):
+            chain.append(int(model.body_parentid[chain[-1]]))
+        if chain.pop() == body.id:
+            corners = rotate(model.geom_quat[g], shape(model, g)) + model.geom_pos[g]
+            for b in chain:
+                corners = rotate(model.body_quat[b], corners) + model.body_pos[b]
             parts.append(1000.0 * corners)
     free = int(body.dofnum[0]) > 0
     return Solid(np.concatenate(parts), 1000.0 * float(body.mass[0]) if free else 0.0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -107,19 +108,25 @@ class Robot:
         """What can be observed of it, besides its cameras. Of a gripper with one actuator this is its opening, by the
         name of the group; of any other group, positions and velocities of the joints and the pose of the tool."""
         found: dict[str, Feature] = {}
+        limits: dict[str, Any]
         for name, group in self.groups.items():
             if group.pads and group.width == 1:  # metres between the pads
                 limits = {"low": (sum(group.low),), "high": (sum(group.high),)}
-                fingers = {"unit": group.unit, "source": group.joints, "group": name}
+                fingers: dict[str, Any] = {"unit": group.unit, "source": group.joints, "group": name}
                 found[name] = Feature(kind="scalar", shape=(1,), **fingers, **limits)
                 continue
             before = "" if name == self.first() else f"{name}/"
-            joint = {"kind": "joint", "shape": (len(group.joints),), "source": group.joints, "group": name}
+            joint: dict[str, Any] = {
+                "kind": "joint",
+                "shape": (len(group.joints),),
+                "source": group.joints,
+                "group": name,
+            }
             limits = {"low": group.low, "high": group.high}
             found[f"{before}joint_pos"] = Feature(unit=group.unit, noise="joint", **joint, **limits)
             found[f"{before}joint_vel"] = Feature(unit=f"{group.unit}/s", rate=True, **joint)
             if group.tool:
-                pose = {"source": (group.tool,), "frame": "task", "group": name}
+                pose: dict[str, Any] = {"source": (group.tool,), "frame": "task", "group": name}
                 found[f"{before}ee_pos"] = Feature(kind="position", shape=(3,), unit="m", **pose)
                 found[f"{before}ee_quat"] = Feature(kind="orientation", shape=(4,), **pose)
         return found

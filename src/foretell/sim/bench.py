@@ -8,6 +8,7 @@ assert bench.solved()
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ class Bench:
             controller.reset(SLOT, self.layout.hold[SLOT[:, None], self.layout.motors[key]], np.zeros(1, dtype=int))
         self.layout.forward(SLOT)
 
-    def reached(self) -> set[str]:
+    def reached(self) -> AbstractSet[str]:
         """The stages that are reached at this moment."""
         self.layout.forward(SLOT)
         return {name for name, now in self.task.reached(self.state).items() if now[0]}
@@ -103,7 +104,7 @@ class Bench:
         seen = self.world.observe(SLOT, {n: Stream(known[n].shape if n in known else None) for n in asked})
         return {name: np.asarray(seen[name][0]) for name in asked}
 
-    def contacts(self) -> set[tuple[str, str]]:
+    def contacts(self) -> AbstractSet[tuple[str, str]]:
         """Pairs of bodies that touch now, each pair in alphabetical order; `world` is what stands still."""
         data = mujoco.MjData(self.model)
         data.qpos[:] = self.layout.qpos[0]

@@ -32,7 +32,8 @@ def _turn(scenario: Scenario, task: Task) -> Scenario:
 
 def _start(scenario: Scenario, task: Task) -> Scenario:
     """Every robot at home."""
-    home = {name: tuple(map(float, resolve("robots", m.robot).home)) for name, m in task.robots.items()}
+    kinds = {name: resolve("robots", mount.robot) for name, mount in task.robots.items()}
+    home = {name: tuple(map(float, kind.groups[kind.first()].home)) for name, kind in kinds.items()}
     return scenario.model_copy(update={"start": home})
 
 

@@ -20,7 +20,8 @@ def nominal(task: Task) -> Scenario:
     placements = {}
     for name, placement in task.place(_Middle()).items():
         placements[name] = placement.model_copy(update={"quat": turned(placement.quat, -placement.yaw)})
-    home = {name: tuple(map(float, resolve("robots", m.robot).home)) for name, m in task.robots.items()}
+    kinds = {name: resolve("robots", mount.robot) for name, mount in task.robots.items()}
+    home = {name: tuple(map(float, kind.groups[kind.first()].home)) for name, kind in kinds.items()}
     return Scenario(task=task.name, seed=0, placements=placements, start=home, instruction=task.instruction)
 
 
