@@ -96,7 +96,7 @@ def write(study: dict[str, Any], folder: Path) -> int:
     episodes = plan(made, scenarios)
     engine = running._Here(made, {}, 1)
     opened = {group: engine.inspect(group) for group in dict.fromkeys(e.group for e in episodes)}
-    named = {running._key(e, opened[e.group]): e for e in episodes}
+    named = running.name_all(episodes, opened)
     stages = [stage.name for stage in make_task("lift").stages]
     rng = np.random.default_rng(0)
     with Store(folder) as store:

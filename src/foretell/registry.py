@@ -67,6 +67,10 @@ BUILTIN: dict[str, dict[str, str]] = {
 }
 
 
+_READY: dict[str, Any] = {}
+"""Modules of foretell that were imported: robots and factors are asked for with every scenario that is drawn."""
+
+
 def names(group: str) -> list[str]:
     """Every name known in a group: built-in ones first, then those of installed plug-ins."""
     return list(dict.fromkeys([*BUILTIN[group], *_plugins(group)]))
@@ -99,9 +103,12 @@ def load(target: str, field: str = "use") -> Any:
     if not where or not attribute:
         raise UsageError(f'{field}: {target!r:.200} should look like "package.module:Class" or "file.py:Class"')
     try:
-        with loading() as opened:
-            module = _load_file(Path(where), field) if where.endswith(".py") else _import(where)
-        of_module(module.__name__, opened)
+        if (module := _READY.get(where)) is None or sys.modules.get(where) is not module:
+            with loading() as opened:
+                module = _load_file(Path(where), field) if where.endswith(".py") else _import(where)
+            of_module(module.__name__, opened)
+            if where.startswith("foretell."):
+                _READY[where] = module
     except ForetellError:
         raise
     except ModuleNotFoundError as error:

@@ -66,7 +66,8 @@ def main(
             print(f"{error}. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
             large = sys.stdin.readline().strip().lower() in ("y", "yes")
     if dry_run:
-        found = estimate(study, out=out, workers=workers, slots=slots, pair_with=pair_with, large=large)
+        say = lambda text: print(text, file=sys.stderr, flush=True)  # noqa: E731
+        found = estimate(study, out=out, workers=workers, slots=slots, pair_with=pair_with, large=large, told=say)
         print(json.dumps(asdict(found)) if json_ else found.text())
         return
     with Bar() as bar:

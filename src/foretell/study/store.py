@@ -1,6 +1,7 @@
 """The store of a run folder: what is finished stays finished, whatever happens to the process or the disk.
 
-    study.yaml  scenarios.parquet  plan.parquet  provenance.json  lock  journal/  episodes/part-*.parquet  videos/
+    study.yaml  scenarios.parquet  drawn.parquet  plan.parquet  provenance.json  lock
+    journal/  episodes/part-*.parquet  videos/
 
 An episode first becomes a line of the journal. Every `SEAL` rows, and at close, the journal is sealed: its
 rows go to a new part, and only when that part is named on disk are the journal files deleted. At any moment
@@ -164,6 +165,18 @@ class Store:
         text = json.dumps(info, indent=2, default=str, ensure_ascii=False)
         with disk_errors(self.path):
             replace(self.path / "provenance.json", text.encode("utf-8", "backslashreplace") + b"\n")
+
+    def has_scenarios(self, names: Iterable[str]) -> bool:
+        """Whether all of these are there, sound."""
+        with contextlib.suppress(DamagedError):
+            self._known = set(_read_scenarios(self.path / "scenarios.parquet")["id"].to_pylist())
+        return self._known.issuperset(names)
+
+    def write_drawn(self, table: pa.Table) -> None:
+        """The names of what was drawn (`study.drawn`)."""
+        self._check_open()
+        with disk_errors(self.path):
+            write_table(self.path / "drawn.parquet", table)
 
     def write_scenarios(self, scenarios: Iterable[Scenario]) -> None:
         """Adds those not yet there, by id; the order of those already there stays."""
