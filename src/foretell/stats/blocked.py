@@ -65,6 +65,7 @@ closed form (see `stake`). So beta is range-aware: control that would eat up the
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -250,9 +251,9 @@ def lower_end(y: Floats, c: Floats, g: Floats, alpha: float, horizon: Horizon = 
     Candidates are played in batches from the bottom, up to the batch in which one stands; a batch ends when all
     of it has fallen. This changes the time and memory taken and never the answer.
     """
-    m, games = candidates(steps), rungs(alpha)
     if not g.any():
-        return _uncontrolled_end(m, games, y, horizon or y.size, steps)
+        return _uncontrolled_end(y, alpha, horizon or y.size, steps)
+    m, games = candidates(steps), rungs(alpha)
     size = math.ceil(BATCH / len(games))
     for start in range(0, m.size, size):
         part = m[start : start + size]
@@ -268,8 +269,14 @@ def lower_end(y: Floats, c: Floats, g: Floats, alpha: float, horizon: Horizon = 
     return m.size / steps
 
 
-def _uncontrolled_end(m: Floats, games: Games, y: Floats, horizon: int | Literal["open"], steps: int) -> float:
-    """`lower_end` where no trial has a control."""
+def _uncontrolled_end(y: Floats, alpha: float, horizon: int | Literal["open"], steps: int) -> float:
+    """`lower_end` where no trial has a control. A report asks for the same one several times."""
+    return _known_end(y.tobytes(), alpha, horizon, steps)
+
+
+@lru_cache(maxsize=64)
+def _known_end(scores: bytes, alpha: float, horizon: int | Literal["open"], steps: int) -> float:
+    m, games, y = candidates(steps), rungs(alpha), np.frombuffer(scores)
     left = np.array([planned(t, horizon) for t in range(y.size)], dtype=np.float64)
     found = 0
     for part in uncontrolled.parts(m, y, games[0][0], UNSURE):
