@@ -44,7 +44,7 @@ from foretell.study.journal import (
     to_table,
 )
 from foretell.study.lock import STOP, lock
-from foretell.study.parts import DamagedError, parts, read_part, read_table, set_aside_as, write_table
+from foretell.study.parts import DamagedError, parts, read_part, read_table, release, set_aside_as, write_table
 from foretell.study.running import CELL, PLAN, is_retired
 from foretell.study.trace import read_trace, trace_text
 
@@ -381,8 +381,7 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
     tail = to_table(rows).cast(encoded(arrow_schema())).select(schema.names if wanted is None else wanted)
     found = _merge(pa.concat_tables([*tables, tail]).unify_dictionaries())
     del tables, tail
-    for pool in (pa.default_memory_pool(), pa.system_memory_pool()):
-        pool.release_unused()  # what was read is twice as large as what is kept
+    release()  # what was read is twice as large as what is kept
     found = _filmed(run, found) if "video" in found.column_names else found
     return found if columns is None else found.select(list(columns))
 
