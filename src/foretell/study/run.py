@@ -146,7 +146,7 @@ def run(
         with Store(path) as store:
             store.write_latencies(settler.fresh)
             store.write_study(written.to_yaml())
-            _keep_scenarios(store, drawn)
+            keep_scenarios(store, drawn)
             about: dict[str, Any] = {"study": study.name, "design": drawn.design, "studies": studies}
             about["frames"] = {task.name: frame(task) for task in map(make_task, (t.use for t in written.tasks))}
             if seen := sorted({one for group in opened.values() for one in group.params.get("fitted_to", ())}):
@@ -166,7 +166,7 @@ def run(
         engine.close()
 
 
-def _keep_scenarios(store: Store, drawn: Drawn) -> None:
+def keep_scenarios(store: Store, drawn: Drawn) -> None:
     """Into the run folder, unless they are there."""
     if drawn.recalled and store.has_scenarios(drawn.names):
         return
