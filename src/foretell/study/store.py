@@ -168,7 +168,7 @@ class Store:
 
     def has_scenarios(self, names: Iterable[str]) -> bool:
         """Whether all of these are there, sound."""
-        with contextlib.suppress(DamagedError):
+        with disk_errors(self.path), contextlib.suppress(DamagedError):
             self._known = set(_read_scenarios(self.path / "scenarios.parquet")["id"].to_pylist())
         return self._known.issuperset(names)
 
