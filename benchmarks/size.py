@@ -3,6 +3,7 @@
     python benchmarks/size.py                                    # 200,000 episodes of 50,000 scenarios
     python benchmarks/size.py --episodes 200000 --scenarios 5000 --clocks 2
     python benchmarks/size.py --keep /tmp/large                  # write the run there, and use it if it is there
+    python benchmarks/size.py --keep /tmp/large --against ../before/src     # beside another version, in turns
 
 The run is made, not run: a real study is planned, and its episodes get outcomes drawn at random. So keys, scenarios,
 plan and parts are those that `foretell run` would write, and the same study resumes the run with nothing left to do.
@@ -17,6 +18,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import subprocess
 import sys
 import tempfile
@@ -85,24 +87,25 @@ def write(study: dict[str, Any], folder: Path) -> int:
     """Write a whole run of the study; returns how many episodes it has."""
     from foretell.study import run as running
     from foretell.study.config import load_study
+    from foretell.study.drawn import draw
     from foretell.study.journal import plain, to_table
     from foretell.study.parts import write_table
-    from foretell.study.plan import make_task, plan, resolve_scenarios
+    from foretell.study.plan import make_task, plan
     from foretell.study.provenance import provenance
     from foretell.study.store import SEAL, Store
 
     made = load_study(study)
-    scenarios, design = resolve_scenarios(made)
-    episodes = plan(made, scenarios)
+    drawn = draw(made, folder)
+    episodes = plan(made, drawn.clean, perturbed=drawn.perturbed)
     engine = running._Here(made, {}, 1)
     opened = {group: engine.inspect(group) for group in dict.fromkeys(e.group for e in episodes)}
-    named = {running._key(e, opened[e.group]): e for e in episodes}
+    named = running.name_all(episodes, opened)
     stages = [stage.name for stage in make_task("lift").stages]
     rng = np.random.default_rng(0)
     with Store(folder) as store:
         store.write_study(made.to_yaml())
-        store.write_scenarios(s for group in scenarios.values() for s in group)
-        store.write_provenance({"study": made.name, "design": design, **provenance()})
+        running.keep_scenarios(store, drawn)
+        store.write_provenance({"study": made.name, "design": drawn.design, **provenance()})
         store.write_plan(running._planned(named, opened))
     rows, part = [], 0
     for name, episode in named.items():
@@ -118,9 +121,11 @@ def write(study: dict[str, Any], folder: Path) -> int:
     return len(named)
 
 
-def tried(*arguments: object) -> tuple[float, float, float, str]:
-    """Wall seconds, CPU seconds, MB and what was said."""
-    done = subprocess.run([sys.executable, "-c", TRIED, *map(str, arguments)], capture_output=True, text=True)
+def tried(sources: Path | None, *arguments: object) -> tuple[float, float, float, str]:
+    """Wall seconds, CPU seconds, MB and what was said. sources: those of another foretell."""
+    env = os.environ if sources is None else {**os.environ, "PYTHONPATH": str(sources.resolve())}
+    command = [sys.executable, "-c", TRIED, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env=env)
     if done.returncode:
         raise SystemExit(f"foretell {' '.join(map(str, arguments))}: {done.stderr[-2000:]}")
     took, cpu, peak = done.stderr.split()[-3:]
@@ -134,6 +139,7 @@ def main() -> None:
     parser.add_argument("--clocks", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--keep", type=Path, help="a folder for the run; default one that is deleted")
+    parser.add_argument("--against", type=Path, help="the `src` of another version to run beside this one")
     asked = parser.parse_args()
     study = study_of(asked.episodes, asked.scenarios, asked.clocks)
     with tempfile.TemporaryDirectory() as temp:
@@ -153,10 +159,13 @@ def main() -> None:
             "report": ("report", folder, "--out", page),
             "resume": ("run", file, "--out", folder, "--workers", 1),
         }.items():
-            rounds = [tried(*arguments) for _ in range(asked.rounds)]
-            said = rounds[0][-1].strip().splitlines()[-1]
-            took, cpu, peak = (min(values) for values in list(zip(*rounds, strict=True))[:3])
-            print(f"{name}: {took:.2f} s, {cpu:.2f} s of CPU, {peak:.0f} MB ({said})", flush=True)
+            versions = {"": None, **({"other ": asked.against} if asked.against else {})}
+            rounds = [{word: tried(where, *arguments) for word, where in versions.items()} for _ in range(asked.rounds)]
+            for word in versions:
+                said = rounds[0][word][-1].strip().splitlines()[-1]
+                took, cpu, peak = (min(one[word][i] for one in rounds) for i in range(3))
+                print(f"{word}{name}: {took:.2f} s, {cpu:.2f} s of CPU, {peak:.0f} MB ({said})", flush=True)
+        print(f"load {os.getloadavg()[0]:.1f}, {os.cpu_count()} cores")
 
 
 if __name__ == "__main__":

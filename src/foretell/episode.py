@@ -6,16 +6,19 @@ same episode runs on the same machine and versions.
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
 from dataclasses import Field, asdict, dataclass, field, fields
+from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING, Any
 
 from foretell.errors import UsageError
-from foretell.scenario import digest
+from foretell.scenario import as_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LATER", "SCHEMA", "Episode", "Identity", "Outcome", "arrow_schema", "columns", "key"]
+__all__ = ["LATER", "SCHEMA", "Episode", "Identity", "Outcome", "arrow_schema", "columns", "key", "keys"]
 
 SCHEMA = 1
 """Version of the row. Rows of a newer one are refused, not guessed at."""
@@ -137,7 +140,13 @@ def columns() -> list[Field[Any]]:
     return [f for f in fields(Episode) if f.metadata.get("column", True)]
 
 
-def key(
+def key(*, scenario: str, trial: int, **cell: Any) -> str:
+    """Names an episode by all that decides its outcome: a changed weight file, task
+    file or θ never mixes with old rows. cell: as `keys` takes it."""
+    return keys(**cell)(scenario, trial)
+
+
+def keys(
     *,
     world_hash: str,
     task: str,
@@ -145,16 +154,22 @@ def key(
     policy: str,
     policy_hash: str,
     policy_options: dict[str, Any],
-    scenario: str,
     arm: str,
-    trial: int,
     clock: dict[str, Any],
     task_hash: str = "",
-) -> str:
-    """Names an episode by all that decides its outcome: a changed weight file, task
-    file or θ never mixes with old rows."""
-    told = [world_hash, task, task_version, policy, policy_hash, policy_options, scenario, arm, trial, clock]
-    return digest([*told, task_hash] if task_hash else told)
+) -> Callable[[str, int], str]:
+    """(scenario, trial) -> `key`, of many episodes that have the rest in common: the `digest` of a list of all, whose
+    ends are written once."""
+    before = as_json([world_hash, task, task_version, policy, policy_hash, policy_options])[:-1]
+    after = as_json([clock, task_hash] if task_hash else [clock])[1:]
+    start, middle = hashlib.sha256(f"{before},".encode()), as_json(arm)
+
+    def name(scenario: str, trial: int) -> str:
+        whole = start.copy()
+        whole.update(f"{encode_basestring_ascii(scenario)},{middle},{trial},{after}".encode())
+        return whole.hexdigest()[:16]
+
+    return name
 
 
 def arrow_schema() -> pa.Schema:

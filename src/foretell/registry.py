@@ -82,6 +82,8 @@ BUILTIN: dict[str, dict[str, str]] = {
 
 _LOADED: dict[Path, bytes] = {}
 """Neighbour of a loaded file -> its text when it was imported."""
+_READY: dict[str, Any] = {}
+"""Modules of foretell that were imported: robots and factors are asked for with every scenario that is drawn."""
 
 
 def names(group: str) -> list[str]:
@@ -116,9 +118,12 @@ def load(target: str, field: str = "use") -> Any:
     if not where or not attribute:
         raise UsageError(f'{field}: {target!r:.200} should look like "package.module:Class" or "file.py:Class"')
     try:
-        with loading() as opened:
-            module = _load_file(Path(where), field) if where.endswith(".py") else _import(where)
-        of_module(module.__name__, opened)
+        if (module := _READY.get(where)) is None or sys.modules.get(where) is not module:
+            with loading() as opened:
+                module = _load_file(Path(where), field) if where.endswith(".py") else _import(where)
+            of_module(module.__name__, opened)
+            if where.startswith("foretell."):
+                _READY[where] = module
     except ForetellError:
         raise
     except ModuleNotFoundError as error:

@@ -21,6 +21,7 @@ from foretell.study.journal import plain
 from foretell.study.plan import Group, Planned, make_task
 from foretell.study.provenance import provenance, read_provenance
 from foretell.study.run import row_of
+from foretell.study.scenarios import Scenarios
 from foretell.study.session import Opened, Session
 from foretell.study.store import read, read_scenarios
 
@@ -111,7 +112,8 @@ def replay(
         opened = session.opened
     finally:
         session.close()
-    planned = Planned(Group(task, clock, (row["policy"],)), row["policy"], scenario, row["arm"], row["trial"], False)
+    group = Group(task, clock, (row["policy"],))
+    planned = Planned(group, row["policy"], Scenarios.of([scenario]), 0, row["arm"], row["trial"], False)
     now = plain(row_of(study, row["episode"], planned, opened, outcome).to_dict())
     compared = [c for c in now if c != "video" and not c.startswith("wall_")]
     differences = {c: (row[c], now[c]) for c in compared if not _same(row[c], now[c])}

@@ -19,15 +19,20 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 from foretell.registry import names, resolve
 from foretell.seeding import generator
 
-__all__ = ["Placement", "Scenario", "digest"]
+__all__ = ["Placement", "Scenario", "as_json", "digest"]
 
 
 _ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
+def as_json(value: Any) -> str:
+    """The text of a JSON-able value, the same on every machine and in every process."""
+    return _ENCODER.encode(value)
+
+
 def digest(value: Any) -> str:
     """16 hex digits that name a JSON-able value, the same on every machine and in every process."""
-    return hashlib.sha256(_ENCODER.encode(value).encode()).hexdigest()[:16]
+    return hashlib.sha256(as_json(value).encode()).hexdigest()[:16]
 
 
 class Placement(BaseModel):

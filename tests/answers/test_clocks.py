@@ -280,6 +280,11 @@ def test_refusals(refused, tmp_path):
     assert "is there twice under one clock" in refused(clocks, twice)
 
 
+def test_an_episode_that_is_given_twice_counts_once():
+    both = table(rows("bc", SYNC, [1] * 6), rows("bc", virtual(0.1), [0] * 6))
+    assert clocks(both, both).cells == clocks(both).cells
+
+
 def test_the_verb(tmp_path):
     path = tmp_path / "both.parquet"
     pq.write_table(table(rows("bc", SYNC, [1] * 20), rows("bc", virtual(0.1), first(5, 20))), path)

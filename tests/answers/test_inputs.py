@@ -99,4 +99,4 @@ def test_a_hundred_thousand_rows_are_quick(sheet):
     bound(real)  # imports are not counted
     started = time.process_time()
     assert bound(real, sim).intervals[0].n_extra == 49_950
-    assert time.process_time() - started < 2.0
+    assert time.process_time() - started < 6.0  # nothing quadratic: that would take minutes

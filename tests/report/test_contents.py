@@ -11,6 +11,7 @@ from typing import Any
 
 import altair
 import made
+import numpy as np
 import pytest
 from studies import Lab
 
@@ -99,6 +100,20 @@ def test_the_columns_of_episodes_are_the_rows(run: Path, said: dict[str, Any]) -
         assert card[0].startswith("lift: ")
     outcomes = [table["names"]["outcome"][code] for code in table["codes"]["outcome"]]
     assert set(outcomes) == {"success", "failure", "error: policy", "error: machine"}
+
+
+def test_lists_of_one_kind_are_as_json_has_them_too() -> None:
+    from foretell.report.contents import _plain
+
+    nan = float("nan")
+    assert _plain({"a": [1.5, nan, float("inf")], "b": (1, "x", None, True), "c": [np.float64(nan), np.int64(3)]}) == {
+        "a": [1.5, None, None],
+        "b": [1, "x", None, True],
+        "c": [None, 3],
+    }
+    whole = [0.5, 1.5]
+    assert _plain([whole, [[nan]], Path("x"), np.arange(2)]) == [[0.5, 1.5], [[None]], "x", [0, 1]]
+    assert _plain(whole) is not whole, "the page's own list"
 
 
 def test_provenance_says_what_reproduces(said: dict[str, Any]) -> None:

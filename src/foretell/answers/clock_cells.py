@@ -22,7 +22,7 @@ from foretell.counting import counted
 from foretell.errors import ForetellError, UsageError
 from foretell.stats.order import by_id
 from foretell.stats.scenarios import by_scenario
-from foretell.study.columns import by_name, cells
+from foretell.study.columns import by_name, cells, codes
 from foretell.study.parts import DamagedError, read_parquet
 from foretell.study.provenance import read_provenance
 from foretell.study.store import read_columns
@@ -160,9 +160,10 @@ def _gathered(sources: Sequence[Source]) -> tuple[pa.Table, list[str]]:
         whole = pa.concat_tables(tables)
     except pa.ArrowException as error:
         raise UsageError(f"the tables do not fit together: {plain(str(error))[:200]}") from None
-    keys = whole["episode"].to_pylist()
-    first = {key: i for i, key in reversed(list(enumerate(keys)))}
-    return (whole if len(first) == len(keys) else whole.take(sorted(first.values()))), notes
+    index, keys = codes(whole["episode"])
+    if len(keys) < len(whole):
+        whole = whole.take(np.sort(np.unique(index, return_index=True)[1]))
+    return whole, notes
 
 
 def _read(source: Source, name: str) -> pa.Table:

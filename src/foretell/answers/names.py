@@ -6,8 +6,8 @@ A user copies a name from whatever a verb printed. So every label that some tabl
 from __future__ import annotations
 
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from foretell.clock import safe_label
@@ -16,36 +16,34 @@ from foretell.scenario import digest
 __all__ = ["clock_names", "other_words", "task_names", "versions"]
 
 
-def versions(names: list[str], hashes: list[str], within: list[str] | None = None) -> list[str]:
+def versions(names: list[str], hashes: list[str], within: Sequence[Hashable] | None = None) -> list[str]:
     """Names; one that stands for several versions (`within` the same task) gets the beginning of its hash."""
-    keys = list(zip(within or [""] * len(names), names, strict=True))
-    known: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for key, version in zip(keys, hashes, strict=True):
-        known[key].add(version)
-    return [
-        name if len(known[key]) == 1 else f"{name}#{version[:6]}"
-        for key, name, version in zip(keys, names, hashes, strict=True)
-    ]
+    rows = list(zip(within or [""] * len(names), names, hashes, strict=True))
+    each = set(rows)  # few: a name is made once for all its rows
+    several = Counter((place, name) for place, name, _ in each)
+    made = {row: row[1] if several[row[:2]] == 1 else f"{row[1]}#{row[2][:6]}" for row in each}
+    return [made[row] for row in rows]
 
 
 def task_names(columns: Mapping[str, list[Any]]) -> list[str]:
     """Tasks, with a hash where one name stands for several versions or sources. What a person judged has neither."""
-    parts = zip(columns["task"], columns["task_version"], columns["task_hash"], columns["judge"], strict=True)
-    made: dict[str, set[tuple[Any, ...]]] = defaultdict(set)
-    rows = [(task, (version, source or ""), judge == "person") for task, version, source, judge in parts]
-    for task, version, person in rows:
-        if not person:
-            made[task].add(version)
-    return [
-        task if person or len(made[task]) == 1 else f"{task}#{digest([str(v) for v in version])[:6]}"
-        for task, version, person in rows
-    ]
+    rows = list(zip(columns["task"], columns["task_version"], columns["task_hash"], columns["judge"], strict=True))
+    each = set(rows)
+    known = {(task, version, source or "") for task, version, source, judge in each if judge != "person"}
+    several = Counter(task for task, *_ in known)
+    made = {
+        row: row[0]
+        if row[3] == "person" or several[row[0]] == 1
+        else f"{row[0]}#{digest([str(row[1]), str(row[2] or '')])[:6]}"
+        for row in each
+    }
+    return [made[row] for row in rows]
 
 
 def clock_names(texts: list[str], tasks: list[str], policies: list[str]) -> list[str]:
     """Labels of the clocks (JSON) of rows. Two clocks of one policy that share a label get their hash."""
     known = {text: (safe_label(text), digest(text)) for text in set(texts)}
-    within = [json.dumps(pair) for pair in zip(tasks, policies, strict=True)]
+    within = list(zip(tasks, policies, strict=True))
     return versions([known[text][0] for text in texts], [known[text][1] for text in texts], within)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretell.answers.choice import labels, single_version
+from foretell.answers.counted import at_once, row_by_row
 from foretell.answers.held_out import held_out
 from foretell.answers.inputs import PROTOCOL, Table, refuse
 from foretell.answers.turns import first_trials
@@ -20,7 +21,6 @@ from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.stats import Paired, Units, by_scenario, pair_units
 from foretell.stats.order import by_id
-from foretell.trials.rows import NO, YES
 
 __all__ = ["Measured", "measure", "pair"]
 
@@ -121,68 +121,18 @@ def measure(table: Table, *, whole: bool = False, unit_range: bool = True) -> Me
     if "scenario" not in table.columns:
         known = ", ".join(plain(c) for c in table.columns if c != "value")
         raise UsageError(f"{table.name} has no column 'scenario'; it has {known[:400]}")
-    blank: list[Any] = [None] * len(table)
-    scenarios, parents = table.columns["scenario"], table.columns.get("parent", blank)
-    trials, successes = table.columns.get("trial", blank), table.columns.get("success", blank)
-    blames = table.columns.get("blame", blank)
-    read = _reader(table)
-    seen: dict[tuple[str, str], int] = {}
-    rows: list[tuple[str, int, float]] = []
-    left_out: Counter[str] = Counter()
-    unplaced: set[str] = set()
-    broken: set[str] = set()
-    faults: list[str] = []
-    first: dict[str, int] = {}
-    fitted: set[str] = set()
-    marks = table.columns.get("fitted_to", blank)
-    tries: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    for i, value in enumerate(table.columns["value"]):
-        own, up, trial = _name(scenarios[i]), _name(parents[i]), _name(trials[i])
-        if own is None and table.episodes:  # a trial whose situation was not written down
-            own = f"episode {table.marks[i]}"
-            unplaced.add(own)
-        unit = up or own or ""
-        if own is None:
-            faults.append(f"{table.place(i)}: the scenario is blank, so the row cannot be placed")
-            continue
-        if table.episodes and successes[i] is None:
-            left_out[str(blames[i] or "not judged")] += 1
-            broken.add(unit)
-            continue
-        before = seen.setdefault((own, trial or ""), i)
-        if before != i:
-            which = f"trial {plain(trial)!r} of scenario" if trial is not None else "scenario"
-            hint = "" if trial is not None else "; a column `trial` tells repeated trials apart"
-            faults.append(
-                f"{table.place(i)}: {which} {plain(own)!r} is there already, {table.kind} {table.marks[before]}{hint}"
-            )
-            continue
-        score = read(value)
-        if score is None or (unit_range and not 0.0 <= score <= 1.0):
-            wanted = "a number from 0 to 1" if unit_range else "a number"
-            given = "nothing" if value is None else plain(repr(value))[:60]
-            faults.append(f"{table.place(i)}, {table.metric!r}: expected {wanted}; given: {given}")
-            continue
-        if marks[i] is None or marks[i] is False:  # as nearly all are
-            pass
-        elif (known := _truth(marks[i])) is None:
-            faults.append(f"{table.place(i)}, 'fitted_to': expected yes or no; given: {plain(repr(marks[i]))[:60]}")
-        elif known:
-            fitted.add(unit)
-        rows.append((unit, i, score))
-        tries[unit].append((int(trial) if (trial or "").isdecimal() else i, score))
-        first.setdefault(unit, i)
-    refuse(faults)
-    if whole and broken:
-        rows = [row for row in rows if row[0] not in broken]
+    found = at_once(table) or row_by_row(table, unit_range)
+    rows = list(zip(found.units(), found.rows, found.scores, strict=True))
+    if whole and found.broken:
+        rows = [row for row in rows if row[0] not in found.broken]
     if not rows:
         raise UsageError(f"{table.name} has no row that counts")
     names, _, scores = zip(*rows, strict=True)
     units = by_scenario(names, scores)
-    units = units.take(_canonical(units, unplaced))  # the answer must not depend on the order of a file
-    again = until_success(tries, table.name)
-    left, seen_by_fit = dict(left_out), frozenset(fitted)
-    return Measured(table, units, first, left, len(unplaced), frozenset(broken), seen_by_fit, again, rows)
+    units = units.take(_canonical(units, found.unplaced))  # the answer must not depend on the order of a file
+    again = until_success(found.tries(), table.name)
+    sets = frozenset(found.broken), frozenset(found.fitted)
+    return Measured(table, units, found.first, dict(found.left_out), len(found.unplaced), *sets, again, rows)
 
 
 def _canonical(units: Units, unplaced: Collection[str]) -> NDArray[np.int64]:
@@ -195,34 +145,6 @@ def _canonical(units: Units, unplaced: Collection[str]) -> NDArray[np.int64]:
     loose = [place for place, i in enumerate(order) if str(units.ids[i]) in unplaced]
     order[loose] = sorted(order[loose], key=lambda i: float(units.scores[i]))
     return order
-
-
-def _reader(table: Table) -> Any:
-    if table.metric != "success":
-        return table.number
-    words = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
-
-    def read(cell: Any) -> float | None:
-        return words.get(cell.lower(), table.number(cell)) if isinstance(cell, str) else table.number(cell)
-
-    return read
-
-
-def _truth(cell: Any) -> bool | None:
-    """Yes or no; blank is no, and None is neither."""
-    word = str(cell if cell is not None else "no").strip().lower().removesuffix(".0")
-    return True if word in YES else False if word in NO else None
-
-
-def _name(cell: Any) -> str | None:
-    """A scenario or trial as text; 7 and 7.0 are one."""
-    if cell is None or isinstance(cell, str):
-        return cell or None
-    if isinstance(cell, float):
-        if cell != cell:
-            return None
-        return str(int(cell)) if cell.is_integer() else str(cell)
-    return str(cell)
 
 
 def pair(real: Measured, sim: Measured, extra: Measured | None) -> tuple[Paired, list[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 
 from foretell.counting import counted
 
@@ -12,13 +12,15 @@ MANY = 3
 """Scenarios repeated until success that make a habit."""
 
 
-def until_success(trials: Mapping[str, Iterable[tuple[int, float]]], name: str) -> str | None:
+def until_success(trials: Mapping[str, Sequence[tuple[int, float]]], name: str) -> str | None:
     """A warning, if in many scenarios all trials but the last failed and no trial follows a success; else None.
 
     trials: scenario -> (trial, or its place in the table; score) of each of its rows.
     """
     repeated, stopped = 0, 0
     for found in trials.values():
+        if len(found) == 1:  # as most are
+            continue
         *before, last = [score for _, score in sorted(found)]
         if any(score >= 1.0 for score in before):
             return None  # somebody went on after a success: the number of trials did not hang on it here

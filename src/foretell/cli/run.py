@@ -71,8 +71,9 @@ def main(
             print(f"{error}. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
             large = sys.stdin.readline().strip().lower() in ("y", "yes")
     if dry_run:
+        say = lambda text: print(text, file=sys.stderr, flush=True)  # noqa: E731
         with _of(study):
-            found = estimate(study, out=out, workers=workers, slots=slots, pair_with=pair_with, large=large)
+            found = estimate(study, out=out, workers=workers, slots=slots, pair_with=pair_with, large=large, told=say)
         print(json.dumps(asdict(found)) if json_ else found.text())
         return
     # where the world talks to a person, nothing may be drawn over what it says

@@ -139,11 +139,17 @@ def _version() -> str:
     return __version__
 
 
+_AS_THEY_ARE = {str, int, bool, type(None)}
+
+
 def _plain(value: Any) -> Any:
     """As JSON has it: no NaN or infinity, no types of numpy, no tuples."""
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple | set):
+        kinds = set(map(type, value))  # most lists are long, and of one kind
+        if kinds <= _AS_THEY_ARE or (kinds == {float} and all(map(math.isfinite, value))):
+            return list(value)
         return [_plain(v) for v in value]
     if hasattr(value, "tolist"):  # numpy's
         return _plain(value.tolist())

@@ -65,11 +65,13 @@ closed form (see `stake`). So beta is range-aware: control that would eat up the
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from foretell.stats import uncontrolled
 from foretell.stats.interval import (
     ALIKE,
     ALPHA,
@@ -95,6 +97,8 @@ STEPS = 2000
 """The candidate means are 1/STEPS, 2/STEPS, ..., 1 - 1/STEPS of the range."""
 BATCH = 2000
 """Games played at once: enough to keep numpy busy, few enough to need little memory."""
+UNSURE = 8
+"""Candidates near the end that are played at once where there is no control."""
 PATIENCE = 10
 """Without a horizon a gambler plans for as many trials again as there were, and for this many more."""
 BLOCK = 10
@@ -136,6 +140,14 @@ def stake(
     return lam, beta
 
 
+def planned(t: int, horizon: int | Literal["open"]) -> int:
+    """Trials that a gambler plans for after t of them. Past the horizon it plans as if half of it were still to come;
+    any positive number is valid."""
+    if horizon == OPEN:
+        return t + PATIENCE
+    return horizon - t if t < horizon else max(1, horizon // 2)
+
+
 class Gambler:
     """One side of the game for all candidates at once: bets that the mean lies above each m.
 
@@ -158,12 +170,7 @@ class Gambler:
 
     def bets(self, g: float) -> tuple[Floats, Floats]:
         """(lam, beta) of shape (G,) for the coming trial, from past ones; lam = 0 once refuted."""
-        # Past the horizon a gambler plans as if half of it were still to come; any positive number is valid.
-        if self.horizon == OPEN:
-            left = self.t + PATIENCE
-        else:
-            left = self.horizon - self.t if self.t < self.horizon else max(1, self.horizon // 2)
-        need = np.where(self.refuted, 0.0, self.reach - self.log_wealth) / left
+        need = np.where(self.refuted, 0.0, self.reach - self.log_wealth) / planned(self.t, self.horizon)
         weight = PRIOR_TRIALS + self.t
         m = self.m
         vy = (self._yy + m * ((PRIOR_TRIALS - 2.0 * self._y) + m * (self.t - PRIOR_TRIALS))) / weight
@@ -244,6 +251,8 @@ def lower_end(y: Floats, c: Floats, g: Floats, alpha: float, horizon: Horizon = 
     Candidates are played in batches from the bottom, up to the batch in which one stands; a batch ends when all
     of it has fallen. This changes the time and memory taken and never the answer.
     """
+    if not g.any():
+        return _uncontrolled_end(y, alpha, horizon or y.size, steps)
     m, games = candidates(steps), rungs(alpha)
     size = math.ceil(BATCH / len(games))
     for start in range(0, m.size, size):
@@ -258,6 +267,24 @@ def lower_end(y: Floats, c: Floats, g: Floats, alpha: float, horizon: Horizon = 
         if gambler.m.size:
             return (start + gambler.leading(part)) / steps
     return m.size / steps
+
+
+def _uncontrolled_end(y: Floats, alpha: float, horizon: int | Literal["open"], steps: int) -> float:
+    """`lower_end` where no trial has a control. A report asks for the same one several times."""
+    return _known_end(y.tobytes(), alpha, horizon, steps)
+
+
+@lru_cache(maxsize=64)
+def _known_end(scores: bytes, alpha: float, horizon: int | Literal["open"], steps: int) -> float:
+    m, games, y = candidates(steps), rungs(alpha), np.frombuffer(scores)
+    left = np.array([planned(t, horizon) for t in range(y.size)], dtype=np.float64)
+    found = 0
+    for part in uncontrolled.parts(m, y, games[0][0], UNSURE):
+        fell = uncontrolled.fallen(part, games, y, left, CAP, PRIOR_TRIALS)
+        found += fell
+        if fell < part.size:
+            break
+    return found / steps
 
 
 def both_ends(

@@ -64,8 +64,8 @@ def codes(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:
 
 
 def cells(column: pa.ChunkedArray) -> list[Any]:
-    """The values, row by row; equal text of a dictionary is one object."""
-    if not pa.types.is_dictionary(column.type):
+    """The values, row by row; equal text is one object."""
+    if not pa.types.is_dictionary(column.type) and not pa.types.is_string(column.type):
         found: list[Any] = column.to_pylist()
         return found
     index, values = codes(column)

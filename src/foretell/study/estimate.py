@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from foretell.notebook import Displayed
 from foretell.rollout import Job
 from foretell.study.config import Study, load_study
 from foretell.study.films import at_most
-from foretell.study.plan import check_size, make_task, plan, resolve_scenarios
+from foretell.study.patience import Patience
+from foretell.study.plan import Group, Planned, check_size, make_task, plan, resolve_scenarios
 from foretell.study.session import Session
 from foretell.world_file import asks_person, is_real
 
@@ -60,12 +62,15 @@ def estimate(
     slots: int = 32,
     pair_with: str | Path | None = None,
     large: bool = False,
+    told: Callable[[str], None] = lambda text: None,
 ) -> Estimate:
-    """Time a few actions of each task in this process and scale them up. Writes nothing."""
+    """Time a few actions of each task in this process and scale them up. Writes nothing, and draws no scenarios but
+    those that it times. `told` hears what takes time."""
     study = load_study(study)
     if pair_with is not None:
         study = study.paired(pair_with)
     check_size(study, large)
+    patience = Patience(told)
     scenarios, _ = resolve_scenarios(study)
     check_size(study, large, scenarios)
     episodes = plan(study, scenarios)
@@ -73,8 +78,11 @@ def estimate(
     crew = max(1, cores if workers is None else workers)
     attended = asks_person(study.world) or is_real(study.world)  # nothing is tried on a robot for an estimate
     per_task: dict[str, float] = {}
-    for group in dict.fromkeys(e.group for e in episodes):
-        mine = [e for e in episodes if e.group == group]
+    by_group: dict[Group, list[Planned]] = {}
+    for episode in episodes:
+        by_group.setdefault(episode.group, []).append(episode)
+    for number, (group, mine) in enumerate(by_group.items()):
+        patience(f"timing {group.task.use}: {number} of {len(by_group)} groups of policies done")
         width = min(slots, max(1, math.ceil(len(mine) / crew)))
         used = per_task.get(group.task.use, 0.0)
         if attended or isinstance(group.clock, Realtime):  # one after the other, by the clock on the wall
@@ -91,7 +99,8 @@ def estimate(
             slots=width,
             threads=1,
         )
-        actions = _actions_per_second(session, [Job(e.policy, e.scenario, e.trial) for e in mine], width)
+        mixed = mine[:: max(1, len(mine) // width)][:width]
+        actions = _actions_per_second(session, [Job(e.policy, e.scenario, e.trial) for e in mixed])
         limit = session.world.task.time_limit * session.world.task.action_rate
         filming = at_most(study.record, mine) * limit * FRAME_S
         per_task[group.task.use] = used + (len(mine) * limit / actions + filming) / min(crew, cores)
@@ -105,9 +114,8 @@ def _without_latency(clock: Clock) -> Clock:
     return replace(clock, latency=Latency()) if isinstance(clock, Virtual) and not clock.latency.settled else clock
 
 
-def _actions_per_second(session: Session, jobs: list[Job], width: int) -> float:
+def _actions_per_second(session: Session, jobs: list[Job]) -> float:
     """Episode actions per wall second, over a mix of the study's policies."""
-    mixed = jobs[:: max(1, len(jobs) // width)][:width]
     calls = 0
     began = time.perf_counter()
 
@@ -121,7 +129,7 @@ def _actions_per_second(session: Session, jobs: list[Job], width: int) -> float:
             if time.perf_counter() - began > TRIAL_S:
                 raise Enough
 
-    source = iter(mixed)
+    source = iter(jobs)
     try:
         for _ in session.run(lambda: next(source, None), watch):
             pass

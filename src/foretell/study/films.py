@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from foretell.counting import counted
 from foretell.rollout import Outcome
+from foretell.study.columns import plain_text
 from foretell.study.config import Record
-from foretell.study.store import read
+from foretell.study.store import read_columns
 
 if TYPE_CHECKING:
     from foretell.study.plan import Planned
@@ -57,27 +58,27 @@ def film(
     record: Record,
     run: Path,
     named: Mapping[str, Planned],
-    places: Mapping[str, Path],
+    place: Callable[[str], Path],
     again: Callable[[dict[str, Planned]], Iterator[tuple[str, Outcome]]],
     told: Callable[[str], None],
 ) -> list[str]:
     """Film the episodes of a run that are to be filmed and have ended. Returns plain sentences on what went wrong.
 
-    `named`: key -> episode as planned; `places`: key -> where its film goes; `again` runs episodes once more.
+    `named`: key -> episode as planned; `place`: key -> where its film goes; `again` runs episodes once more.
     """
     if record.video in (0, "all"):
         return []
     columns = ["episode", "success", "steps", "end"]
-    rows = {row["episode"]: row for row in read(run).select(columns).to_pylist()}
+    rows = {row["episode"]: row for row in plain_text(read_columns(run, columns)).to_pylist()}
     ended = {name: row["success"] for name, row in rows.items() if row["end"] != "error"}
-    wanted = [name for name in chosen(record, named, ended) if not (run / places[name]).exists()]
+    wanted = [name for name in chosen(record, named, ended) if not (run / place(name)).exists()]
     if not wanted:
         return []
     told(f"filming {counted(len(wanted), 'episode')}")
     other: dict[str, list[str]] = {}
     for name, outcome in again({name: replace(named[name], video=True, events=False) for name in wanted}):
         if (outcome.success, outcome.steps, outcome.end) != tuple(rows[name][c] for c in columns[1:]):
-            unfilm(run, places[name], name)
+            unfilm(run, place(name), name)
             other.setdefault(f"policy {named[name].policy!r} on {named[name].scenario.task}", []).append(name)
     return [
         f"{who} does not reproduce: {counted(len(names), 'episode')} came out otherwise when filmed, so "

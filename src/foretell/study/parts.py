@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import errno
 import os
 import re
@@ -19,7 +20,7 @@ from foretell.study.columns import encoded, written_out
 from foretell.study.journal import check_version, replace
 from foretell.study.sound import CHECKED, unsound_table
 
-__all__ = ["DamagedError", "parts", "read_parquet", "read_part", "read_table", "set_aside_as", "write_table"]
+__all__ = ["DamagedError", "parts", "read_parquet", "read_part", "read_table", "release", "set_aside_as", "write_table"]
 
 MEMORY = 300_000_000
 """Bytes that a file may take while it is read. A part of a run takes some MB."""
@@ -96,6 +97,13 @@ def _bounded(most: int) -> Iterator[None]:
     finally:
         pa.set_memory_pool(pool)
         resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def release() -> None:
+    """Give back to the system what was read and is no longer needed. Arrow's pools keep it, and so does C's."""
+    pa.default_memory_pool().release_unused()
+    with contextlib.suppress(OSError, AttributeError):  # glibc has it
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def read_table(path: Path, columns: Sequence[str] | None = None, encode: Sequence[str] = ()) -> pa.Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,19 +20,26 @@ from foretell.study.films import while_it_runs
 from foretell.study.fix import fixed
 from foretell.study.provenance import read_provenance
 from foretell.study.scenario_file import ScenarioFile, read_scenario_file
+from foretell.study.scenarios import Scenarios
 from foretell.study.store import read_scenarios
+from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 from foretell.world_file import asks_person, is_real
 
 if TYPE_CHECKING:
     from foretell.study.latencies import Settle
 
-__all__ = ["Group", "Planned", "TooLarge", "check_size", "left_out", "plan", "resolve_scenarios"]
+__all__ = [
+    "Group", "Perturbed", "Planned", "TooLarge", "check_size", "left_out", "perturb_scenarios", "plan",
+    "resolve_scenarios",
+]  # fmt: skip
 
 LARGE = 1_000_000
 """Episodes above which a study is asked about: a million take 1 to 2 GB to plan, by what 200,000 take."""
 COUNT = 50
 """Scenarios per task where a study does not say."""
+Perturbed = dict[str, dict[str, Scenarios]]
+"""Task entry -> arm -> its scenarios under that arm."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +72,18 @@ class Planned:
 
     group: Group
     policy: str
-    scenario: Scenario
+    scenarios: Scenarios
+    index: int
+    """Which of the scenarios."""
     arm: str
     trial: int
     video: bool
     events: bool = False
+
+    @property
+    def scenario(self) -> Scenario:
+        """Made when somebody asks: who needs the name alone takes that of `scenarios`."""
+        return self.scenarios[self.index]
 
 
 def make_task(use: str) -> Any:
@@ -89,7 +104,7 @@ class TooLarge(UsageError):  # noqa: N818 - says what is wrong
     """A study of more episodes than anybody means by accident."""
 
 
-def check_size(study: Study, large: bool = False, scenarios: dict[str, list[Scenario]] | None = None) -> None:
+def check_size(study: Study, large: bool = False, scenarios: Mapping[str, Sequence[Scenario]] | None = None) -> None:
     """Raises TooLarge if a study has more than `LARGE` episodes and nobody said that it may. Before its scenarios are
     drawn, layouts and those of a file or of another run count as one of each task: nobody knows how many they are."""
     source = study.scenarios
@@ -107,7 +122,7 @@ def check_size(study: Study, large: bool = False, scenarios: dict[str, list[Scen
         )
 
 
-def resolve_scenarios(study: Study) -> tuple[dict[str, list[Scenario]], str]:
+def resolve_scenarios(study: Study) -> tuple[dict[str, Scenarios], str]:
     """Task entry -> its scenarios, and how they were chosen: iid, grid or chosen. Guarantees depend on that."""
     source = study.scenarios
     tasks = {entry.use: make_task(entry.use) for entry in study.tasks}
@@ -115,13 +130,9 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, list[Scenario]], str]:
         published = {use: list(task.layouts())[: source.count] for use, task in tasks.items()}
         if none := next((use for use, found in published.items() if not found), None):
             raise UsageError(f"scenarios: layouts: task {none!r} publishes no layouts; draw scenarios by `count`")
-        return published, "grid"
+        return {use: Scenarios.of(found) for use, found in published.items()}, "grid"
     if source.file is None and source.like is None:
-        count = source.count or COUNT
-        drawn = {use: [task.scenario(source.seed + i) for i in range(count)] for use, task in tasks.items()}
-        if source.fix:
-            drawn = {use: [fixed(s, tasks[use], source.fix) for s in found] for use, found in drawn.items()}
-        return drawn, "iid"
+        return {use: _drawn(study, task) for use, task in tasks.items()}, "iid"
     made = testset_of(study)
     if source.file is not None:
         given, where = read_scenario_file(source.file).scenarios, str(source.file)
@@ -153,7 +164,19 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, list[Scenario]], str]:
                 raise UsageError(f"scenarios: {where}: scenario {scenario.id} of {use!r} does not place {missing[0]!r}")
             if why := next((why for name in scenario.factors if (why := factor(name).applies(tasks[use]))), None):
                 raise UsageError(f"scenarios: {where}: scenario {scenario.id}: {why}")
-    return chosen, design
+    return {use: Scenarios.of(found) for use, found in chosen.items()}, design
+
+
+def _drawn(study: Study, task: Task) -> Scenarios:
+    """The scenarios of a task that a study draws by seed."""
+    source = study.scenarios
+
+    def make(index: int) -> Scenario:
+        found = task.scenario(source.seed + index)
+        return fixed(found, task, source.fix) if source.fix else found
+
+    # a task of one's own may give its scenarios factors
+    return Scenarios(source.count or COUNT, make, clean=type(task).scenario is TabletopTask.scenario)
 
 
 def testset_of(study: Study) -> ScenarioFile | None:
@@ -167,26 +190,31 @@ def _design_of(run: Path) -> str:
     return str(read_provenance(run).get("design", "chosen"))
 
 
-def perturb_scenarios(study: Study, scenarios: dict[str, list[Scenario]]) -> dict[str, dict[str, list[Scenario]]]:
-    """Task entry -> arm -> its scenarios under that arm. An arm that applies to no task is an error; to some, it is
-    run on those. A test set brings its own arms."""
+def perturb_scenarios(study: Study, scenarios: Mapping[str, Scenarios]) -> Perturbed:
+    """A study's scenarios under its arms. An arm that applies to no task is an error; to some, it is run on those. A
+    test set brings its own arms."""
     tasks = {entry.use: make_task(entry.use) for entry in study.tasks}
     if made := testset_of(study):
         if study.arms != ["none"]:
             raise UsageError(f"arms: {study.scenarios.file} is a test set and brings its own: leave `arms` out")
-        return {use: made.arms(task.name, study.scenarios.count) for use, task in tasks.items()}
+        given = {use: made.arms(task.name, study.scenarios.count) for use, task in tasks.items()}
+        return {use: {arm: Scenarios.of(s) for arm, s in by_arm.items()} for use, by_arm in given.items()}
     for item in study.arms:
         if not any(arms.expand([item], task) for task in tasks.values()):
             arm = arms.parse(item)
             raise UsageError("arms: " + "; ".join(str(arm.applies(task)) for task in tasks.values()))
-    found: dict[str, dict[str, list[Scenario]]] = {}
+    found: Perturbed = {}
     for use, task in tasks.items():
-        found[use] = {}
+        plain, found[use] = scenarios[use], {}
         for arm in arms.expand(study.arms, task):
-            if arm.uses and (twice := next((s for s in scenarios[use] if s.factors), None)):
+            if arm.uses and not plain.clean and (twice := next((s for s in plain if s.factors), None)):
                 raise UsageError(f"arms: scenario {twice.id} has factors already: only the arm none can run it")
-            found[use][arm.name] = [arm.on(scenario, task) for scenario in scenarios[use]]
+            found[use][arm.name] = _under(arm, plain, task) if arm.uses else plain
     return found
+
+
+def _under(arm: arms.Arm, plain: Scenarios, task: Task) -> Scenarios:
+    return Scenarios(len(plain), lambda index: arm.on(plain[index], task))
 
 
 def left_out(study: Study) -> list[str]:
@@ -207,11 +235,16 @@ def _as_it_is(clock: Clock, policy: str, task: TaskEntry) -> Clock:
     return clock
 
 
-def plan(study: Study, scenarios: dict[str, list[Scenario]], settle: Settle = _as_it_is) -> list[Planned]:
+def plan(
+    study: Study,
+    scenarios: Mapping[str, Scenarios],
+    settle: Settle = _as_it_is,
+    perturbed: Perturbed | None = None,
+) -> list[Planned]:
     """Every episode of a study, in the order in which they are started. `settle` gives a policy's own latency to
-    clocks that leave it open (see `study.latencies`)."""
+    clocks that leave it open (see `study.latencies`). perturbed: the scenarios under their arms, if they are known."""
     episodes = []
-    perturbed = perturb_scenarios(study, scenarios)
+    perturbed = perturb_scenarios(study, scenarios) if perturbed is None else perturbed
     real = is_real(study.world) or asks_person(study.world)
     for entry in study.tasks:
         for timing in study.timings:
@@ -220,10 +253,13 @@ def plan(study: Study, scenarios: dict[str, list[Scenario]], settle: Settle = _a
                 alike = tuple(n for n, c in settled.items() if c == settled[policy])
                 group = Group(entry, settled[policy], alike, real)
                 for arm, under in perturbed[entry.use].items():
-                    for index, scenario in enumerate(under):
+                    for index in range(len(under)):
+                        label = given_arm(under[index]) if arm == "none" and not under.clean else arm
+                        video = while_it_runs(study.record, group.once, index)
+                        events = study.record.keeps_events(index)
                         for trial in range(study.trials):
-                            video = trial == 0 and while_it_runs(study.record, group.once, index)
-                            events = trial == 0 and study.record.keeps_events(index)
-                            label = given_arm(scenario) if arm == "none" else arm
-                            episodes.append(Planned(group, policy, scenario, label, trial, video, events))
+                            first = trial == 0
+                            episodes.append(
+                                Planned(group, policy, under, index, label, trial, first and video, first and events)
+                            )
     return episodes

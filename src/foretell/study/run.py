@@ -9,6 +9,8 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import pyarrow as pa
 
 from foretell.clock import Realtime
 from foretell.counting import counted
-from foretell.episode import Episode, key
+from foretell.episode import Episode, keys
 from foretell.errors import UsageError, suggest
 from foretell.factors.arms import severity_of
 from foretell.notebook import Displayed
@@ -27,9 +29,11 @@ from foretell.sim.viewer import require_screen
 from foretell.study import films
 from foretell.study.config import PolicyEntry, Study, load_study
 from foretell.study.difference import settle
+from foretell.study.drawn import Drawn, draw
 from foretell.study.engine import Batch, make_engine
 from foretell.study.latencies import Settler
-from foretell.study.plan import Group, Planned, check_size, left_out, make_task, plan, resolve_scenarios, testset_of
+from foretell.study.patience import Patience
+from foretell.study.plan import Group, Planned, check_size, left_out, make_task, plan, testset_of
 from foretell.study.provenance import provenance
 from foretell.study.running import CELL, COLUMNS, PLAN, Tally
 from foretell.study.session import Opened
@@ -141,10 +145,10 @@ def run(
     check_size(study, large)
     path = Path(out) if out is not None else Path("runs") / study.name
     written, studies, keep = settle(study, path, add=add, retire=retire)
-    scenarios, design = resolve_scenarios(study)
-    check_size(study, large, scenarios)
+    drawn = draw(study, path, told)
+    check_size(study, large, drawn.clean)
     settler = Settler(study, path, told)
-    episodes = plan(study, scenarios, settler)
+    episodes = plan(study, drawn.clean, settler, drawn.perturbed)
     asked = {
         group: {
             "task": group.task.use,
@@ -156,7 +160,7 @@ def run(
             "patience": study.policy_timeout,
             "view": watch,
         }
-        for group in dict.fromkeys(e.group for e in episodes)
+        for group in dict.fromkeys(group for group, _ in groupby(episodes, attrgetter("group")))
     }
     crew = make_engine(runs_in, workers=count, slots=slots, policy_timeout=study.policy_timeout)
     try:
@@ -164,9 +168,8 @@ def run(
         with Store(path) as store:
             store.write_latencies(settler.fresh)
             store.write_study(written.to_yaml())
-            store.write_scenarios(s for group in scenarios.values() for s in group)
-            store.write_scenarios(e.scenario for e in episodes)  # under their arms
-            about: dict[str, Any] = {"study": study.name, "design": design, "studies": studies}
+            keep_scenarios(store, drawn)
+            about: dict[str, Any] = {"study": study.name, "design": drawn.design, "studies": studies}
             about["frames"] = {task.name: frame(task) for task in map(make_task, (t.use for t in written.tasks))}
             if seen := sorted({one for group in opened.values() for one in group.params.get("fitted_to", ())}):
                 about["fitted_to"] = seen
@@ -201,6 +204,16 @@ def _engine(study: Study, asked: str | None, workers: int | None, here: str) -> 
     return asked or ("here" if here or workers == 0 else "processes")
 
 
+def keep_scenarios(store: Store, drawn: Drawn) -> None:
+    """Into the run folder, unless they are there."""
+    if drawn.recalled and store.has_scenarios(drawn.names):
+        return
+    store.write_scenarios(s for group in drawn.clean.values() for s in group)
+    store.write_scenarios(s for arms in drawn.perturbed.values() for group in arms.values() for s in group)
+    if drawn.inputs is not None:
+        store.write_drawn(drawn.table())
+
+
 def with_names(study: dict[str, Any], policies: Mapping[str, Any]) -> dict[str, Any]:
     """A study that names policy objects given from Python beside its own."""
     given = study.get("policies") or {}
@@ -225,16 +238,9 @@ def _fill(
     keep: bool,
 ) -> Run:
     _distinct(opened)
-    todo: dict[str, Planned] = {}
-    skipped = 0
-    named: dict[str, Planned] = {}
-    for episode in episodes:
-        name = _key(episode, opened[episode.group])
-        named[name] = episode
-        if name in store.done and store.done[name] != "machine":
-            skipped += 1
-        else:
-            todo[name] = episode
+    named = name_all(episodes, opened, told)
+    todo = {name: e for name, e in named.items() if store.done.get(name, "machine") == "machine"}
+    skipped = len(episodes) - len(todo)
     left = max(0, len(todo) - limit) if limit else 0
     chosen = dict(list(todo.items())[: len(todo) - left])
     planned = _planned(named, opened)
@@ -276,8 +282,14 @@ def _fill(
             f"marks them retired"
         )
     if not left:
-        places = {name: _video(name, e, e.scenario.task) for name, e in named.items()}
-        notes += films.film(study.record, store.path, named, places, execute, told)
+        notes += films.film(
+            study.record,
+            store.path,
+            named,
+            lambda name: _video(name, named[name], named[name].scenario.task),
+            execute,
+            told,
+        )
     failing = tuple(state.tally.failing())
     return Run(store.path, len(episodes), state.ran, skipped, left, (*store.problems, *notes), failing)
 
@@ -308,7 +320,7 @@ def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> pa.Table
         index.append(cells[cell])
     shared = pa.Table.from_pylist(columns, schema=pa.schema([PLAN.field(c) for c in (*CELL, "retired")]))
     shared = shared.take(pa.array(index, pa.int64()))
-    units = pa.array([e.scenario.parent or e.scenario.id for e in named.values()], pa.string())
+    units = pa.array([e.scenarios.units[e.index] for e in named.values()], pa.string())
     return shared.append_column("unit", units).append_column("episode", pa.array(list(named), pa.string()))
 
 
@@ -326,17 +338,29 @@ def _stopper(store: Store) -> Callable[[], None]:
     return look
 
 
-def _key(episode: Planned, opened: Opened) -> str:
-    return key(
+def name_all(
+    episodes: list[Planned], opened: dict[Group, Opened], told: Callable[[str], None] = lambda text: None
+) -> dict[str, Planned]:
+    """Key -> episode, in the order of the plan."""
+    named: dict[str, Planned] = {}
+    namers: dict[tuple[int, str, str], Callable[[str, int], str]] = {}
+    for episode in Patience(told).over(episodes, "naming episodes"):
+        cell = (id(episode.group), episode.policy, episode.arm)
+        if cell not in namers:
+            namers[cell] = _namer(episode, opened[episode.group])
+        named[namers[cell](episode.scenarios.names[episode.index], episode.trial)] = episode
+    return named
+
+
+def _namer(episode: Planned, opened: Opened) -> Callable[[str, int], str]:
+    return keys(
         world_hash=opened.world_hash,
         task=f"{opened.task}/{opened.controller}",
         task_version=opened.task_version,
         policy=episode.policy,
         policy_hash=opened.policies[episode.policy]["hash"],
         policy_options=opened.policies[episode.policy]["options"],
-        scenario=episode.scenario.id,
         arm=episode.arm,
-        trial=episode.trial,
         clock=episode.group.clock.to_dict(),
         task_hash=opened.task_hash,
     )

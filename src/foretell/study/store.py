@@ -1,6 +1,7 @@
 """The store of a run folder: what is finished stays finished, whatever happens to the process or the disk.
 
-    study.yaml  scenarios.parquet  plan.parquet  provenance.json  lock  journal/  episodes/part-*.parquet  videos/
+    study.yaml  scenarios.parquet  drawn.parquet  plan.parquet  provenance.json  lock
+    journal/  episodes/part-*.parquet  videos/
 
 An episode first becomes a line of the journal. Every `SEAL` rows, and at close, the journal is sealed: its
 rows go to a new part, and only when that part is named on disk are the journal files deleted. At any moment
@@ -43,7 +44,7 @@ from foretell.study.journal import (
     to_table,
 )
 from foretell.study.lock import STOP, lock
-from foretell.study.parts import DamagedError, parts, read_part, read_table, set_aside_as, write_table
+from foretell.study.parts import DamagedError, parts, read_part, read_table, release, set_aside_as, write_table
 from foretell.study.running import CELL, PLAN, is_retired
 from foretell.study.trace import read_trace, trace_text
 
@@ -171,6 +172,18 @@ class Store:
         text = json.dumps(info, indent=2, default=str, ensure_ascii=False)
         with disk_errors(self.path):
             replace(self.path / "provenance.json", text.encode("utf-8", "backslashreplace") + b"\n")
+
+    def has_scenarios(self, names: Iterable[str]) -> bool:
+        """Whether all of these are there, sound."""
+        with disk_errors(self.path), contextlib.suppress(DamagedError):
+            self._known = set(_read_scenarios(self.path / "scenarios.parquet")["id"].to_pylist())
+        return self._known.issuperset(names)
+
+    def write_drawn(self, table: pa.Table) -> None:
+        """The names of what was drawn (`study.drawn`)."""
+        self._check_open()
+        with disk_errors(self.path):
+            write_table(self.path / "drawn.parquet", table)
 
     def write_scenarios(self, scenarios: Iterable[Scenario]) -> None:
         """Adds those not yet there, by id; the order of those already there stays."""
@@ -382,8 +395,7 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
     tail = to_table(rows).cast(encoded(arrow_schema())).select(schema.names if wanted is None else wanted)
     found = _merge(pa.concat_tables([*tables, tail]).unify_dictionaries())
     del tables, tail
-    for pool in (pa.default_memory_pool(), pa.system_memory_pool()):
-        pool.release_unused()  # what was read is twice as large as what is kept
+    release()  # what was read is twice as large as what is kept
     found = _filmed(run, found) if "video" in found.column_names else found
     return found if columns is None else found.select(list(columns))
 

@@ -1,0 +1,166 @@
+"""Which rows of a table count, and for how much: with its place for each that is at fault, or all at once if none is.
+
+Large tables are episodes that foretell wrote itself. Those are looked at by column, which is faster. Any other table,
+and one with a fault, is read row by row.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+from foretell.answers.inputs import Table, refuse
+from foretell.answers.words import plain
+from foretell.trials.rows import NO, YES
+
+__all__ = ["Counted", "at_once", "row_by_row"]
+
+
+@dataclass
+class Counted:
+    """The rows that count, in their order."""
+
+    scenarios: list[str] = field(default_factory=list)
+    parents: list[str | None] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    trials: list[int] = field(default_factory=list)
+    """Trial, or its place in the table where it has no number."""
+    rows: list[int] = field(default_factory=list)
+    """Places in the table."""
+    first: dict[str, int] = field(default_factory=dict)
+    """Unit -> its first row in the table."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    """Why episodes do not count -> how many."""
+    unplaced: set[str] = field(default_factory=set)
+    """Names of trials without a scenario."""
+    broken: set[str] = field(default_factory=set)
+    """Units of which an episode does not count."""
+    fitted: set[str] = field(default_factory=set)
+    """Units that the simulator was fitted to."""
+
+    def units(self) -> list[str]:
+        """What each row counts for: its parent, or its scenario."""
+        return [up or own for own, up in zip(self.scenarios, self.parents, strict=True)]
+
+    def tries(self) -> dict[str, list[tuple[int, float]]]:
+        """Unit -> trial and score of each of its rows."""
+        found: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        for unit, trial, score in zip(self.units(), self.trials, self.scores, strict=True):
+            found[unit].append((trial, score))
+        return found
+
+
+def at_once(table: Table) -> Counted | None:
+    """Of a table of episodes in which nothing is out of the ordinary; None for any other."""
+    if not table.episodes or table.metric != "success":
+        return None
+    columns = [table.columns.get(c) for c in ("scenario", "parent", "trial", "success", "value")]
+    if any(column is None for column in columns) or any(table.columns.get("fitted_to") or ()):
+        return None
+    scenarios, parents, trials, successes, values = columns
+    kinds = [set(map(type, column)) for column in (scenarios, parents, trials, successes)]
+    nothing = type(None)
+    usual = kinds[0] == {str} and kinds[1] <= {str, nothing} and kinds[2] == {int} and kinds[3] <= {bool, nothing}
+    if not usual or not all(scenarios) or "" in parents or min(trials) < 0 or values != successes:
+        return None
+    found = Counted(scenarios, parents, [], trials)
+    units = found.units()
+    if None in successes:
+        blames = table.columns.get("blame") or [None] * len(table)
+        out = [i for i, success in enumerate(successes) if success is None]
+        found.left_out.update(str(blames[i] or "not judged") for i in out)
+        found.broken.update(units[i] for i in out)
+        rows = [i for i, success in enumerate(successes) if success is not None]
+        scenarios, parents, trials, units = ([c[i] for i in rows] for c in (scenarios, parents, trials, units))
+        found.scenarios, found.parents, found.trials = scenarios, parents, trials
+    else:
+        rows = list(range(len(table)))
+    if len(set(zip(scenarios, trials, strict=True))) < len(rows):  # one is there twice: which, is told row by row
+        return None
+    found.rows = rows
+    found.scores = [float(success) for success in successes if success is not None]
+    for unit, row in zip(units, rows, strict=True):
+        found.first.setdefault(unit, row)
+    return found
+
+
+def row_by_row(table: Table, unit_range: bool) -> Counted:
+    """Of any table. A bad cell or a repeated (scenario, trial) raises UsageError, with its place."""
+    blank: list[Any] = [None] * len(table)
+    scenarios, parents = table.columns["scenario"], table.columns.get("parent", blank)
+    trials, successes = table.columns.get("trial", blank), table.columns.get("success", blank)
+    blames, marks = table.columns.get("blame", blank), table.columns.get("fitted_to", blank)
+    read = _reader(table)
+    seen: dict[tuple[str, str], int] = {}
+    faults: list[str] = []
+    found = Counted()
+    for i, value in enumerate(table.columns["value"]):
+        own, up, trial = _name(scenarios[i]), _name(parents[i]), _name(trials[i])
+        if own is None and table.episodes:  # a trial whose situation was not written down
+            own = f"episode {table.marks[i]}"
+            found.unplaced.add(own)
+        unit = up or own or ""
+        if own is None:
+            faults.append(f"{table.place(i)}: the scenario is blank, so the row cannot be placed")
+            continue
+        if table.episodes and successes[i] is None:
+            found.left_out[str(blames[i] or "not judged")] += 1
+            found.broken.add(unit)
+            continue
+        before = seen.setdefault((own, trial or ""), i)
+        if before != i:
+            which = f"trial {plain(trial)!r} of scenario" if trial is not None else "scenario"
+            hint = "" if trial is not None else "; a column `trial` tells repeated trials apart"
+            faults.append(
+                f"{table.place(i)}: {which} {plain(own)!r} is there already, {table.kind} {table.marks[before]}{hint}"
+            )
+            continue
+        score = read(value)
+        if score is None or (unit_range and not 0.0 <= score <= 1.0):
+            wanted = "a number from 0 to 1" if unit_range else "a number"
+            given = "nothing" if value is None else plain(repr(value))[:60]
+            faults.append(f"{table.place(i)}, {table.metric!r}: expected {wanted}; given: {given}")
+            continue
+        if marks[i] is None or marks[i] is False:  # as nearly all are
+            pass
+        elif (known := _truth(marks[i])) is None:
+            faults.append(f"{table.place(i)}, 'fitted_to': expected yes or no; given: {plain(repr(marks[i]))[:60]}")
+        elif known:
+            found.fitted.add(unit)
+        found.scenarios.append(own)
+        found.parents.append(up)
+        found.scores.append(score)
+        found.trials.append(int(trial) if (trial or "").isdecimal() else i)
+        found.rows.append(i)
+        found.first.setdefault(unit, i)
+    refuse(faults)
+    return found
+
+
+def _reader(table: Table) -> Any:
+    if table.metric != "success":
+        return table.number
+    words = {**dict.fromkeys(YES, 1.0), **dict.fromkeys(NO, 0.0)}
+
+    def read(cell: Any) -> float | None:
+        return words.get(cell.lower(), table.number(cell)) if isinstance(cell, str) else table.number(cell)
+
+    return read
+
+
+def _truth(cell: Any) -> bool | None:
+    """Yes or no; blank is no, and None is neither."""
+    word = str(cell if cell is not None else "no").strip().lower().removesuffix(".0")
+    return True if word in YES else False if word in NO else None
+
+
+def _name(cell: Any) -> str | None:
+    """A scenario or trial as text; 7 and 7.0 are one."""
+    if cell is None or isinstance(cell, str):
+        return cell or None
+    if isinstance(cell, float):
+        if cell != cell:
+            return None
+        return str(int(cell)) if cell.is_integer() else str(cell)
+    return str(cell)

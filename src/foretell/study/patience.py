@@ -1,0 +1,35 @@
+"""Patience: work that takes a while says what it is doing, and short work says nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+__all__ = ["Patience"]
+
+FIRST, EVERY = 2.0, 10.0
+"""Seconds of silence before the first word, and between two."""
+
+T = TypeVar("T")
+
+
+class Patience:
+    """Tells what is being done once it has taken `FIRST` seconds, and then every `EVERY`."""
+
+    def __init__(self, told: Callable[[str], None]):
+        self._told, self._due = told, time.monotonic() + FIRST
+
+    def __call__(self, text: str) -> None:
+        """To be called often, with what is being done now."""
+        now = time.monotonic()
+        if now >= self._due:
+            self._due = now + EVERY
+            self._told(text)
+
+    def over(self, items: Sequence[T], doing: str) -> Iterator[T]:
+        """The items, one by one; `doing` names what is done with them."""
+        for number, item in enumerate(items):
+            if number % 100 == 0:
+                self(f"{doing}: {number:,} of {len(items):,}")
+            yield item
