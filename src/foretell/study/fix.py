@@ -10,7 +10,7 @@ from foretell.rotation import turned
 from foretell.scenario import Placement, Scenario
 from foretell.tasks.task import Task
 
-__all__ = ["FIXES", "fixed"]
+__all__ = ["FIXES", "fixed", "home"]
 
 
 def _size(scenario: Scenario, task: Task) -> Scenario:
@@ -32,8 +32,13 @@ def _turn(scenario: Scenario, task: Task) -> Scenario:
 
 def _start(scenario: Scenario, task: Task) -> Scenario:
     """Every robot at home."""
-    home = {name: tuple(map(float, resolve("robots", m.robot).home)) for name, m in task.robots.items()}
-    return scenario.model_copy(update={"start": home})
+    return scenario.model_copy(update={"start": {**scenario.start, **home(task)}})
+
+
+def home(task: Task) -> dict[str, tuple[float, ...]]:
+    """Where the first groups of a task's robots are at home, as `Scenario.start` has it."""
+    robots = {name: resolve("robots", mount.robot) for name, mount in task.robots.items()}
+    return {name: tuple(map(float, robot.groups[robot.first()].home)) for name, robot in robots.items()}
 
 
 FIXES: dict[str, Callable[[Scenario, Task], Scenario]] = {"size": _size, "turn": _turn, "start": _start}

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from foretell.registry import resolve
 from foretell.rotation import turned
 from foretell.scenario import Scenario
+from foretell.study.fix import home
 from foretell.tasks.task import Task
 
 __all__ = ["nominal"]
@@ -20,8 +20,7 @@ def nominal(task: Task) -> Scenario:
     placements = {}
     for name, placement in task.place(_Middle()).items():
         placements[name] = placement.model_copy(update={"quat": turned(placement.quat, -placement.yaw)})
-    home = {name: tuple(map(float, resolve("robots", m.robot).home)) for name, m in task.robots.items()}
-    return Scenario(task=task.name, seed=0, placements=placements, start=home, instruction=task.instruction)
+    return Scenario(task=task.name, seed=0, placements=placements, start=home(task), instruction=task.instruction)
 
 
 class _Middle(np.random.Generator):
