@@ -82,7 +82,8 @@ def replay(
     row = find_episode(run, episode)
     who = f"episode {row['episode']}"
     if row["judge"] == "person" or row["real"]:
-        raise UsageError(f"{who} was a real trial or judged by a person: only simulated episodes can be run again")
+        judged = " judged by a person" if row["judge"] == "person" else ""
+        raise UsageError(f"{who} was a real trial{judged}: only simulated episodes can be run again")
     again = [kind for kind in CLOCKS if kind != "realtime"]
     if (kind := json.loads(row["clock"])["kind"]) not in again:
         raise UsageError(f"{who} ran under the clock {kind!r}, which does not run again; {suggest(kind, again)}")
