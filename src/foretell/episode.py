@@ -68,6 +68,8 @@ class Episode:
     stages: dict[str, float] = field(default_factory=dict)
     """Stage -> simulated seconds at which it was first reached."""
     metrics: dict[str, float] = field(default_factory=dict)
+    events: dict[str, float] = field(default_factory=dict)
+    """Event -> how often it happened: why the episode went as it did; see `tasks.events`."""
     steps: int = 0
     """Actions executed."""
     sim_s: float = 0.0

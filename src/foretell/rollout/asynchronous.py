@@ -59,7 +59,6 @@ class AsynchronousDriver(Driver):
         self.coming: list[list[Answered]] = [[] for _ in range(slots)]  # under way
         self.answers: list[list[Answered]] = [[] for _ in range(slots)]  # that the plan is made of
         self.delays: list[deque[int]] = [deque(maxlen=RECENT) for _ in range(slots)]
-        self.last = np.zeros((slots, world.action.size))  # action begun last
         self.judgements = np.zeros(slots, dtype=np.int64)  # how often the task was judged, at the action rate
         self.at = np.zeros(slots, dtype=np.int64)  # next action of the plan
         self.nominal, self.repeat = np.zeros(slots), np.zeros(slots)  # exact ticks of the next action, the next hold

@@ -31,6 +31,7 @@ INTEGRATORS = {
     "euler": mujoco.mjtIntegrator.mjINT_EULER,
     "rk4": mujoco.mjtIntegrator.mjINT_RK4,
 }
+FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 CONES = {"elliptic": mujoco.mjtCone.mjCONE_ELLIPTIC, "pyramidal": mujoco.mjtCone.mjCONE_PYRAMIDAL}
 
 
@@ -56,6 +57,7 @@ class Scene:
         spec.visual.quality.shadowsize = max(self.world.theta.shadows, 1)
         spec.visual.quality.offsamples = self.world.theta.samples
         self.task.build(spec)
+        self.furniture = tuple(body.name for body in (spec.worldbody, *spec.worldbody.bodies))
         for number, (name, robot) in enumerate(self.robots.items()):
             mount = self.task.robots[name]
             frame = spec.worldbody.add_frame(pos=list(mount.pos), quat=list(mount.quat))
@@ -168,14 +170,32 @@ class Scene:
             if made.free:
                 body.add_freejoint(name=f"{name}/free")
             made.add(spec, body, np.array(placement.scale), physics)
-            for robot_name, robot in self.robots.items():
-                for group in robot.groups.values():
-                    for pad in group.pads:
-                        _add_touch(spec, f"{robot_name}/{pad}", name, whole=not made.free)
+            for pad in self._pads():
+                _add_touch(spec, pad, name, whole=not made.free)
         for a, b in self.task.touch:
             _add_touch(spec, _root(spec, a, self.robots), _root(spec, b, self.robots), whole=True, name=f"{a}/{b}")
         factors.apply(factors.Setting(spec, self.task, scenario, seen, physics))
+        self._watch(spec, scenario)
         return spec.compile()
+
+    def _watch(self, spec: mujoco.MjSpec, scenario: Scenario) -> None:
+        """Add what the events of an episode are judged by. Sensors take no part in physics."""
+        for body in spec.worldbody.bodies:
+            loose = any(int(joint.type) == FREE for joint in body.joints)
+            if loose and body.name not in scenario.placements and body.name.partition("/")[0] not in self.robots:
+                for pad in self._pads():  # put down by a factor
+                    _add_touch(spec, pad, body.name, whole=False)
+        roots = {name: _root(spec, name, self.robots) for name in self.robots}
+        for name, root in roots.items():
+            for part in self.furniture:
+                _add_touch(spec, root, part, whole=part != "world", name=f"{name}/{part}", kind="hit")
+            for other, its in roots.items():
+                _add_touch(spec, root, its, whole=True, name=f"{name}/{other}", kind="clash")
+
+    def _pads(self) -> list[str]:
+        """Bodies of all pads."""
+        groups = [(name, group) for name, robot in self.robots.items() for group in robot.groups.values()]
+        return [f"{name}/{pad}" for name, group in groups for pad in group.pads]
 
 
 @dataclass(frozen=True)
@@ -217,11 +237,13 @@ def _root(spec: mujoco.MjSpec, part: str, robots: Mapping[str, Robot]) -> str:
     return next(b.name for b in spec.bodies if b.name.startswith(f"{part}/")) if part in robots else part
 
 
-def _add_touch(spec: mujoco.MjSpec, one: str, other: str, whole: bool, name: str | None = None) -> None:
+def _add_touch(
+    spec: mujoco.MjSpec, one: str, other: str, whole: bool, name: str | None = None, kind: str = "touch"
+) -> None:
     """A sensor of whether two bodies touch; `whole`: with all that hangs on the second (of a named pair, on both)."""
     body, tree = mujoco.mjtObj.mjOBJ_BODY, mujoco.mjtObj.mjOBJ_XBODY
     spec.add_sensor(
-        name=f"touch/{name or f'{one}/{other}'}",
+        name=f"{kind}/{name or f'{one}/{other}'}",
         type=mujoco.mjtSensor.mjSENS_CONTACT,
         objtype=tree if name else body,
         objname=one,

@@ -43,6 +43,8 @@ __all__ = [
     "to_table",
 ]
 
+LATER = ("task_hash", "events")
+"""Columns that came after the first rows of this schema were written."""
 _CRC = b'{"crc":"'
 _COLUMNS = {f.name: (str(f.type), None if f.default is MISSING else f.default) for f in fields(Episode)}
 
@@ -102,9 +104,9 @@ def _body(line: bytes) -> bytes:
 
 def _check_columns(row: dict[str, Any]) -> None:
     """Every column, and no other: where one is missing or unknown, a bit of its name was flipped. Rows of an older
-    schema may lack some, and older rows of this one lack `task_hash`."""
+    schema may lack some, and older rows of this one lack those in `LATER`."""
     of_now = row.get("schema", SCHEMA) == SCHEMA
-    missing = [name for name in _COLUMNS if name not in row and name != "task_hash"] if of_now else []
+    missing = [name for name in _COLUMNS if name not in row and name not in LATER] if of_now else []
     unknown = [name for name in row if name not in _COLUMNS]
     if missing or unknown:
         raise ValueError(f"column {missing[0]!r} is missing" if missing else f"column {unknown[0]!r} is not known")

@@ -61,6 +61,7 @@ class Planned:
     trial: int
     video: bool
     events: bool = False
+    steps: bool = False
 
 
 def make_task(use: str) -> Any:
@@ -210,6 +211,7 @@ def plan(study: Study, scenarios: dict[str, list[Scenario]], settle: Settle = _a
                         for trial in range(study.trials):
                             video = trial == 0 and while_it_runs(study.record, group.clock, index)
                             events = trial == 0 and study.record.keeps_events(index)
+                            steps = study.record.keeps_steps(index)
                             label = given_arm(scenario) if arm == "none" else arm
-                            episodes.append(Planned(group, policy, scenario, label, trial, video, events))
+                            episodes.append(Planned(group, policy, scenario, label, trial, video, events, steps))
     return episodes

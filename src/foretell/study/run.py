@@ -206,7 +206,8 @@ def _fill(
     for name, outcome in engine.run(chosen, store.path, look):
         row = row_of(study, name, chosen[name], opened[chosen[name].group], outcome)
         if row.video is None and chosen[name].video:
-            films.unfilm(store.path, _video(name, chosen[name], row.task), name)
+            steps = _keeps_steps(replace(chosen[name], video=False), opened[chosen[name].group])
+            films.unfilm(store.path, _video(name, chosen[name], row.task), name, steps)
         store.append([row])
         state.tally.add(vars(row))
         state.done, state.ran = state.done + 1, state.ran + 1
@@ -360,6 +361,11 @@ def _events(name: str) -> Path:
     return Path("events") / f"{name}.parquet"
 
 
+def _keeps_steps(episode: Planned, opened: Opened) -> bool:
+    """What is filmed has them beside the film; what is real cannot run again."""
+    return episode.steps or episode.video or opened.real
+
+
 def _arguments(study: Study, group: Group, view: bool = False) -> dict[str, Any]:
     return {
         "task": group.task.use,
@@ -367,6 +373,7 @@ def _arguments(study: Study, group: Group, view: bool = False) -> dict[str, Any]
         "world": study.world,
         "clock": group.clock.to_dict(),
         "video": study.record.video != 0,
+        "steps": study.record.steps != 0,
         "patience": study.policy_timeout,
         "view": view,
     }
@@ -409,7 +416,9 @@ class _Crew:
                     "key": name,
                     "video": str(video.resolve()) if video else None,
                     "events": str((folder / _events(name)).resolve()) if episode.events else None,
-                    "steps": str((folder / films.steps(name)).resolve()) if video else None,
+                    "steps": str((folder / films.steps(name)).resolve())
+                    if _keeps_steps(episode, self._opened[episode.group])
+                    else None,
                 }
             )
         # in real time an episode needs the machine for itself
@@ -455,7 +464,7 @@ class _Here:
                     name,
                     folder / _video(name, e, e.scenario.task) if e.video else None,
                     folder / _events(name) if e.events else None,
-                    folder / films.steps(name) if e.video else None,
+                    folder / films.steps(name) if _keeps_steps(e, self._opened[group]) else None,
                 )
                 for name, e in mine.items()
             )

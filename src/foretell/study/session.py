@@ -15,6 +15,7 @@ from foretell.rollout.video import film_camera, require_encoder
 from foretell.study.config import PolicyEntry
 from foretell.study.plan import make_task
 from foretell.tasks.identity import task_hash
+from foretell.world import Recording
 from foretell.world_file import make_world
 
 __all__ = ["Opened", "Session"]
@@ -36,6 +37,8 @@ class Opened:
     time_limit: float
     policies: dict[str, dict[str, Any]]
     """Policy name -> its `hash` and `options`."""
+    real: bool = False
+    """Whether the world is reality."""
 
     def check_same(self, now: Opened) -> None:
         """Raise ForetellError if files were edited since: their rows would go under the name of what was there."""
@@ -62,6 +65,7 @@ class Session:
         threads: int,
         clock: Any = "sync",
         video: bool = False,
+        steps: bool = False,
         patience: float = 60.0,
         view: bool = False,
         execute: int | None = None,
@@ -77,6 +81,11 @@ class Session:
         self._task_hash = task_hash(made)
         if video:
             film_camera(self.world)  # a world that cannot be filmed is refused before the first episode
+        if steps and not isinstance(self.world, Recording):
+            raise UsageError(
+                f"record: steps: world {self.world.name!r} cannot tell its true state (it has no `state`, `restore` "
+                "and `trace`); record no steps"
+            )
         self.policies: dict[str, Bound] = {}
         for name, entry in policies.items():
             if isinstance(entry, PolicyEntry):
@@ -111,6 +120,7 @@ class Session:
             success_rule=task.success_rule,
             time_limit=task.time_limit,
             policies={n: {"hash": b.hash, "options": b.options} for n, b in self.policies.items()},
+            real=world.real,
         )
 
     def run(

@@ -81,7 +81,7 @@ class Store:
         self._failed = False
         self._journal = Journal(self.path / "journal")
         with disk_errors(self.path, opening=True):
-            for name in ("journal", "episodes", "videos", "events", "errors", "latency"):
+            for name in ("journal", "episodes", "videos", "events", "steps", "errors", "latency"):
                 if (self.path / name).is_symlink():  # a folder of someone else's could lead anywhere
                     raise UsageError(
                         f"run {self.path.name} ({self.path}): {name} is a link: put the folder itself there"
