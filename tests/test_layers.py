@@ -51,6 +51,7 @@ LAYERS = [
         "card_page",
         "certificate",
         "doctor",
+        "judge",
         "machine",
         "measure",
         "checks",
