@@ -21,7 +21,7 @@ __all__ = ["main"]
 def main(
     run: Annotated[Path, tyro.conf.Positional],
     task: str | None = None,
-    out: Path | None = None,
+    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
     alpha: float | None = None,
     confidence: float | None = None,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
