@@ -71,9 +71,9 @@ class Judged(Displayed):
         lines = [f"{_count(self.judged)} judged again, {len(self.differences)} come out differently"]
         lines += [f"not judged again: {_count(n)}: {why}" for why, n in self.left_out.items()]
         for found in self.differences[:SHOWN]:
-            changes = "; ".join(
-                f"{name} {_said(then)} -> {_said(now)}" for name, (then, now) in found["changes"].items()
-            )
+            told = {name: pair for name, pair in found["changes"].items() if name not in ("success_any", "success_end")}
+            told = told or found["changes"]
+            changes = "; ".join(f"{n} {_said(n, then)} -> {_said(n, now)}" for n, (then, now) in told.items())
             lines.append(f"  {found['episode']} ({found['task']}, {found['policy']}): {changes}")
         if len(self.differences) > SHOWN:
             lines.append(f"  and {len(self.differences) - SHOWN} more; --json lists all")
@@ -302,10 +302,12 @@ def _share(successes: int, low: float | None, high: float | None, n: int) -> str
     return f"{successes}/{n} ({low:.0%} to {high:.0%})" if low is not None and high is not None else "none decided"
 
 
-def _said(value: Any) -> str:
+def _said(column: str, value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name} {number:g}" for name, number in value.items()) + "}"
-    return "undecided" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+    if value is None:
+        return "undecided" if column.startswith("success") else "none"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _count(episodes: int) -> str:

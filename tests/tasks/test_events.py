@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -265,3 +266,9 @@ def test_every_event_says_what_it_is() -> None:
     ]  # fmt: skip
     assert all(event.words and event.definition.endswith(".") for event in EVENTS.values())
     assert [name for name, event in EVENTS.items() if not event.wrong] == ["grasped"]
+
+
+def test_the_page_defines_them_in_the_same_words() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "events.md").read_text()
+    for name, event in EVENTS.items():
+        assert f"| `{name}` | {event.words} | {event.definition} |" in page
