@@ -52,6 +52,7 @@ LAYERS = [
         "card_page",
         "certificate",
         "doctor",
+        "judge",
         "machine",
         "measure",
         "checks",

@@ -45,6 +45,7 @@ _WHERE = {
     "doctor": "foretell.doctor",
     "figure": "foretell.figure",
     "import_": "foretell.trials",
+    "judge": "foretell.judge",
     "latency": "foretell.measure",
     "leaderboard": "foretell.leaderboard",
     "predictivity": "foretell.answers.predictivity",
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from foretell.errors import ForetellError as ForetellError
     from foretell.errors import UsageError as UsageError
     from foretell.figure import figure as figure
+    from foretell.judge import judge as judge
     from foretell.leaderboard import leaderboard as leaderboard
     from foretell.measure import latency as latency
     from foretell.policy import Chunk as Chunk

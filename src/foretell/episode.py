@@ -22,7 +22,7 @@ __all__ = ["LATER", "SCHEMA", "Episode", "Identity", "Outcome", "arrow_schema", 
 
 SCHEMA = 1
 """Version of the row. Rows of a newer one are refused, not guessed at."""
-LATER = ("task_hash", "real")
+LATER = ("task_hash", "real", "events")
 """Columns that older rows of this version lack."""
 
 
@@ -81,6 +81,8 @@ class Outcome:
     stages: dict[str, float] = field(default_factory=dict)
     """Stage -> simulated seconds at which it was first reached."""
     metrics: dict[str, float] = field(default_factory=dict)
+    events: dict[str, float] = field(default_factory=dict)
+    """Event -> how often it happened: why the episode went as it did; see `tasks.events`."""
     steps: int = 0
     """Actions executed."""
     sim_s: float = 0.0

@@ -117,6 +117,8 @@ def replay(
     planned = Planned(group, row["policy"], Scenarios.of([scenario]), 0, row["arm"], row["trial"], False)
     now = plain(row_of(study, row["episode"], planned, opened, outcome).to_dict())
     compared = [c for c in now if c != "video" and not c.startswith("wall_")]
+    if row["events"] is None:  # the row is older than this column
+        compared.remove("events")
     differences = {c: (row[c], now[c]) for c in compared if not _same(row[c], now[c])}
     return Replay(row["episode"], len(compared), differences, _changes(run), outcome.success, film)
 
@@ -138,7 +140,8 @@ def find_episode(run: Path, episode: str) -> dict[str, Any]:
         where = f"keys are in the column 'episode' of foretell.read({str(run)!r})"
         raise UsageError("\n".join([told, *lines, *more, where]))
     row: dict[str, Any] = table.slice(found[0], 1).to_pylist()[0]
-    return {**row, "stages": dict(row["stages"] or ()), "metrics": dict(row["metrics"] or ())}
+    maps = {name: dict(row[name] or ()) for name in ("stages", "metrics")}
+    return {**row, **maps, "events": None if row["events"] is None else dict(row["events"])}
 
 
 def _line(episode: str, task: str, policy: str, success: bool | None, scenario: str, trial: int) -> str:

@@ -6,12 +6,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from foretell.answers.events import event_words
 from foretell.clock import label
 from foretell.errors import UsageError
 from foretell.notebook import html_of, html_table
 from foretell.study.columns import plain_text
 from foretell.study.running import COLUMNS, Tally
 from foretell.study.store import plan_table, read_columns
+from foretell.tasks.events import EVENTS
 from foretell.terminal import plain
 
 if TYPE_CHECKING:
@@ -26,6 +28,10 @@ METHODS = {
     "betting": "betting, which holds whenever you look, where episodes are still to come",
 }
 """Method of an interval -> what a table says of it."""
+
+
+WRONG, LINES = 4, 12
+"""Kinds of events told of each entry, and entries, at most."""
 
 
 class Figures(list[dict[str, Any]]):
@@ -73,22 +79,31 @@ def episodes(run: str | Path, failed: bool = False) -> list[dict[str, Any]]:
         "end",
         "failure_reason",
         "error",
+        "events",
     ]
     rows = plain_text(read_columns(run, [*columns, "steps", "sim_s"])).to_pylist()
     for row in rows:
         row["clock"] = label(row["clock"])
+        row["events"] = dict(row["events"] or ())
     return [row for row in rows if not (failed and row["success"])]
 
 
 def episode_table(rows: list[dict[str, Any]]) -> None:
     """Print what `episodes` found."""
-    page = _page("episode", "task", "policy", "clock", "scenario", "trial", "outcome", "why")
+    page = _page("episode", "task", "policy", "clock", "scenario", "trial", "outcome", "why", "events")
     for row in rows:
         outcome = "success" if row["success"] else row["end"] if row["success"] is None else "failure"
         why = row["error"] or ("" if row["success"] else row["failure_reason"]) or ""
         names = [row[c] for c in ("episode", "task", "policy", "clock")]
-        page.add_row(*map(plain, [*names, row["scenario"][:8], str(row["trial"]), outcome, why]))
+        page.add_row(
+            *map(plain, [*names, row["scenario"][:8], str(row["trial"]), outcome, why, _happened(row["events"])])
+        )
     _print(page if rows else None)
+
+
+def _happened(events: dict[str, float]) -> str:
+    """Events in words, with how often they happened if more than once."""
+    return ", ".join(event_words(name) + (f" x{times:g}" if times > 1 else "") for name, times in events.items())
 
 
 def _page(*columns: str) -> Table:
@@ -143,4 +158,18 @@ def _cells(rows: list[dict[str, Any]]) -> tuple[str, list[str], list[list[str]],
         made.append([*(plain(str(row[c])) for c in names if c not in fixed), rate, str(row["n"]), bounds, errors])
     methods = dict.fromkeys(METHODS.get(row["method"], row["method"]) for row in rows if row["method"])
     told = ", ".join(f"{column} {rows[0][column]}" for column in fixed)
-    return told, header, made, f"Intervals: {'; '.join(methods)}." if methods else ""
+    below = [f"Intervals: {'; '.join(methods)}."] if methods else []
+    return told, header, made, "\n".join([*below, *_wrong(rows, [c for c in names if c not in fixed])])
+
+
+def _wrong(rows: list[dict[str, Any]], names: list[str]) -> list[str]:
+    """What went wrong in each entry, the most frequent first: in how many of its episodes."""
+    lines = []
+    for row in rows:
+        counts = [(k, name) for name, k in row["events"].items() if name not in EVENTS or EVENTS[name].wrong]
+        most = sorted(counts, key=lambda pair: -pair[0])[:WRONG]
+        if most:
+            said = ", ".join(f"{event_words(name)} {k} of {row['finished']}" for k, name in most)
+            lines.append(f"  {plain(', '.join(str(row[c]) for c in names))}: {said}")
+    more = [f"  and {len(lines) - LINES} more; foretell report shows all"] if len(lines) > LINES else []
+    return ["What went wrong, in episodes:", *lines[:LINES], *more] if lines else []

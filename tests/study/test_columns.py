@@ -79,12 +79,17 @@ def test_a_tally_of_a_table_is_that_of_its_rows_one_by_one() -> None:
         success = rng.random() < 0.5 if blame is None else False if blame == "policy" else None
         timed = {"wall_started": 100.0 + rng.random(), "wall_s": 1.0}
         names = {"episode": entry["episode"], "scenario": f"s{len(rows) // 3}", "parent": rng.choice([None, "p"])}
-        row = {**{c: entry[c] for c in CELL}, **names, "success": success, "blame": blame, **timed}
+        events = {} if success is None else {"dropped": float(rng.randrange(3)), "stuck": 1.0}
+        row = {**{c: entry[c] for c in CELL}, **names, "success": success, "blame": blame, "events": events, **timed}
         rows += [row] if entry["policy"] == "a" or rng.random() < 0.7 else []
     slow, rest = Tally(plan, since=50.0), rows[-4:]
     for row in rows[:-4]:
         slow.add(row)
-    quick = Tally(pa.Table.from_pylist(plan, schema=PLAN), since=50.0, rows=pa.Table.from_pylist(rows[:-4]))
+    table = pa.Table.from_pylist([{**row, "events": None} for row in rows[:-4]])
+    events = pa.array([list(row["events"].items()) for row in rows[:-4]], pa.map_(pa.string(), pa.float64()))
+    table = table.set_column(table.column_names.index("events"), "events", events)
+    quick = Tally(pa.Table.from_pylist(plan, schema=PLAN), since=50.0, rows=table)
+    assert any(entry["events"].get("dropped") for entry in quick.figures(now=200.0))
     for row in (*rest, {**rows[0], "blame": None, "success": True}, rows[1]):
         assert slow.figures(now=200.0) == quick.figures(now=200.0)
         assert (slow.planned, slow.finished, slow.failing()) == (quick.planned, quick.finished, quick.failing())

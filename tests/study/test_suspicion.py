@@ -64,7 +64,8 @@ def test_an_unsound_row_counts_for_nobody(run: Path, changes: dict[str, Any]) ->
 
 def test_a_part_may_be_older_than_a_column(run: Path) -> None:
     (path,) = (run / "episodes").iterdir()
-    write_table(path, pq.read_table(path).drop_columns(["task_hash", "judge"]))
+    write_table(path, pq.read_table(path).drop_columns(["task_hash", "judge", "events"]))
+    assert read(run)["events"].to_pylist() == [None, None] and show(run)[0]["events"] == {}
     assert read(run)["task_hash"].to_pylist() == ["", ""] and read(run)["judge"].to_pylist() == [None, None]
     assert read_columns(run, ["task_hash"])["task_hash"].to_pylist() == ["", ""] and show(run)[0]["n"] == 2
 

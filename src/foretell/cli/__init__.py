@@ -20,7 +20,7 @@ __all__ = ["main"]
 JOURNEY = {
     "Start here": ("demo", "doctor", "list"),
     "Bring what is yours": ("check", "latency"),
-    "Run in simulation, and look": ("run", "view", "show", "replay", "timeline"),
+    "Run in simulation, and look": ("run", "view", "show", "replay", "timeline", "judge"),
     "Find what breaks a policy": ("clocks", "testset", "leaderboard", "redteam"),
     "Try it on the robot": ("budget", "cards", "import"),
     "Tell how it will do there": ("bound", "compare", "predictivity"),

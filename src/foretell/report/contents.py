@@ -24,6 +24,7 @@ ORDER = (
     "success",
     "stages",
     "failures",
+    "events",
     "reality",
     "bounds",
     "clocks",

@@ -198,7 +198,8 @@ def _read_steps(path: Path) -> Table | None:
     """`time` in s, and every other column: heights in m, openings in m, actions as given."""
     try:
         table = read_parquet(path).slice(0, STEPS_EACH)
-        series = {name: [round(float(v), 4) for v in table[name].to_pylist()] for name in table.column_names[:SERIES]}
+        names = [f.name for f in table.schema if pa.types.is_floating(f.type)][:SERIES]
+        series = {name: [round(float(v), 4) for v in table[name].to_pylist()] for name in names}
     except (DamagedError, OSError, ValueError, TypeError, pa.ArrowException):
         return None
     times = series.pop("time", None)

@@ -28,7 +28,7 @@ COLUMNS = (
     "episode", "study", "world", "world_hash", "controller", "task", "task_version", "task_hash", "policy",
     "policy_hash", "policy_options", "scenario", "parent", "base", "trial", "arm", "severity", "clock", "success_any",
     "success_end", "success", "success_rule", "score", "stages", "metrics", "steps", "sim_s", "end", "blame", "error",
-    "failure_reason", "judge", "real", "video", "wall_started", "wall_s",
+    "failure_reason", "events", "judge", "real", "video", "wall_started", "wall_s",
 )  # fmt: skip
 """What a report reads of a row."""
 STUDY = {"name": (str,), "tasks": (list,), "policies": (dict, list), "scenarios": (dict,)}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 
@@ -62,6 +63,19 @@ class Controller:
     ) -> tuple[np.ndarray, np.ndarray]:
         """(n, width) where the plans begin, at the targets `now` unless there is a reason, and where they lead."""
         raise NotImplementedError
+
+    def moves(self, actions: np.ndarray, q: np.ndarray) -> np.ndarray:
+        """(n,) bool: do actions (n, size) tell the group to move, from measured positions q (n, width)? They do by a
+        tenth of the range of some delta, or a hundredth of a joint's range away from where it is."""
+        if all(dim.mode == "delta" for dim in self.dims):
+            return np.asarray((np.abs(actions) >= self._least).any(axis=1))
+        if actions.shape == q.shape:
+            return np.asarray((np.abs(actions - q) >= 0.01 * (self.high - self.low)).any(axis=1))
+        return np.ones(len(actions), dtype=bool)  # nobody can tell: whoever is given a target is to go there
+
+    @cached_property
+    def _least(self) -> np.ndarray:
+        return 0.1 * np.concatenate([np.broadcast_to(np.abs(np.asarray(d.high, float)), d.size) for d in self.dims])
 
     def current(self, slots: np.ndarray) -> np.ndarray:
         """(n, width) the target at this tick, as last sent."""

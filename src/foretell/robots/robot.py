@@ -47,6 +47,11 @@ class Group:
         """Numbers in a target: one for each actuator."""
         return len(self.motors)
 
+    @property
+    def spans(self) -> list[tuple[str, float, float]]:
+        """(joint, low, high) of each joint; the low end of a gripper is shut."""
+        return list(zip(self.joints, self.low, self.high, strict=True))
+
     def measured(self, joints: np.ndarray) -> np.ndarray:
         """(n, width) positions as targets have them, of joints (n, joints)."""
         return joints if self.width == joints.shape[1] else joints.mean(axis=1, keepdims=True)

@@ -16,7 +16,9 @@ from foretell.policy import PolicySpec, observed
 from foretell.rollout.ask import ask
 from foretell.rollout.events import Events
 from foretell.rollout.job import Job, Outcome
+from foretell.rollout.settle import settle
 from foretell.rollout.sight import Sight
+from foretell.rollout.steps import Steps
 from foretell.rollout.video import AFTER_S, Video
 from foretell.seeding import seed
 from foretell.world import World, whole_ticks
@@ -42,6 +44,8 @@ class Driver:
         self.outcomes: list[Outcome] = [Outcome() for _ in range(slots)]
         self.videos: dict[int, Video] = {}
         self.events: dict[int, Events] = {}
+        self.steps: dict[int, Steps] = {}
+        self.last = np.zeros((slots, dim))  # action begun last
         self.plan = np.zeros((slots, longest, dim))
         self.ends = np.zeros((slots, longest), dtype=bool)
         self.left = np.zeros(slots, dtype=np.int64)  # actions of the plan still to run
@@ -79,8 +83,8 @@ class Driver:
         now = np.zeros(len(slots), dtype=bool) if seen is None else seen
         self.solved[slots] |= now
         self.watched[slots] = seen is not None
-        for slot in self.videos.keys() & set(slots.tolist()):
-            self.videos[slot].shoot(self.world)
+        for slot in slots.tolist() if self.steps or self.videos else ():
+            self._note(slot, judged=True)
         if done.any():  # a task may have more to ask
             asked, done = slots[done], done.copy()
             done[done] = ends = self.world.terminate(asked)
@@ -100,6 +104,13 @@ class Driver:
     def _go_on(self, slots: np.ndarray) -> None:
         """The task asks for its next subtask in these slots: what is left of their plans was made for the last one."""
         self.left[slots] = 0
+
+    def _note(self, slot: int, judged: bool = False) -> None:
+        """Keep what is asked for of this moment: the state, and a picture."""
+        if slot in self.steps:
+            self.steps[slot].note(self.world, int(self.age[slot]), self.last[slot], judged)
+        if slot in self.videos:
+            self.videos[slot].shoot(self.world)
 
     def _think(self, slots: np.ndarray, plan: np.ndarray, ends: np.ndarray) -> Iterator[tuple[Job, Outcome]]:
         """Ask policies for these slots and write the answers into `plan` and `ends`; yields episodes that end with it.
@@ -201,6 +212,7 @@ class Driver:
             if slot in self.videos:
                 self.videos.pop(slot).abandon()
             self.events.pop(slot, None)
+            self.steps.pop(slot, None)
             self.outcomes[slot] = Outcome(wall_started=time.time(), wall_s=-time.perf_counter())
         self.apart[unsure] = True
         yield from self._start(unsure)
@@ -211,6 +223,7 @@ class Driver:
         jobs = [self._job(slot) for slot in fresh]
         for field in (self.left, self.step, self.age, self.clipped):
             field[slots] = 0
+        self.last[slots] = 0.0
         self.solved[slots] = self.watched[slots] = False
         for slot, job in zip(fresh, jobs, strict=True):
             if job.events is not None:
@@ -229,9 +242,12 @@ class Driver:
                 self.sights[name].start(started)
         for slot in fresh:
             job = self.jobs[slot]
+            if job is not None and job.steps is not None:
+                self.steps[slot] = Steps(job.steps, slot)
             if job is not None and job.video is not None:
-                self.videos[slot] = self.VIDEO(job.video, slot, self._spec(slot).action_rate, job.camera, job.steps)
-                self.videos[slot].shoot(self.world)
+                strip = job.steps.with_suffix(".jpg") if job.steps else None
+                self.videos[slot] = self.VIDEO(job.video, slot, self._spec(slot).action_rate, job.camera, strip)
+            self._note(slot)
 
     def _reset(self, name: str, slots: np.ndarray, jobs: list[Job]) -> dict[int, str]:
         """Tell a policy of new episodes: all at once, or one by one where that fails. Returns slot -> error."""
@@ -258,27 +274,17 @@ class Driver:
         outcome.steps, outcome.sim_s = int(self.step[slot]), float(self.age[slot] * self.world.tick)
         if self.clipped[slot]:
             outcome.metrics["out_of_range_actions"] = float(self.clipped[slot])
+        if slot in self.steps:  # between two actions, if a policy fails while it thinks
+            self.steps[slot].note(self.world, int(self.age[slot]), self.last[slot])
         if blame in (None, "policy"):  # else nobody was tried
             verdict = self.world.verdict(np.array([slot], dtype=np.int32))[0]
-            outcome.stages, outcome.score = verdict.stages, verdict.score
-            outcome.metrics |= verdict.metrics
-            outcome.judge = verdict.judge
-            if verdict.success is not None:
-                # who judges at the end only has the last word on both
-                outcome.success_any = bool(self.solved[slot]) if self.watched[slot] else verdict.success
-                outcome.success_end = verdict.success and blame is None
-                early = self.world.task.success_rule == "any"
-                outcome.success = (outcome.success_any if early else outcome.success_end) and blame is None
-                if outcome.success:
-                    outcome.score = 1.0
-                else:
-                    missed = [s.name for s in self.world.task.stages if s.name not in verdict.stages]
-                    why = verdict.reason or (f"no {missed[0]}" if missed else "undone")
-                    outcome.failure_reason = "policy error" if blame else why
+            settle(outcome, self.world.task, verdict, bool(self.solved[slot]) if self.watched[slot] else None)
         if slot in self.videos:
             if end == "success":
                 self._linger(slot)
             self.videos.pop(slot).close()
+        if slot in self.steps:
+            self.steps.pop(slot).write()
         if slot in self.events:
             self.events.pop(slot).write()
         self.jobs[slot] = None
@@ -288,8 +294,10 @@ class Driver:
         """Film on for a while after the outcome is known: who sees only the instant of success doubts it."""
         rate, at = self._spec(slot).action_rate, np.array([slot], dtype=np.int32)
         for _ in range(round(AFTER_S * rate)):
-            self.world.advance(at, np.array([whole_ticks(1, 1.0 / self.world.tick, rate)]))
-            self.videos[slot].shoot(self.world)
+            ticks = np.array([whole_ticks(1, 1.0 / self.world.tick, rate)])
+            self.world.advance(at, ticks)
+            self.age[slot] += int(ticks[0])
+            self._note(slot)
 
     def _job(self, slot: int) -> Job:
         job = self.jobs[slot]

@@ -27,7 +27,8 @@ class Job:
     events: Path | None = None
     """Where to write what happened when, as Parquet, or None."""
     steps: Path | None = None
-    """Where to write the true state and the action at every action that is filmed, as Parquet, or None."""
+    """Where to write the true state and the action after every action, as Parquet, or None. The strip of pictures of
+    a film goes beside it, as `.jpg`."""
     camera: str | None = None
     """The camera that films; None leaves it to the world."""
 

@@ -42,7 +42,8 @@ class _Sync(Driver):
         rates = np.array([self._spec(slot).action_rate for slot in active.tolist()])
         until = whole_ticks(self.step[active] + 1, 1.0 / self.world.tick, rates)
         at = np.array([self._spec(slot).executes for slot in active.tolist()]) - self.left[active]
-        self.world.command(active, self.plan[active, at], until - self.age[active])
+        self.last[active] = self.plan[active, at]
+        self.world.command(active, self.last[active], until - self.age[active])
         for row, slot in enumerate(active.tolist() if self.events else ()):
             if log := self.events.get(slot):
                 age, number = int(self.age[slot]), int(self.step[slot]) // self._spec(slot).executes

@@ -1,4 +1,4 @@
-"""Videos of episodes, written as mp4 while the episode runs, and the state and the actions that they show."""
+"""Videos of episodes, written as mp4 while the episode runs."""
 
 from __future__ import annotations
 
@@ -50,13 +50,12 @@ class Video:
 
     HEIGHT, WIDTH = 480, 640
 
-    def __init__(self, path: Path, slot: int, rate: float, camera: str | None = None, steps: Path | None = None):
+    def __init__(self, path: Path, slot: int, rate: float, camera: str | None = None, strip: Path | None = None):
         av = require_encoder()
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path, self._part = path, path.with_suffix(".part.mp4")
         self._slot, self._camera, self._av = slot, camera, av
-        self._steps: list[dict[str, float]] = []
-        self._log = steps
+        self._strip = strip
         self._small: list[np.ndarray] = []
         self._every, self._calls = max(1, round(rate / RATE)), 0
         self._part.unlink(missing_ok=True)  # it may be a link, in a folder from someone else
@@ -68,12 +67,10 @@ class Video:
 
     def shoot(self, world: Any, qpos: Any = None) -> None:
         """Add what the camera sees now, or saw at joint positions qpos."""
-        if qpos is None:
-            self.note(world)
-            if not self._due():
-                return
+        if qpos is None and not self._due():
+            return
         image = world.picture(self._slot, film_camera(world, self._camera), self.HEIGHT, self.WIDTH, qpos)
-        if self._log is not None:
+        if self._strip is not None:
             small = image.reshape(self.HEIGHT // 2, 2, self.WIDTH // 2, 2, 3).mean(axis=(1, 3))
             self._small.append(small.astype("uint8"))
         frame = self._av.VideoFrame.from_ndarray(image, format="rgb24")
@@ -85,30 +82,20 @@ class Video:
         self._calls += 1
         return (self._calls - 1) % self._every == 0
 
-    def note(self, world: Any) -> None:
-        """Write down the state after an action, and the action."""
-        if self._log is not None and hasattr(world, "trace"):
-            self._steps.append(world.trace(self._slot))
-
     def close(self) -> None:
         """Finish the file."""
         for packet in self._stream.encode():
             self._file.mux(packet)
         self._file.close()
-        if self._log is not None and self._steps:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-
-            self._log.parent.mkdir(parents=True, exist_ok=True)
-            part = self._log.with_suffix(".part")
+        if self._strip is not None and self._small:
+            self._strip.parent.mkdir(parents=True, exist_ok=True)
+            part = self._strip.with_suffix(".part.jpg")
             part.unlink(missing_ok=True)  # as above
-            pq.write_table(pa.Table.from_pylist(self._steps), part)
-            part.replace(self._log)
-            part.write_bytes(self._strip())
-            part.replace(self._log.with_suffix(".jpg"))
+            part.write_bytes(self._pictures())
+            part.replace(self._strip)
         self._part.replace(self._path)
 
-    def _strip(self) -> bytes:
+    def _pictures(self) -> bytes:
         """A JPEG of pictures side by side, from the first to the last."""
         picked = [self._small[i] for i in np.linspace(0, len(self._small) - 1, STRIP).round().astype(int)]
         image = self._av.VideoFrame.from_ndarray(np.hstack(picked), format="rgb24").reformat(format="yuvj420p")
@@ -134,7 +121,6 @@ class LateVideo(Video):
         if not hasattr(self, "kept"):
             self.kept: list[Any] = []
             self._world = world
-        self.note(world)
         if self._due():
             self.kept.append(world.snapshot(self._slot))
 

@@ -49,11 +49,8 @@ class Layout:
         self.speed = {model.joint(i).name: int(model.jnt_dofadr[i]) for i in range(model.njnt)}
         types = {model.joint(i).name: int(model.jnt_type[i]) for i in range(model.njnt)}
         self.free = {name.removesuffix("/free"): self.address[name] for name, kind in types.items() if kind == FREE}
-        self.touch = {
-            model.sensor(i).name.removeprefix("touch/"): int(model.sensor_adr[i])
-            for i in range(model.nsensor)
-            if model.sensor(i).name.startswith("touch/")
-        }
+        self.touch = _contacts(model, "touch")
+        self._watch(model, scene)
         groups = [(name, key, group) for name, robot in scene.robots.items() for key, group in robot.groups.items()]
         self.joints = {(n, k): np.array([self.address[f"{n}/{j}"] for j in g.joints]) for n, k, g in groups}
         self.motors = {(n, k): np.array([model.actuator(f"{n}/{a}").id for a in g.motors]) for n, k, g in groups}
@@ -63,6 +60,32 @@ class Layout:
         self._gear = model.actuator_gear[self.servos, 0]
         self.held = np.array([int(model.jnt_qposadr[model.actuator_trnid[i, 0]]) for i in self.servos], dtype=int)
         self.hold = np.zeros((slots, model.nu))
+
+    def _watch(self, model: mujoco.MjModel, scene: Scene) -> None:
+        """Where that is which the events of an episode are judged by."""
+        self.objects = tuple(name for name in self.free if name.partition("/")[0] not in scene.robots)
+        self.object_bodies = np.array([self.bodies[name] for name in self.objects], dtype=int)
+        furniture, robots = _contacts(model, "hit"), _contacts(model, "clash")
+        self.hits: dict[str, np.ndarray] = {}
+        self.clashes: dict[str, np.ndarray] = {}
+        self.pads: dict[str, np.ndarray] = {}
+        self.grips: dict[str, tuple[np.ndarray, np.ndarray, float]] = {}
+        self.tools: dict[str, int] = {}
+        for name, robot in scene.robots.items():
+            self.hits[name] = np.array([furniture[f"{name}/{part}"] for part in scene.furniture], dtype=int)
+            self.clashes[name] = np.array([robots[f"{name}/{other}"] for other in scene.robots], dtype=int)
+            grips = [group for group in robot.groups.values() if group.pads]
+            pads = [f"{name}/{pad}" for group in grips for pad in group.pads]
+            parts = [*self.objects, *(part for part in scene.placed if part not in self.objects)]
+            at = [[self.touch[f"{pad}/{part}"] for pad in pads] for part in parts]
+            self.pads[name] = np.array(at, dtype=int).reshape(len(parts), len(pads))
+            if grips:  # weights give the mean share of their ranges that the joints are open
+                spans = [(f"{name}/{joint}", low, high) for group in grips for joint, low, high in group.spans]
+                at, weight = (self.address[j] for j, *_ in spans), (1 / (len(spans) * (b - a)) for _, a, b in spans)
+                shut = sum(low / (len(spans) * (high - low)) for _, low, high in spans)
+                self.grips[name] = np.array(list(at)), np.array(list(weight)), shut
+            if tools := [group.tool for group in robot.groups.values() if group.tool]:
+                self.tools[name] = self.sites[f"{name}/{tools[0]}"]
 
     def start(self, slots: np.ndarray, names: list[str], values: np.ndarray) -> None:
         """Put joints (by full name) of some slots at values (n, joints), at rest."""
@@ -130,3 +153,9 @@ class Layout:
             reason = FATAL[list(FATAL)[int(np.argmax(warned[row]))]]
             failed.setdefault(int(slots[row]), reason)
         return failed
+
+
+def _contacts(model: mujoco.MjModel, kind: str) -> dict[str, int]:
+    """Sensors of a kind (see `Scene`): what touches what -> the address of the answer."""
+    names = {i: model.sensor(i).name.partition("/") for i in range(model.nsensor)}
+    return {rest: int(model.sensor_adr[i]) for i, (first, _, rest) in names.items() if first == kind}

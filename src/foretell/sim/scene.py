@@ -32,6 +32,7 @@ INTEGRATORS = {
     "euler": mujoco.mjtIntegrator.mjINT_EULER,
     "rk4": mujoco.mjtIntegrator.mjINT_RK4,
 }
+FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 CONES = {"elliptic": mujoco.mjtCone.mjCONE_ELLIPTIC, "pyramidal": mujoco.mjtCone.mjCONE_PYRAMIDAL}
 
 
@@ -61,6 +62,7 @@ class Scene:
         spec.visual.quality.shadowsize = max(self.world.theta.shadows, 1)
         spec.visual.quality.offsamples = self.world.theta.samples
         self.task.build(spec)
+        self.furniture = tuple(body.name for body in (spec.worldbody, *spec.worldbody.bodies))
         bits = {name: 8 << number if number else ROBOT for number, name in enumerate(self.robots)}
         every = sum(bits.values())
         for geom in spec.geoms:
@@ -190,7 +192,23 @@ class Scene:
         for transform in self.world.transforms if seen else ():
             transform.dress(spec)
         factors.apply(factors.Setting(spec, self.task, scenario, seen, physics))
+        self._watch(spec, scenario)
         return spec.compile()
+
+    def _watch(self, spec: mujoco.MjSpec, scenario: Scenario) -> None:
+        """Add what the events of an episode are judged by. Sensors take no part in physics."""
+        for body in spec.worldbody.bodies:
+            loose = any(int(joint.type) == FREE for joint in body.joints)
+            if loose and body.name not in scenario.placements and body.name.partition("/")[0] not in self.robots:
+                for pad in self.pads:  # put down by a factor
+                    _add_touch(spec, pad, body.name, whole=False)
+        bodies = [body.name for body in spec.bodies]
+        roots = {name: root(bodies, name, self.robots) for name in self.robots}
+        for name, own in roots.items():
+            for part in self.furniture:
+                _add_touch(spec, own, part, whole=part != "world", name=f"{name}/{part}", kind="hit")
+            for other, its in roots.items():
+                _add_touch(spec, own, its, whole=True, name=f"{name}/{other}", kind="clash")
 
 
 @dataclass(frozen=True)
@@ -246,11 +264,13 @@ def _bodies(spec: mujoco.MjSpec, name: str, made: Asset) -> list[str]:
     return [f"{name}/{part}" for part in (made.sites if isinstance(made, Fixture) else ()) if f"{name}/{part}" in known]
 
 
-def _add_touch(spec: mujoco.MjSpec, one: str, other: str, whole: bool, name: str | None = None) -> None:
+def _add_touch(
+    spec: mujoco.MjSpec, one: str, other: str, whole: bool, name: str | None = None, kind: str = "touch"
+) -> None:
     """A sensor of whether two bodies touch; `whole`: with all that hangs on the second (of a named pair, on both)."""
     body, tree = mujoco.mjtObj.mjOBJ_BODY, mujoco.mjtObj.mjOBJ_XBODY
     spec.add_sensor(
-        name=f"touch/{name or f'{one}/{other}'}",
+        name=f"{kind}/{name or f'{one}/{other}'}",
         type=mujoco.mjtSensor.mjSENS_CONTACT,
         objtype=tree if name else body,
         objname=one,

@@ -82,11 +82,10 @@ class Rows:
         return within(self, name, volume)
 
     def ee_pos(self, robot: str) -> np.ndarray:
-        made = self._layout.scene.robots[robot]
-        tool = next((group.tool for group in made.groups.values() if group.tool), None)
-        if tool is None:
-            raise UsageError(f"robot {robot!r} has no group with a tool")
-        return self._layout.site_xpos[self._slots, self._layout.sites[f"{robot}/{tool}"]]
+        try:
+            return self._layout.site_xpos[self._slots, self._layout.tools[robot]]
+        except KeyError:
+            raise UsageError(f"robot {robot!r} has no group with a tool") from None
 
     def holding(self, robot: str, name: str) -> np.ndarray:
         touch = self._layout.touch
@@ -97,6 +96,30 @@ class Rows:
             raise UsageError(f"{robot!r} cannot hold {name!r}; {suggest(name, known)}")
         at = np.array([touch[f"{pad}/{name}"] for pad in pads])
         return (self._layout.sensordata[self._slots[:, None], at] > 0).all(axis=1)
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        return self._layout.objects
+
+    def object_pos(self) -> np.ndarray:
+        return self._layout.xpos[self._slots[:, None], self._layout.object_bodies]
+
+    def object_quat(self) -> np.ndarray:
+        return self._layout.xquat[self._slots[:, None], self._layout.object_bodies]
+
+    def pads(self, robot: str) -> np.ndarray:
+        return self._layout.sensordata[self._slots[:, None, None], self._layout.pads[robot]] > 0
+
+    def opening(self, robot: str) -> np.ndarray:
+        at, weight, shut = self._layout.grips[robot]
+        opened: np.ndarray = self._layout.qpos[self._slots[:, None], at] @ weight - shut
+        return opened
+
+    def hits(self, robot: str) -> np.ndarray:
+        return (self._layout.sensordata[self._slots[:, None], self._layout.hits[robot]] > 0).any(axis=1)
+
+    def clashes(self, robot: str) -> np.ndarray:
+        return (self._layout.sensordata[self._slots[:, None], self._layout.clashes[robot]] > 0).any(axis=1)
 
     def size(self, name: str) -> np.ndarray:
         known = self._sizes.get(name)  # of objects that have a role, and so may be resized

@@ -26,6 +26,7 @@ from foretell.sim.state import Rows
 from foretell.sim.variants import Variant, shared_variants
 from foretell.sim.viewer import Viewer
 from foretell.spec import Feature, Stream
+from foretell.tasks.events import EventCounter
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 from foretell.world import ABILITIES, Observations, Verdict
@@ -69,6 +70,8 @@ class MujocoWorld:
         self._late = round(theta.sensor_delay / self.tick)
         self._images = Images(self.scene, self._noise)
         self._layouts: dict[Any, Layout] = {}
+        self._events: dict[int, EventCounter] = {}  # by id of the layout
+        self._looked = np.zeros(slots, dtype=np.int64)  # tick at which events were last looked for
         self._where: list[Layout | None] = [None] * slots
         self._age = np.zeros(slots, dtype=np.int64)
         self._subtask = np.zeros(slots, dtype=np.int64)
@@ -106,7 +109,8 @@ class MujocoWorld:
             variant = self._variant(scenario, trial, seen=False)
             model = variant.model
             if variant.sizes not in self._layouts:
-                self._layouts[variant.sizes] = Layout(model, self.slots, self.threads, self.scene, self._late)
+                self._layouts[variant.sizes] = made = Layout(model, self.slots, self.threads, self.scene, self._late)
+                self._events[id(made)] = self._counter(made)
             layout = self._layouts[variant.sizes]
             self._where[slot], self._scenario[slot], self._trial[slot] = layout, scenario, trial
             self._dressed.pop(slot, None)
@@ -118,7 +122,7 @@ class MujocoWorld:
             _, ids, models = arriving.setdefault(id(layout), (layout, [], []))
             ids.append(slot)
             models.append(model)
-        self._age[slots] = 0
+        self._age[slots] = self._looked[slots] = 0
         self._subtask[slots] = 0
         self._commanded[slots] = 0.0
         self._stage_tick[slots] = -1
@@ -133,6 +137,19 @@ class MujocoWorld:
             for key, controller in self.controllers.items():
                 controller.reset(rows, layout.hold[rows[:, None], layout.motors[key]], delay)
             layout.forward(rows)
+            self._events[id(layout)].start(rows, self._rows(layout, rows))
+
+    def _counter(self, layout: Layout) -> EventCounter:
+        groups = {name: robot.groups.values() for name, robot in self.scene.robots.items()}
+        return EventCounter(
+            self.slots,
+            tick=self.tick,
+            objects=layout.objects,
+            targets=[name for name, role in self.task.roles.items() if role == "MO"],
+            robots=list(groups),
+            arms=[name for name, found in groups.items() if any(group.tool for group in found)],
+            grippers=[name for name, found in groups.items() if any(group.pads for group in found)],
+        )
 
     def _variant(self, scenario: Scenario, trial: int, seen: bool) -> Variant:
         """The model of a scenario: that which is drawn (`seen`), or that which physics runs on."""
@@ -214,10 +231,34 @@ class MujocoWorld:
             state = self._rows(layout, ids)
             solved[rows] = self.task.solved(state)
             now = self.task.reached(state)
+            gained = np.array(solved[rows], dtype=bool)
             for column, name in enumerate(self._stage_names):
                 first = now[name] & (self._stage_tick[ids, column] < 0)
                 self._stage_tick[ids[first], column] = self._age[ids[first]]
+                gained |= first
+            self._look(layout, ids, state, gained)
         return solved
+
+    def _look(self, layout: Layout, slots: np.ndarray, state: Rows, gained: np.ndarray) -> None:
+        """Count events, once for each action: whoever judges again at the same tick sees nothing new."""
+        fresh = self._age[slots] > self._looked[slots]
+        if not fresh.all():
+            slots, gained = slots[fresh], gained[fresh]
+            state = self._rows(layout, slots)
+        if len(slots):
+            asked = {name: self._asked(layout, slots, name) for name in self._events[id(layout)].arms}
+            self._events[id(layout)].look(slots, state, self._age[slots], gained, asked)
+            self._looked[slots] = self._age[slots]
+
+    def _asked(self, layout: Layout, slots: np.ndarray, robot: str) -> np.ndarray:
+        """(n,) whether the last action tells a robot's arm to move; see the event `stuck`."""
+        moves, at = np.zeros(len(slots), dtype=bool), 0
+        for (name, key), controller in self.controllers.items():
+            if name == robot and controller.group.tool is not None:
+                joints = controller.group.measured(layout.qpos[slots[:, None], layout.joints[name, key]])
+                moves |= controller.moves(self._commanded[slots, at : at + controller.size], joints)
+            at += controller.size
+        return moves
 
     def terminate(self, slots: np.ndarray) -> np.ndarray:
         ends = np.ones(len(slots), dtype=bool)
@@ -230,14 +271,17 @@ class MujocoWorld:
     def verdict(self, slots: np.ndarray) -> list[Verdict]:
         solved = self.progress(slots)
         verdicts = []
-        for success, slot in zip(solved.tolist(), slots.tolist(), strict=True):
+        for row, slot in enumerate(slots.tolist()):
             ticks = self._stage_tick[slot]
             stages = {n: float(t * self.tick) for n, t in zip(self._stage_names, ticks, strict=True) if t >= 0}
-            verdicts.append(Verdict(success, len(stages) / max(1, len(ticks)), stages))
+            (events,) = self._events[id(self._layout(slot))].counts(slots[row : row + 1], solved[row : row + 1])
+            score = len(stages) / max(1, len(ticks))
+            verdicts.append(Verdict(bool(solved[row]), score, stages, events=events))
         return verdicts
 
     def close(self) -> None:
         self._layouts.clear()
+        self._events.clear()
         self._where = [None] * self.slots
 
     # -- pictures and states ----------------------------------------------------------------------------------
@@ -283,13 +327,21 @@ class MujocoWorld:
         return self._dressed[slot]
 
     def state(self, slot: int) -> np.ndarray:
-        """(nq + nv,) joint positions and velocities."""
+        """(nq + nv + action + 1,) joint positions, velocities, the last action as it reached the robot, subtask."""
         layout = self._layout(slot)
-        return np.concatenate([layout.qpos[slot], layout.qvel[slot]])
+        parts = (layout.qpos[slot], layout.qvel[slot], self._commanded[slot], self._subtask[slot : slot + 1])
+        return np.concatenate(parts)
 
     def restore(self, slot: int, state: np.ndarray, tick: int) -> None:
         layout = self._layout(slot)
-        layout.qpos[slot], layout.qvel[slot] = np.split(state, [layout.model.nq])
+        sizes = (layout.model.nq, layout.model.nv, self.action.size, 1)
+        if np.shape(state) != (sum(sizes),):
+            raise UsageError(
+                f"task {self.task.name!r}: the state has {np.size(state)} numbers, and its scene {sum(sizes)}: it was "
+                "recorded in another scene"
+            )
+        layout.qpos[slot], layout.qvel[slot], self._commanded[slot], subtask = np.split(state, np.cumsum(sizes)[:-1])
+        self._subtask[slot] = round(float(subtask[0]))
         self._age[slot] = tick
         layout.forward(np.array([slot], dtype=np.int32))
 

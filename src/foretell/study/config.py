@@ -127,9 +127,17 @@ class Record(_Model):
     """What happened when (looks, inferences, actions), of the first so many scenarios of each task and policy, or of
     `all`; see `foretell timeline`."""
 
+    steps: HowMany = 0
+    """The true state after every action, of the first so many scenarios of each task and policy (all their trials), or
+    of `all`; see `foretell judge`. Filmed and real episodes always have theirs."""
+
     def keeps_events(self, index: int) -> bool:
         """Of the scenario of this index?"""
         return self.events == "all" or index < self.events
+
+    def keeps_steps(self, index: int) -> bool:
+        """Of the scenario of this index?"""
+        return self.steps == "all" or index < self.steps
 
 
 class Study(_Model):

@@ -88,15 +88,15 @@ def film(
     ]
 
 
-def unfilm(run: Path, video: Path, episode: str) -> None:
-    """Take a film away, and the steps that it shows."""
-    for one in (video, steps(episode), steps(episode).with_suffix(".jpg")):
+def unfilm(run: Path, video: Path, episode: str, keep_steps: bool = False) -> None:
+    """Take a film away, and the steps that it shows, unless they are kept for their own sake."""
+    for one in (video, steps(episode).with_suffix(".jpg"), *(() if keep_steps else (steps(episode),))):
         (run / one).unlink(missing_ok=True)
 
 
 def steps(episode: str) -> Path:
-    """Within the run folder: the true state and the action at every action of a filmed episode. The strip of pictures
-    is beside it, as `.jpg`."""
+    """Within the run folder: the true state and the action after every action of an episode. The strip of pictures of a
+    film is beside it, as `.jpg`."""
     return Path("steps") / f"{episode}.parquet"
 
 

@@ -79,6 +79,7 @@ class Planned:
     trial: int
     video: bool
     events: bool = False
+    steps: bool = False
 
     @property
     def scenario(self) -> Scenario:
@@ -257,9 +258,12 @@ def plan(
                         label = given_arm(under[index]) if arm == "none" and not under.clean else arm
                         video = while_it_runs(study.record, group.once, index)
                         events = study.record.keeps_events(index)
+                        steps = study.record.keeps_steps(index)
                         for trial in range(study.trials):
                             first = trial == 0
                             episodes.append(
-                                Planned(group, policy, under, index, label, trial, first and video, first and events)
+                                Planned(
+                                    group, policy, under, index, label, trial, first and video, first and events, steps
+                                )
                             )
     return episodes

@@ -157,6 +157,7 @@ def run(
             "clock": group.clock,
             "policies": {name: (policies or {}).get(name, study.policies[name]) for name in group.policies},
             "video": study.record.video != 0,
+            "steps": study.record.steps != 0,
             "patience": study.policy_timeout,
             "view": watch,
         }
@@ -253,7 +254,8 @@ def _fill(
     for name, outcome in execute(chosen):
         row = row_of(study, name, chosen[name], opened[chosen[name].group], outcome)
         if row.video is None and chosen[name].video:
-            films.unfilm(store.path, _video(name, chosen[name], row.task), name)
+            steps = _keeps_steps(replace(chosen[name], video=False), opened[chosen[name].group])
+            films.unfilm(store.path, _video(name, chosen[name], row.task), name, steps)
         store.append([row])
         state.tally.add(vars(row))
         state.done, state.ran = state.done + 1, state.ran + 1
@@ -422,6 +424,11 @@ def _events(name: str) -> Path:
     return Path("events") / f"{name}.parquet"
 
 
+def _keeps_steps(episode: Planned, opened: Opened) -> bool:
+    """What is filmed has them beside the film; what is real cannot run again."""
+    return episode.steps or episode.video or opened.real
+
+
 def _batches(
     chosen: dict[str, Planned],
     opened: dict[Group, Opened],
@@ -442,7 +449,7 @@ def _batches(
                 name,
                 video=folder / _video(name, episode, episode.scenario.task) if episode.video else None,
                 events=folder / _events(name) if episode.events else None,
-                steps=folder / films.steps(name) if episode.video else None,
+                steps=folder / films.steps(name) if _keeps_steps(episode, opened[group]) else None,
             )
         )
     return list(batches.values())

@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 
 from foretell.clock import label
 from foretell.scenario import digest
-from foretell.study.columns import cells, codes, grouped
+from foretell.study.columns import by_name, cells, codes, grouped
 
 if TYPE_CHECKING:
     from foretell.stats import Interval
@@ -42,7 +42,7 @@ CELL = (
 """Columns that tell cells apart: a changed weight file, task or θ never mixes with old rows."""
 SHOWN = tuple(CELL.index(name) for name in ("world", "task", "policy", "clock", "arm"))
 """Of these, the names that a table shows."""
-COLUMNS = (*CELL, "episode", "scenario", "parent", "success", "blame", "wall_started", "wall_s")
+COLUMNS = (*CELL, "episode", "scenario", "parent", "success", "blame", "events", "wall_started", "wall_s")
 """What a tally reads of a row."""
 PLAN = pa.schema(
     [(name, pa.dictionary(pa.int32(), pa.string())) for name in (*CELL, "retired")]
@@ -77,6 +77,8 @@ class _Cell:
     retired: bool = False
     """Whether some of the planned ones will never run."""
     errors: Counter[str] = field(default_factory=Counter)
+    events: Counter[str] = field(default_factory=Counter)
+    """Event -> in how many rows it happened."""
     began: float = float("inf")
     ends: deque[float] = field(default_factory=lambda: deque(maxlen=200))
     known: tuple[Any, Interval | None] | None = None
@@ -198,6 +200,10 @@ class Tally:
         )
         for i in np.argsort(first).tolist():  # in the order in which they come
             every[pairs[i] // (len(blames) + 1)].errors[blames[pairs[i] % (len(blames) + 1)]] += int(times[i])
+        for name, times in by_name(rows["events"]).items():
+            happened = np.bincount(place[times > 0], minlength=len(every))
+            for index in np.flatnonzero(happened).tolist():
+                every[index].events[name] += int(happened[index])
         began, took = (rows[c].fill_null(0.0).to_numpy() for c in ("wall_started", "wall_s"))
         late = np.flatnonzero(began + took >= self.since)
         for i in late[np.argsort(began[late] + took[late], kind="stable")].tolist() if self.since else ():
@@ -241,6 +247,7 @@ class Tally:
             cell.rows += 1
         if blame is not None:
             cell.errors[blame] += 1
+        cell.events.update(name for name, times in dict(row.get("events") or ()).items() if times > 0)
         judged, solved = (0, 0) if success is None else (1, int(success))
         cell.n += judged
         cell.successes += solved
@@ -276,7 +283,8 @@ class Tally:
         return _pace(self._ends, self.since, time.time() if now is None else now)
 
     def figures(self, alpha: float = 0.05, now: float | None = None) -> list[dict[str, Any]]:
-        """One entry per cell: the names, n, successes, rate, interval, errors; `planned`, `finished`, `running` and
+        """One entry per cell: the names, n, successes, rate, interval, errors, `events` (in how many episodes
+        each happened); `planned`, `finished`, `running` and
         `retired` (n is then that of the leading scenarios), the `method` of the interval, and the `pace` in episodes
         per second.
 
@@ -321,6 +329,7 @@ class Tally:
                     "high": interval.high if interval else None,
                     "alpha": alpha,
                     "errors": {blame: count for blame, count in dict(cell.errors).items() if count},
+                    "events": {name: count for name, count in dict(cell.events).items() if count},
                     "method": interval.method if interval else None,
                     "running": left and not cell.retired,
                     "retired": left and cell.retired,

@@ -15,6 +15,7 @@ from foretell.rollout.companion import Companion
 from foretell.study.config import PolicyEntry
 from foretell.study.plan import make_task
 from foretell.tasks.identity import task_hash
+from foretell.world import Recording
 from foretell.world_file import make_world, world_hash
 
 __all__ = ["Opened", "Session", "from_json", "to_json"]
@@ -75,6 +76,7 @@ class Session:
         threads: int,
         clock: Any = "sync",
         video: bool = False,
+        steps: bool = False,
         patience: float = 60.0,
         view: bool = False,
         execute: int | None = None,
@@ -86,6 +88,11 @@ class Session:
         made = make_task(task)
         self.world = make_world(world, made, slots=1 if realtime else slots, threads=threads, controller=controller)
         self._task_hash, self._world_hash = task_hash(made), world_hash(self.world)
+        if steps and not isinstance(self.world, Recording):
+            raise UsageError(
+                f"record: steps: world {self.world.name!r} cannot tell its true state (it has no `state`, `restore` "
+                "and `trace`); record no steps"
+            )
         self.policies: dict[str, Bound] = {}
         for name, entry in policies.items():
             if isinstance(entry, PolicyEntry):

@@ -60,6 +60,30 @@ class State(Protocol):
     def size(self, name: str) -> np.ndarray:
         """(n,) how many times as large as in its clean scenario an object is (factors MO_Size, RO_Size)."""
 
+    # -- of everything at once, for the events of an episode (`tasks.events`) ---------------------------------
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """What moves freely: the task's objects, then those that factors put down."""
+
+    def object_pos(self) -> np.ndarray:
+        """(n, objects, 3) positions."""
+
+    def object_quat(self) -> np.ndarray:
+        """(n, objects, 4) orientations."""
+
+    def pads(self, robot: str) -> np.ndarray:
+        """(n, objects and fixtures, pads) bool: which pads of a robot touch what; objects come first."""
+
+    def opening(self, robot: str) -> np.ndarray:
+        """(n,) how far a robot's gripper is open: 0 shut, 1 wide open."""
+
+    def hits(self, robot: str) -> np.ndarray:
+        """(n,) bool: does any part of a robot touch furniture or the floor?"""
+
+    def clashes(self, robot: str) -> np.ndarray:
+        """(n,) bool: does a robot touch itself or another one? Only models whose parts can collide do."""
+
 
 def within(state: State, name: str, volume: Volume) -> np.ndarray:
     """(n,) bool: `State.inside`, from positions and orientations."""

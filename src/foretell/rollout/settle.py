@@ -1,0 +1,36 @@
+"""What a verdict makes of an outcome: written once, for drivers and for who judges recorded steps again."""
+
+from __future__ import annotations
+
+from foretell.rollout.job import Outcome
+from foretell.tasks.events import ended_early
+from foretell.tasks.task import Task
+from foretell.world import Verdict
+
+__all__ = ["settle"]
+
+
+def settle(outcome: Outcome, task: Task, verdict: Verdict, solved: bool | None) -> None:
+    """Enter a verdict into the outcome of an episode that has its `end` and `blame`.
+
+    `solved`: whether the task was solved at any action; None where nobody could tell before the end.
+    """
+    outcome.stages, outcome.score = verdict.stages, verdict.score
+    outcome.metrics |= verdict.metrics
+    outcome.events = dict(verdict.events)
+    outcome.judge = verdict.judge
+    if verdict.success is None:
+        return
+    blamed = outcome.blame is not None
+    # who judges at the end only has the last word on both
+    outcome.success_any = verdict.success if solved is None else solved
+    outcome.success_end = verdict.success and not blamed
+    outcome.success = (outcome.success_any if task.success_rule == "any" else outcome.success_end) and not blamed
+    if outcome.success:
+        outcome.score = 1.0
+    else:
+        missed = [s.name for s in task.stages if s.name not in verdict.stages]
+        why = verdict.reason or (f"no {missed[0]}" if missed else "undone")
+        outcome.failure_reason = "policy error" if blamed else why
+    if ended_early(outcome.end, outcome.success):
+        outcome.events["ended_early"] = 1.0

@@ -1,0 +1,263 @@
+"""Events: why an episode went as it did, judged from the true state after each action, for every task alike.
+
+What begins and ends between two actions is not seen. The counter works on arrays with a leading slot axis.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from foretell.rotation import conjugate, rotate
+from foretell.tasks.state import State
+
+__all__ = ["EVENTS", "Event", "EventCounter", "ended_early"]
+
+HELD = 3
+"""Successive actions after which all pads must touch an object, for it to be grasped."""
+FALL = 0.02
+"""An object that falls so far after it left the pads may have been dropped, m."""
+GRACE_S = 1.0
+"""What left the pads and brings the task further within so many seconds was put down, not dropped."""
+SHUT, OPEN = 0.05, 0.20
+"""Shares of a gripper's range: it is shut below the first, and open above the second."""
+TILTED, UPRIGHT = math.cos(math.radians(45)), math.cos(math.radians(20))
+"""Cosines of the tilt from which an object is knocked over, and up to which it stands again."""
+APART_S = 0.5
+"""A robot that touches furniture or a robot again within so many seconds has hit it once."""
+BELOW, BEYOND = 0.10, 1.5
+"""An object has left the scene so far below the lower of table top and start, or so far from the task frame, m."""
+STUCK, STUCK_S = 0.005, 2.0
+"""An end effector is stuck that stays within so many metres of a point for so many seconds."""
+MOVED = 0.02
+"""An end effector that never gets so far from its start never moved, m."""
+NEVER = np.iinfo(np.int64).min // 2
+"""The tick of what has not happened."""
+
+
+@dataclass(frozen=True)
+class Event:
+    """One kind of event."""
+
+    words: str
+    """What tables call it."""
+    definition: str
+    """When it is counted, in words a person could check by."""
+    wrong: bool = True
+    """Whether it tells of something that went wrong."""
+
+
+EVENTS: dict[str, Event] = {
+    "grasped": Event(
+        "grasped an object",
+        "All pads of a gripper touch an object after 3 successive actions. It counts again once no pad has touched the "
+        "object.",
+        wrong=False,
+    ),
+    "wrong_object": Event(
+        "grasped the wrong object",
+        "As `grasped`, and the object's role is not MO (the object to manipulate). Tasks without an MO have no wrong "
+        "object.",
+    ),
+    "dropped": Event(
+        "dropped an object",
+        "A grasped object that no pad touches any more falls more than 2 cm, and within 1 s no pads hold it again, the "
+        "task is not solved and no further stage is reached.",
+    ),
+    "closed_on_nothing": Event(
+        "closed on nothing",
+        "A gripper that was open (above 20 % of its range) closes (below 5 %) and no pad touches an object or fixture.",
+    ),
+    "knocked_over": Event(
+        "knocked an object over",
+        "An object that no gripper has grasped tilts more than 45 degrees from how it stood at the start. It counts "
+        "again once it has stood within 20 degrees.",
+    ),
+    "hit_table": Event(
+        "hit the table",
+        "Any part of a robot touches the table, floor or other furniture of the scene that it did not touch in the "
+        "0.5 s before. Fixtures such as drawers do not count.",
+    ),
+    "self_collision": Event(
+        "hit itself or another robot",
+        "A part of a robot touches another part of it, or another robot, that it did not touch in the 0.5 s before. "
+        "Only models whose parts can collide notice.",
+    ),
+    "left_scene": Event(
+        "lost an object from the scene",
+        "An object is more than 10 cm below the table top (or below its start, where that is lower), or 1.5 m or more "
+        "from the middle of the task in x or y. Each object counts once.",
+    ),
+    "stuck": Event(
+        "got stuck",
+        "An end effector stays within 5 mm of a point for 2 s, and every action in that time tells its arm to move: by "
+        "10 % of the range of some delta, or 1 % of a joint's range away from where the joint is.",
+    ),
+    "never_moved": Event(
+        "never moved", "No end effector gets more than 2 cm away from its start in the whole episode."
+    ),
+    "ended_early": Event("ended too early", "The policy declares itself done, and the task is not solved."),
+}
+"""Event -> what it means. The order is that of tables."""
+
+
+def ended_early(end: str, success: bool | None) -> bool:
+    """Whether the policy ended an episode that it had not solved."""
+    return end == "terminated" and success is False
+
+
+class EventCounter:
+    """Counts the events of some slots whose scenes have the same robots and objects.
+
+    `targets` are the objects to manipulate; `tick` is in seconds. `arms` are the robots with an end effector,
+    `grippers` those with pads.
+    """
+
+    def __init__(
+        self,
+        slots: int,
+        *,
+        tick: float,
+        objects: Sequence[str],
+        targets: Sequence[str] = (),
+        robots: Sequence[str] = (),
+        arms: Sequence[str] = (),
+        grippers: Sequence[str] = (),
+    ):
+        self.robots, self.arms, self.grippers = tuple(robots), tuple(arms), tuple(grippers)
+        self._wrong = np.array([bool(targets) and name not in targets for name in objects], dtype=bool)
+        self._slots, self._objects = slots, len(objects)
+        self._grace, self._apart, self._stuck = (round(s / tick) for s in (GRACE_S, APART_S, STUCK_S))
+        grip, things, arm = (slots, len(grippers), len(objects)), (slots, len(objects)), (slots, len(arms))
+        self._counts = {name: np.zeros(slots, dtype=np.int64) for name in EVENTS}
+        self._streak, self._held = np.zeros(grip, dtype=np.int64), np.zeros(grip, dtype=bool)
+        self._lost = np.full(things, NEVER)  # tick at which the pads lost it
+        self._height, self._fell = np.zeros(things), np.zeros(things, dtype=bool)
+        self._up, self._over = np.zeros((*things, 3)), np.zeros(things, dtype=bool)
+        self._floor, self._left = np.zeros(things), np.zeros(things, dtype=bool)
+        self._open = np.zeros((slots, len(grippers)), dtype=bool)
+        self._touched = np.full((2, slots, len(robots)), NEVER)  # tick of the last touch: furniture, robots
+        self._home, self._anchor = np.zeros((*arm, 3)), np.zeros((*arm, 3))
+        self._far, self._since, self._told = np.zeros(arm), np.zeros(arm, dtype=np.int64), np.zeros(arm, dtype=bool)
+
+    def start(self, slots: np.ndarray, state: State) -> None:
+        """An episode begins in these slots."""
+        for count in self._counts.values():
+            count[slots] = 0
+        for field in (self._streak, self._held, self._fell, self._over, self._left, self._far, self._since, self._told):
+            field[slots] = 0
+        self._lost[slots] = NEVER
+        pos = state.object_pos()
+        up = np.broadcast_to(np.array([0.0, 0.0, 1.0]), pos.shape)
+        self._up[slots] = rotate(conjugate(state.object_quat()), up)
+        self._floor[slots] = np.minimum(pos[:, :, 2], 0.0) - BELOW
+        for column, robot in enumerate(self.grippers):
+            self._open[slots, column] = state.opening(robot) > OPEN
+        for column, robot in enumerate(self.robots):
+            for touched, now in zip(self._touched, (state.hits(robot), state.clashes(robot)), strict=True):
+                touched[slots, column] = np.where(now, 0, NEVER)
+        for column, robot in enumerate(self.arms):
+            self._home[slots, column] = self._anchor[slots, column] = state.ee_pos(robot)
+
+    def look(
+        self, slots: np.ndarray, state: State, ticks: np.ndarray, gained: np.ndarray, asked: Mapping[str, np.ndarray]
+    ) -> None:
+        """After an action, at `ticks` (n,) of the episodes. `gained` (n,): the task is solved, or a stage was reached
+        for the first time. `asked`: arm -> (n,) whether the last action tells it to move."""
+        at = slice(None) if len(slots) == self._slots else slots  # views are quicker than copies
+        if self._objects:
+            self._look_at_objects(at, state, ticks[:, None], gained)
+        for column, robot in enumerate(self.grippers):
+            opening, was = state.opening(robot), self._open[at, column]
+            shut = opening < SHUT
+            if (closed := was & shut).any():
+                self._add("closed_on_nothing", at, closed & ~state.pads(robot).any(axis=(1, 2)))
+            self._open[at, column] = (opening > OPEN) | (was & ~shut)
+        for column, robot in enumerate(self.robots):
+            for name, touched, touches in (
+                ("hit_table", self._touched[0], state.hits(robot)),
+                ("self_collision", self._touched[1], state.clashes(robot)),
+            ):
+                if touches.any():
+                    self._add(name, at, touches & (ticks - touched[at, column] > self._apart))
+                    touched[slots[touches], column] = ticks[touches]
+        for column, robot in enumerate(self.arms):
+            self._look_at_arm(slots, at, column, state.ee_pos(robot), ticks, asked[robot])
+
+    def _look_at_arm(
+        self, slots: np.ndarray, at: Any, column: int, ee: np.ndarray, ticks: np.ndarray, asked: np.ndarray
+    ) -> None:
+        self._far[at, column] = np.maximum(self._far[at, column], _length(ee - self._home[at, column]))
+        away = _length(ee - self._anchor[at, column]) >= STUCK
+        free = away | ~asked
+        moved = slots[free]
+        self._anchor[moved, column], self._since[moved, column] = ee[free], ticks[free]
+        stuck = ticks - self._since[at, column] >= self._stuck
+        if stuck.any():
+            self._add("stuck", at, stuck & ~self._told[at, column])
+        self._told[at, column] = stuck | (self._told[at, column] & ~away)
+
+    def _look_at_objects(self, at: Any, state: State, now: np.ndarray, gained: np.ndarray) -> None:
+        pos, before = state.object_pos(), self._held[at]
+        height = pos[:, :, 2]
+        held = before
+        if self.grippers:
+            pads = [state.pads(robot)[:, None, : self._objects] for robot in self.grippers]
+            every = _side_by_side([one.all(axis=3) for one in pads])
+            self._streak[at] = streak = (self._streak[at] + 1) * every
+            if every.any() or before.any():
+                firm = streak >= HELD
+                held = firm | (before & _side_by_side([one.any(axis=3) for one in pads]))
+                fresh = (firm & ~before).any(axis=1)
+                self._add("grasped", at, fresh.sum(axis=1))
+                self._add("wrong_object", at, (fresh & self._wrong).sum(axis=1))
+        carried = held.any(axis=1)
+        if before.any() or (self._lost[at] != NEVER).any():
+            lost = (before & ~held).any(axis=1) & ~carried
+            since = np.where(carried | gained[:, None], NEVER, np.where(lost, now, self._lost[at]))
+            waits = since != NEVER
+            self._height[at] = np.where(lost, height, self._height[at])
+            fell = waits & ((self._fell[at] & ~lost) | (height < self._height[at] - FALL))
+            over = waits & (now - since >= self._grace)
+            self._add("dropped", at, (over & fell).sum(axis=1))
+            self._lost[at], self._fell[at] = np.where(over, NEVER, since), fell & ~over
+        self._held[at] = held
+
+        quat = state.object_quat()
+        w, x, y, z = quat[..., 0], quat[..., 1], quat[..., 2], quat[..., 3]
+        up = self._up[at]  # the third row of the rotation, times what pointed up
+        upright = 2 * ((x * z - w * y) * up[..., 0] + (y * z + w * x) * up[..., 1])
+        upright += (1 - 2 * (x * x + y * y)) * up[..., 2]
+        tilted, was = upright < TILTED, self._over[at]
+        if tilted.any() or was.any():
+            self._add("knocked_over", at, (tilted & ~was & ~carried).sum(axis=1))
+            self._over[at] = tilted | (was & (upright < UPRIGHT))
+        away = (height < self._floor[at]) | (np.abs(pos[:, :, :2]) >= BEYOND).any(axis=2)
+        if away.any():
+            self._add("left_scene", at, (away & ~self._left[at]).sum(axis=1))
+            self._left[at] |= away
+
+    def _add(self, name: str, at: Any, count: np.ndarray) -> None:
+        self._counts[name][at] += count
+
+    def counts(self, slots: np.ndarray, solved: np.ndarray) -> list[dict[str, float]]:
+        """Event -> how often it happened, of episodes that end here; `solved` (n,): the task is."""
+        dropped = self._counts["dropped"][slots] + np.where(solved, 0, self._fell[slots].sum(axis=1))
+        still = (self._far[slots] <= MOVED).all(axis=1) & bool(self.arms)
+        found = {name: count[slots] for name, count in self._counts.items()}
+        found |= {"dropped": dropped, "never_moved": still.astype(np.int64)}
+        return [{name: float(count[row]) for name, count in found.items() if count[row]} for row in range(len(slots))]
+
+
+def _length(vectors: np.ndarray) -> np.ndarray:
+    """(n,) of vectors (n, 3)."""
+    return np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+
+
+def _side_by_side(parts: list[np.ndarray]) -> np.ndarray:
+    """(n, 1, objects) of each gripper -> (n, grippers, objects)."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
