@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 
 from foretell.study.store import read
 
@@ -105,6 +107,15 @@ def write(folder: Path) -> Path:
         for name, text in zip(files, blocks(language), strict=True):
             (folder / name).write_text(text)
     (folder / "more.py").write_text(MORE)
+    return folder
+
+
+def enter(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write the files and work in their folder. Modules of these names may be there from the folder of another test."""
+    monkeypatch.chdir(write(folder))
+    monkeypatch.syspath_prepend(str(folder))
+    for name in ("puck", "judged"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     return folder
 
 

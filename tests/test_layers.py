@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -132,3 +133,12 @@ def test_no_script_hides_a_module_of_pythons() -> None:
     root = Path(__file__).parents[1]
     scripts = {path.stem for folder in ("benchmarks", "examples") for path in (root / folder).glob("*.py")}
     assert scripts and not scripts & sys.stdlib_module_names
+
+
+def test_nothing_looks_into_a_world() -> None:
+    """What drivers, replay, films and checks use of a world is in its contract, whoever wrote the world."""
+    inside = re.compile(r"\bworld\.(scene|file\b|_\w+)")
+    for path in sorted(ROOT.rglob("*.py")):
+        if path.relative_to(ROOT).parts[0] != "sim":
+            found = [line for line in path.read_text().splitlines() if inside.search(line) and "import" not in line]
+            assert not found, f"{path}: {found[0].strip()}"

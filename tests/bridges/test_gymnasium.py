@@ -479,9 +479,7 @@ def test_check_env_renders():
 
 def test_a_world_of_ones_own(tmp_path, monkeypatch):
     """Any world that a study may name: a name that is not built in used to become MuJoCo's."""
-    numpy_world.write(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
+    numpy_world.enter(tmp_path, monkeypatch)
     given = {"task": "puck.py:Reach", "world": "slow.yaml"}
     env = gymnasium.make("foretell/Task-v1", render_mode="rgb_array", **given)
     check_env(env.unwrapped, skip_render_check=True)

@@ -21,10 +21,7 @@ from foretell.tasks.lift import Lift
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    numpy_world.write(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
+    return numpy_world.enter(tmp_path, monkeypatch)
 
 
 STUDY = {"world": WORLD, "tasks": [TASK], "policies": {"seek": SEEK}, "scenarios": 2}

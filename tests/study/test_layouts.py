@@ -19,10 +19,7 @@ STUDY = {"world": WORLD, "tasks": ["more.py:Grid"], "policies": {"seek": SEEK}}
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    numpy_world.write(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
+    return numpy_world.enter(tmp_path, monkeypatch)
 
 
 def test_they_are_run_in_their_order_and_recorded_as_a_grid() -> None:

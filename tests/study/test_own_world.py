@@ -17,10 +17,7 @@ from foretell.world_file import file_of, make_world, world_hash
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    numpy_world.write(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(str(tmp_path))
-    return tmp_path
+    return numpy_world.enter(tmp_path, monkeypatch)
 
 
 def study(**more: Any) -> dict[str, Any]:

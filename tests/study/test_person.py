@@ -29,10 +29,8 @@ PROMPT, WHY = "move the puck to the mark: done? [y/n] ", "why not? "
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    numpy_world.write(tmp_path)
     (tmp_path / "judged.yaml").write_text(yaml.safe_dump(STUDY))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
+    return numpy_world.enter(tmp_path, monkeypatch)
 
 
 def start(folder: Path, *more: str, terminal: int | None = None) -> subprocess.Popen[bytes]:
@@ -120,13 +118,12 @@ def test_without_a_terminal_nothing_runs(folder: Path, more: tuple[str, ...]) ->
     assert not (folder / "runs").exists()
 
 
-def test_workers_never_get_it(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_never_get_it(folder: Path) -> None:
     with pytest.raises(foretell.UsageError, match="'processes' cannot run this study, because the world talks"):
         foretell.run("judged.yaml", engine="processes")
     # a world that says so only when it is made: its worker refuses it in words, and does not die
     late = "from judged import Judged\n\n\nclass Late(Judged):\n    needs = property(lambda self: {'terminal'})\n"
     (folder / "late.py").write_text(late)
-    monkeypatch.syspath_prepend(str(folder))
     with pytest.raises(foretell.UsageError, match="'late' talks to a person on the terminal, and there is none"):
         foretell.run({**STUDY, "world": "late.py:Late"}, workers=1)
 
