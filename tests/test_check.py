@@ -315,7 +315,7 @@ class Unscripted(Lift):
         (Far, "reach", "20 of 20 placements are out of reach"),
         (Drifting, "scenarios", "20 of 20 seeds gave another scenario the second time"),
         (Fixed, "scenarios", "20 seeds gave 1 different layouts"),
-        (Varied, "layout", "20 scenarios compile into 2 layouts"),
+        (Varied, "layout", "20 scenarios compiled into 2 layouts"),
         (Easy, "start", "20 of 20 scenarios are solved before anything is done"),
         (Unstaged, "stages", "stage 'rest' is declared but not computed"),
         (Overstaged, "stages", "computed are ['reach', 'grasp', 'lift']"),

@@ -6,12 +6,18 @@ import json
 import sys
 from pathlib import Path
 
+import made
 import pytest
+from sections import block, section_of
 
 from foretell.cli import main
 from foretell.demo.demo import _strips
+from foretell.demo.story import part
 from foretell.demo.strip import drawn
+from foretell.demo.studies import PART
+from foretell.report import bounds
 from foretell.study.store import read
+from foretell.tasks.lift import Lift
 
 ARGUMENTS = ["--trials", "3", "--more", "3", "--seen", "1", "--no-films", "--workers", "0"]
 
@@ -80,3 +86,21 @@ def test_a_strip_is_drawn_with_letters(tmp_path: Path) -> None:
     lines = drawn(tmp_path / "a.jpg", width=40).splitlines()
     assert len(lines) == 3 and all(line.count("▀") == 40 for line in lines)
     assert _strips({}) == []
+
+
+def test_the_story_and_the_report_say_the_same_of_what_simulation_is_worth(tmp_path: Path) -> None:
+    task = Lift()
+    scenarios = [task.scenario(i) for i in range(100)]
+    solved = [i % 3 == 0 for i in range(100)]
+    simulated = [made.row(PART, s, ok) for s, ok in zip(scenarios, solved, strict=True)]
+    tried = [made.row(PART, s, ok, world="standin") for s, ok in zip(scenarios[:20], solved, strict=False)]
+    runs = {
+        "demo-part": made.run(tmp_path / "demo-part", scenarios, simulated),
+        "demo-standin": made.run(tmp_path / "demo-standin", scenarios[:20], tried, world="standin"),
+    }
+    chapter = part(runs)
+    assert chapter.figures["alike"] == [20, 20] and f"takes about {chapter.figures['worth']} trials" in chapter.text
+    sheet = block(section_of(bounds, *runs.values()), "trials-saved")
+    (line,) = sheet.rows
+    assert line[sheet.columns.index("needs")] == chapter.figures["worth"] > 20
+    assert line[sheet.columns.index("success, 95%")] in chapter.text

@@ -146,6 +146,24 @@ def test_the_live_view_looks_without_harm(hostile: Path) -> None:
     assert unharmed(hostile)
 
 
+@pytest.mark.parametrize("name", ["episodes", "journal", "events", "steps"])
+def test_reading_follows_no_linked_folder(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    scenarios, rows = made.rows({"a": 0.5}, 3)
+    run = made.run(tmp_path / "run", scenarios, rows)
+    other = made.run(tmp_path / "other", scenarios, made.rows({"secret": 1.0}, 3)[1])
+    if (run / name).is_dir():
+        os.rename(run / name, tmp_path / "was")
+    (run / name).symlink_to(other / name)
+    for verb in ("show", "cards", "report", "compare"):
+        with pytest.raises(SystemExit) as left:
+            main([verb, str(run)])
+        said = "".join(capsys.readouterr())
+        assert left.value.code == 2 and f"{name} is a link: put the folder itself there" in said
+        assert "secret" not in said
+    (state,) = Board([run]).progress()["runs"]
+    assert state["state"] == "unreadable" and f"{name} is a link" in state["problem"] and state["rows"] == 0
+
+
 def test_writing_follows_no_link(hostile: Path) -> None:
     with pytest.raises(UsageError, match="lock is a link: remove it"):
         Store(hostile)

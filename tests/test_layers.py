@@ -21,6 +21,7 @@ LAYERS = [
         "files",
         "document",
         "terminal",
+        "counting",
         "source",
         "loaded",
         "notebook",

@@ -157,6 +157,8 @@ def test_filming_changes_nothing(run, tmp_path):
     _seen_by("front", frames[0].to_ndarray(format="rgb24"), read(run)["scenario"].to_pylist()[0], run)
     with pytest.raises(UsageError, match="camera: 'frnt' is not in this world; did you mean 'front'"):
         foretell.replay(run, key, video=tmp_path / "b.mp4", camera="frnt")
+    with pytest.raises(UsageError, match="camera: 'front' films nothing without `video`: say where the film goes"):
+        foretell.replay(run, key, camera="front")
     with pytest.raises(UsageError, match=r"should end in \.mp4"):
         foretell.replay(run, key, video=tmp_path / "b.gif")
     assert [p.name for p in tmp_path.iterdir()] == ["a.mp4"]

@@ -79,7 +79,7 @@ def test_figures_by_hand(run: Path) -> None:
         "3 actions on observations 200 ms old, at most 300 ms",
         "40% of the time without a fresh action (0.20 s)",
         "1 seams, the largest a jump of 0.5 in action units",
-        "1 times the last action was issued again",
+        "the last action was issued again once",
         "2 frames delivered after 40 ms, at most 50 ms",
     ]
 
@@ -124,7 +124,7 @@ def test_picture(run: Path, tmp_path: Path) -> None:
 
 def test_refusals(run: Path, tmp_path: Path) -> None:
     for arguments, told in (
-        (("abd",), r"no events of episode abd1; there are events of 1 others, such as abc0. `record: \{events: N\}`"),
+        (("abd",), r"no events of episode abd1; there are events of 1 other, such as abc0. `record: \{events: N\}`"),
         (("ab",), "2 episodes begin with 'ab'"),
         (("abc", tmp_path / "x.png"), r"should end in .json .* or .svg .*save it as PNG"),
         (("abc", tmp_path / "x"), "should end in .json"),

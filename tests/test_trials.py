@@ -99,7 +99,7 @@ def test_what_is_there_never_changes(sheet):
     before = files(run)
     said = problems(sheet(GOOD.replace("no,slipped", "yes,")))
     assert "line 3: success is True, it was False" in said and "--out" in said
-    assert "lacks 1 trials" in problems(sheet(GOOD.rpartition("expert")[0]))
+    assert "lacks 1 trial that" in problems(sheet(GOOD.rpartition("expert")[0]))
     assert files(run) == before
 
 

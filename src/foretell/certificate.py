@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from foretell.counting import counted
 from foretell.document import load_json
 from foretell.errors import UsageError
 from foretell.scenario import Scenario, digest
@@ -74,7 +75,7 @@ def _wrong(file: ScenarioFile, header: Header) -> str | None:
     cells = Counter((scenario.task, arm) for arm, scenario in file.lines)
     for (task, arm), n in cells.items():
         if n != header.protocol.episodes:
-            return f"{task} under {arm} has {n} episodes, and the protocol {header.protocol.episodes}"
+            return f"{task} under {arm} has {counted(n, 'episode')}, and the protocol {header.protocol.episodes}"
     if (required is None) == bool(found):
         return f"it has {len(found)} certificates, and the rate required is {required}"
     if required is None:
@@ -85,7 +86,10 @@ def _wrong(file: ScenarioFile, header: Header) -> str | None:
     for one in found:
         n, name = cells[one.task, one.arm], f"the certificate of {one.task} under {one.arm}"
         if one.n != n or not 0 <= one.successes <= n:
-            return f"{name} has {one.successes} successes in {one.n} episodes, and the file {n} episodes"
+            return (
+                f"{name} has {one.successes} successes in {counted(one.n, 'episode')}, and the file "
+                f"{counted(n, 'episode')}"
+            )
         made = certificate(one.task, one.arm, one.successes, n, required, one.method)
         gaps = [abs(getattr(one, key) - getattr(made, key)) for key in ("rate", "low", "high", "certified")]
         if not all(gap <= CLOSE for gap in gaps):  # nor where one is not a number

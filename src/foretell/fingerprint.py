@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from foretell.counting import counted
 from foretell.loaded import FILES, WHOLE, File, declared, digests, own
 from foretell.scenario import digest
 from foretell.source import MODULES, imported, package_folder, source_hash
@@ -48,7 +49,7 @@ class Fingerprint:
         left = max(0, len(self.modules) - SHOWN) + max(0, len(self.files) - SHOWN)
         listed += [f"{left} more files"] if left else []
         how = "declared in `files`" if self.declared else "seen opened, or named by options"
-        count = "1 data file" if len(self.files) == 1 else f"{len(self.files)} data files"
+        count = counted(len(self.files), "data file")
         return f"covers {', '.join(listed)}; {count}, {how}{self._limits()}."
 
     def _limits(self) -> str:

@@ -19,6 +19,7 @@ from typing import Any
 
 from foretell.errors import ForetellError, UsageError, suggest
 from foretell.loaded import loading, of_module
+from foretell.source import MODULES, imports, installed
 
 __all__ = ["BUILTIN", "load", "names", "resolve"]
 
@@ -74,6 +75,10 @@ BUILTIN: dict[str, dict[str, str]] = {
 }
 
 
+_LOADED: dict[Path, bytes] = {}
+"""Neighbour of a loaded file -> its text when it was imported."""
+
+
 def names(group: str) -> list[str]:
     """Every name known in a group: built-in ones first, then those of installed plug-ins."""
     return list(dict.fromkeys([*BUILTIN[group], *_plugins(group)]))
@@ -125,9 +130,14 @@ def load(target: str, field: str = "use") -> Any:
 
 
 def _import(name: str) -> Any:
-    if (here := os.getcwd()) not in sys.path:
-        sys.path.append(here)  # at the end: a file there must not hide one of Python's own
+    _find_in(os.getcwd())
     return importlib.import_module(name)
+
+
+def _find_in(folder: str) -> None:
+    """Modules of this folder can be imported from now on."""
+    if folder not in sys.path:
+        sys.path.append(folder)  # at the end: a file there must not hide one of Python's own
 
 
 def _at(error: Exception) -> str:
@@ -141,18 +151,59 @@ def _load_file(path: Path, field: str) -> Any:
     if not os.path.isfile(path):
         raise UsageError(f"{field}: there is no file {str(path)[:300]}")
     path = path.resolve()
-    # by content too: a file edited since it was loaded is another module
-    contents = hashlib.sha256(str(path).encode("utf-8", "surrogateescape") + b"\0" + path.read_bytes()).hexdigest()
+    beside = _neighbours(path)
+    # by content too: a file edited since it was loaded, or one that it imports, makes another module
+    texts = {one: one.read_bytes() for one in (path, *beside)}
+    contents = hashlib.sha256(
+        str(path).encode("utf-8", "surrogateescape") + b"\0" + b"\0".join(texts.values())
+    ).hexdigest()
     name = f"foretell_user_{path.stem}_{contents[:16]}"
     if name in sys.modules:
         return sys.modules[name]
+    # one was edited since it was imported, and others may have taken names from it
+    if any(_LOADED.get(one, texts[one]) != texts[one] for one in beside):
+        for other, module in list(sys.modules.items()):
+            if (file := getattr(module, "__file__", None)) and Path(file) in beside:
+                del sys.modules[other]
+    _LOADED.update({one: texts[one] for one in beside})
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and pickling look their module up by name
+    _find_in(str(path.parent))
     try:
         spec.loader.exec_module(module)
+        _check_neighbours(path, name, field)
     except BaseException:
         del sys.modules[name]
         raise
     return module
+
+
+def _neighbours(path: Path) -> list[Path]:
+    """Files beside a file that it imports, directly or not."""
+    found, todo = list[Path](), [path]
+    while todo and len(found) < MODULES:
+        one = todo.pop()
+        for name in imports(one, one.stat().st_mtime_ns, ""):
+            where = path.parent.joinpath(*name.split("."))
+            for file in (where.with_name(f"{where.name}.py"), where / "__init__.py"):
+                if file.is_file() and file != path and file not in found:
+                    found.append(file)
+                    todo.append(file)
+    return sorted(found)
+
+
+def _check_neighbours(path: Path, module: str, field: str) -> None:
+    """A file imports the modules beside it. Of two folders with a module of one name, Python keeps the first, and the
+    file from the second folder would silently get code that is not its own."""
+    for name in imports(path, path.stat().st_mtime_ns, module):
+        beside = [path.with_name(f"{name}.py"), path.parent / name / "__init__.py"]
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if "." in name or file is None or installed(found := Path(file).resolve()):
+            continue
+        if mine := [one for one in beside if one.is_file() and one.resolve() != found]:
+            raise UsageError(
+                f"{field}: {path} imports {name!r}, which is {found} here and not {mine[0]} beside it: "
+                f"rename one of them"
+            )

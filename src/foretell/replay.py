@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from foretell.clock import CLOCKS, parse
+from foretell.counting import counted
 from foretell.errors import ForetellError, UsageError, suggest
 from foretell.machine import require_writable
 from foretell.notebook import Displayed
@@ -75,6 +76,8 @@ def replay(
     `video` writes an mp4, seen by `camera`. `policies` gives the policy where it was a Python object.
     """
     run = Path(run)
+    if camera is not None and video is None:
+        raise UsageError(f"camera: {camera!r} films nothing without `video`: say where the film goes")
     row = find_episode(run, episode)
     who = f"episode {row['episode']}"
     if row["judge"] == "person":
@@ -124,7 +127,7 @@ def find_episode(run: Path, episode: str) -> dict[str, Any]:
     if len(found) != 1:
         columns = [table[c].to_pylist() for c in ("episode", "task", "policy", "success", "scenario", "trial")]
         if found:
-            told = f"{run}: {len(found)} episodes begin with {episode!r}:"
+            told = f"{run}: {counted(len(found), 'episode')} begin with {episode!r}:"
         else:
             near = difflib.get_close_matches(episode, keys, n=NEAR, cutoff=0.5)
             found = [keys.index(k) for k in near] or list(range(len(keys)))

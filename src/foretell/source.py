@@ -18,7 +18,7 @@ from functools import cache, lru_cache
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-__all__ = ["MODULES", "imported", "installed", "own_classes", "package_folder", "source_hash"]
+__all__ = ["MODULES", "imported", "imports", "installed", "own_classes", "package_folder", "source_hash"]
 
 MODULES = 500
 """Modules that are followed; a class that imports more of the user's own is known by the first so many."""
@@ -82,7 +82,7 @@ def imported(classes: list[type]) -> list[Path]:
     while todo and len(found) < MODULES:
         path, module = todo.popitem()
         found[path] = module
-        for name in _imports(path, path.stat().st_mtime_ns, module):
+        for name in imports(path, path.stat().st_mtime_ns, module):
             file = _file(name)
             if file is not None and file not in found and not all(installed(file, folder) for folder in folders):
                 todo[file] = name
@@ -90,7 +90,7 @@ def imported(classes: list[type]) -> list[Path]:
 
 
 @lru_cache(maxsize=4 * MODULES)
-def _imports(path: Path, changed: int, module: str) -> tuple[str, ...]:
+def imports(path: Path, changed: int, module: str) -> tuple[str, ...]:
     """Full names of what a file's import statements may mean, wherever in the file they stand."""
     try:
         tree = ast.parse(path.read_bytes())

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from foretell.certificate import certificate, read_testset, write_testset
+from foretell.counting import counted
 from foretell.errors import ForetellError, UsageError
 from foretell.factors import factor
 from foretell.factors.arms import COMPOUND, FOURTEEN, Arm, expand, parse
@@ -70,7 +71,8 @@ class TestSet(Displayed):
         head, protocol = self.header, self.header.protocol
         parts = [
             f"test set {head.name}, id {head.id}: {', '.join(head.tasks)}",
-            f"arms {', '.join(map(str, protocol.arms))}; {protocol.episodes} episodes in each of {self.cells} cells, "
+            f"arms {', '.join(map(str, protocol.arms))}; {counted(protocol.episodes, 'episode')} in each "
+            f"of {counted(self.cells, 'cell')}, "
             f"seeds {protocol.seed} to {protocol.seed + protocol.episodes - 1}, paired",
         ]
         for task, why in head.left_out.items():
@@ -79,7 +81,7 @@ class TestSet(Displayed):
             parts.append("not certified: no headline score can be given")
         else:
             parts.append(
-                f"certified: {self.certified} of {self.cells} cells, in which the scripted expert "
+                f"certified: {self.certified} of {counted(self.cells, 'cell')}, in which the scripted expert "
                 f"succeeds in at least {protocol.required:.0%} of the episodes"
             )
             tasks = list(head.tasks)
@@ -263,7 +265,10 @@ def _certified(work: Path, header: Header, lines: list[Line], required: float) -
             cell[row["scenario"]] = bool(row["success"])
             lost += row["blame"] == "machine"
     if lost:
-        raise ForetellError(f"certificate: {lost} episodes were lost by the machine; run the same command again")
+        raise ForetellError(
+            f"certificate: {counted(lost, 'episode was', 'episodes were')} lost by the machine; run the "
+            f"same command again"
+        )
     return [
         certificate(task, arm, sum(solved.values()), len(solved), required) for (task, arm), solved in cells.items()
     ]

@@ -16,6 +16,7 @@ from statistics import mean, median
 from typing import Any
 
 from foretell.clock import label
+from foretell.counting import counted
 from foretell.errors import ForetellError, UsageError
 from foretell.machine import require_writable
 from foretell.notebook import Displayed
@@ -85,12 +86,12 @@ class Timeline(Displayed):
             f"{self.inferences} inferences{_spread(': median {} ms', self.latency_median_s, self.latency_max_s)}"
         )
         age = _spread(" on observations {} ms old", self.observation_age_mean_s, self.observation_age_max_s)
-        lines.append(f"{self.actions} actions{age}")
+        lines.append(f"{counted(self.actions, 'action')}{age}")
         lines.append(f"{self.starvation_share:.0%} of the time without a fresh action ({self.starvation_s:.2f} s)")
         largest = "" if self.seam_max is None else f", the largest a jump of {self.seam_max:.3g} in action units"
         lines.append(f"{self.seams} seams{largest}")
         if self.holds:
-            lines.append(f"{self.holds} times the last action was issued again")
+            lines.append(f"the last action was issued again {'once' if self.holds == 1 else f'{self.holds:,} times'}")
         if self.frames:
             delay = _spread(" delivered after {} ms", self.frame_delay_median_s, self.frame_delay_max_s)
             lines.append(f"{self.frames} frames{delay}")
@@ -155,7 +156,7 @@ def _read(run: Path, episode: str) -> list[Event]:
     path = run / "events" / f"{episode}.parquet"
     if path.parent != run / "events" or not os.path.exists(path):
         others = sorted(p.stem for p in path.parent.glob("*.parquet"))
-        told = f"; there are events of {len(others)} others, such as {others[0]}" if others else ""
+        told = f"; there are events of {counted(len(others), 'other')}, such as {others[0]}" if others else ""
         how = "`record: {events: N}` in a study keeps those of its first N scenarios of each task and policy"
         raise UsageError(f"{run} has no events of episode {episode}{told}. {how}")
     try:

@@ -95,7 +95,7 @@ def test_what_the_rows_say_of_the_draw(tmp_path):
     factors = [replace(r, factors='{"MO_Size": 1.2}') for r in rows[10:]]
     assert "drawn under different factors (none and MO_Size)" in told(*factors)
     again = [replace(r, base=rows[0].base) for r in rows[10:]]
-    assert "1 extra scenarios have the layout and seed of paired ones" in told(*again)
+    assert "1 extra scenario has the layout and seed of a paired one" in told(*again)
     more = made.run(tmp_path / "more", scenarios[10:], rows[10:])
     first = made.run(tmp_path / "first", scenarios[:10], rows[:10])
     assert "are iid" not in "\n".join(bound(lab, first, more).notes)

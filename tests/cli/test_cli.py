@@ -14,6 +14,7 @@ import pytest
 from studies import Lab, cli, command, environment, refused
 
 import foretell
+from foretell.cli import main
 from foretell.study import progress
 from foretell.study.progress import Bar
 from foretell.study.run import Progress
@@ -230,3 +231,26 @@ def test_progress_on_a_terminal_is_a_bar_on_standard_error(lab: Lab) -> None:
     assert done.returncode == 0
     assert json.loads(said)["ran"] == 3
     assert b"3/3" in shown
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("scenarios: soon", "scenarios: should be a number, or such as {count: 20, seed: 0}"),
+        ("scenarios: 1\nworld: {name: w, theta: {kp_scale: .inf}}", "world: theta.kp_scale: Input should be a finite"),
+        ("scenarios: 1\npolicies: {r: rndom}", "policies: 'rndom' is not known; did you mean 'random'"),
+    ],
+)
+def test_an_error_in_a_study_names_its_file_and_field(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: str, told: str
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(f"tasks: [lift]\n{'' if 'policies' in given else 'policies: [random]'}\n{given}\n")
+    for more in ([], ["--dry-run"]):
+        with pytest.raises(SystemExit) as left:
+            main(["run", str(path), "-o", str(tmp_path / "run"), *more])
+        assert left.value.code == 2 and capsys.readouterr().err.startswith(f"foretell: {path}: {told}")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    with pytest.raises(SystemExit):
+        main(["run", str(tmp_path / "pipe.yaml")])
+    assert "pipe.yaml: it is no regular file" in capsys.readouterr().err

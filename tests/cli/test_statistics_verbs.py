@@ -130,7 +130,7 @@ def test_episodes_that_do_not_count_are_left_out_and_said(runs):
     table, _ = failed(real, "shaky", 3, "machine")
     found = bound(table, sim, policy="shaky", method="blocked", stand_in=True)
     assert found.intervals[0].n == PAIRS - 3 and found.intervals[0].n_extra == EXTRA + 3
-    assert "3 episodes of real do not count (3 machine)" in found.notes and found.real["left_out"] == {"machine": 3}
+    assert "real: 3 episodes do not count (3 machine)" in found.notes and found.real["left_out"] == {"machine": 3}
     table, _ = failed(sim, "shaky", 36, "world")
     with pytest.raises(foretell.UsageError, match="no row that counts"):
         bound(real, table, policy="shaky", stand_in=True)
@@ -168,7 +168,7 @@ def test_imported_trials_without_a_scenario_stand_for_themselves(told, tmp_path,
     foretell.import_("lab.csv")
     found = told("bound", "--real", "runs/lab", "--policy", "a")
     assert (found["n"], found["estimate"], found["guarantee"]) == (10, 0.5, "asymptotic")
-    assert any(note.startswith("10 trials of runs/lab have no scenario") for note in found["notes"])
+    assert any(note.startswith("runs/lab: 10 trials have no scenario") for note in found["notes"])
     assert told("compare", "runs/lab")["test"] == "barnard"
 
 

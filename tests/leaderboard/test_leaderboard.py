@@ -267,7 +267,7 @@ def test_errors_of_the_world_do_not_count_and_are_told(tmp_path: Path) -> None:
     (entry,) = board.entries
     assert (entry["rank"], entry["missing"], entry["left_out"]) == (1, 0, {"world": 1})
     assert (entry["score"]["n"], entry["score"]["estimate"]) == (19, 1.0)
-    assert any("1 episodes do not count (1 world)" in note for note in board.notes)
+    assert any("1 episode does not count (1 world)" in note for note in board.notes)
     assert any("19 of 20 scenarios" in note for note in board.notes)
 
 

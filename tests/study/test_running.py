@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from studies import Lab
 
@@ -15,6 +16,7 @@ from foretell.stats import clopper_pearson, star
 from foretell.stats.order import by_id
 from foretell.study.follow import Follower
 from foretell.study.lock import STOP, ask_to_stop, writer
+from foretell.study.parts import read_table, write_table
 from foretell.study.running import Tally
 from foretell.study.store import Store, read_plan
 
@@ -190,3 +192,18 @@ def test_a_follower_sees_what_is_new_across_seals_and_replaced_folders(tmp_path:
         run.rename(tmp_path / name)
         follower.look()
         assert follower.tally.figures() == []
+
+
+def test_a_row_whose_name_was_altered_is_not_shown_as_the_planned_one(lab: Lab) -> None:
+    out = lab.folder / "altered"
+    foretell.run(lab.study("altered", "Blink", 3, policies={"mine": "random"}), out=out, workers=0)
+    (part,) = (out / "episodes").iterdir()
+    table = read_table(part)
+    at = table.column_names.index("policy")
+    names = pa.array(["other", "mine", "mine"], pa.string())
+    write_table(part, table.set_column(at, "policy", names.cast(table.schema.field(at).type)))
+    shown = {row["policy"]: (row["finished"], row["planned"], row["running"]) for row in foretell.show(out)}
+    assert shown == {"mine": (2, 3, True), "other": (1, 1, False)}
+    follower = Follower(out)
+    follower.look()
+    assert {row["policy"]: row["finished"] for row in follower.tally.figures()} == {"mine": 2, "other": 1}

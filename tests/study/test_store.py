@@ -22,6 +22,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from foretell.cli import main
 from foretell.episode import SCHEMA, Episode, arrow_schema
 from foretell.errors import ForetellError, UsageError
 from foretell.scenario import Placement, Scenario
@@ -413,7 +414,8 @@ def test_no_flipped_bit_passes_for_data(run: Path) -> None:
     footer = len(data) - 8 - int.from_bytes(data[-8:-4], "little")  # Parquet has no checksum of its footer
     for at in range(4, footer, 37):
         path.write_bytes(data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :])
-        with warnings.catch_warnings(record=True) as caught:
+        refused = contextlib.suppress(UsageError)  # it is the only part
+        with warnings.catch_warnings(record=True) as caught, refused:
             warnings.simplefilter("always")
             assert read(run).equals(whole) or caught, at
 
@@ -832,3 +834,30 @@ def test_close_does_not_hide_the_first_error(run: Path, monkeypatch: pytest.Monk
     Store(run).close()
     assert keys(run) == names(3)
     assert not journals(run)
+
+
+@pytest.mark.parametrize("where", ["part", "journal"])
+def test_a_run_of_which_nothing_can_be_read_is_damaged_not_empty(
+    run: Path, where: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with Store(run) as s:
+        s.append(episodes(0, 3))
+        lines = next((run / "journal").iterdir())
+        kept = lines.read_bytes()
+    if where == "journal":
+        parts(run)[0].unlink()
+        lines.write_bytes(kept.replace(b'"', b"'"))
+    else:
+        damage(parts(run)[0], "truncated")
+    with (
+        pytest.warns(UserWarning, match="ignored|damaged"),
+        pytest.raises(UsageError, match="is damaged: no episode in it can be read; run"),
+    ):
+        read(run)
+    for verb in ("show", "report"):
+        with pytest.raises(SystemExit) as left:
+            main([verb, str(run)])
+        assert left.value.code and "is damaged: no episode in it can be read" in capsys.readouterr().err
+    shown = subprocess.run([sys.executable, "-m", "foretell", "show", run], capture_output=True, text=True, check=False)
+    assert shown.returncode == 2 and shown.stderr.startswith("warning: "), "in words, and not as Python warns"
+    assert "UserWarning" not in shown.stderr and ".py:" not in shown.stderr

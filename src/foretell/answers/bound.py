@@ -14,6 +14,7 @@ from foretell.answers.more_trials import more_trials
 from foretell.answers.reality import check_roles
 from foretell.answers.units import Measured, measure, pair
 from foretell.answers.words import amount, level, noted, plain, sentence, table
+from foretell.counting import counted
 from foretell.errors import UsageError, suggest
 from foretell.notebook import Displayed
 from foretell.stats import METHODS, Interval
@@ -117,8 +118,8 @@ class Bound(Displayed):
 
     def _from(self, interval: Interval) -> str:
         if "scenarios" not in self.real:
-            return f"from {interval.n} trials"
-        told = f"from {interval.n} real scenarios"
+            return f"from {counted(interval.n, 'trial')}"
+        told = f"from {counted(interval.n, 'real scenario')}"
         if interval.n_extra:
             told += f" and {interval.n_extra} simulated ones without a real partner"
         if self.sim and "world" in self.sim:

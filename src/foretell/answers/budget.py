@@ -11,6 +11,7 @@ from foretell.answers.choice import Choice
 from foretell.answers.inputs import Source
 from foretell.answers.pilot import Pilot, read_pilot
 from foretell.answers.words import level, noted, sentence, table
+from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.notebook import Displayed
 
@@ -89,7 +90,7 @@ class Budget(Displayed):
             p = self.pilot
             ends = f"{p.correlation_low:.2f} to {p.correlation_high:.2f}"
             parts.append(
-                f"The pilot's correlation comes from {p.n} pairs and may be {ends}; "
+                f"The pilot's correlation comes from {counted(p.n, 'pair')} and may be {ends}; "
                 f"at the low end it takes {self._with(self.if_correlation_low)}."
             )
         if self.worth is not None:
@@ -98,7 +99,7 @@ class Budget(Displayed):
                 [str(size), f"{width:.3f}", _trials(trials or None)]
                 for size, width, trials in zip(w["n_extra"], w["width"], w["real_trials_alone"], strict=True)
             ]
-            parts.append(f"What simulation buys for {w['n']} real trials:")
+            parts.append(f"What simulation buys for {counted(w['n'], 'real trial')}:")
             parts.append(table(["simulated", "width", "as many real trials alone"], rows))
             stop = f"; beyond {w['stops_at']} more hardly helps" if w["stops_at"] else ""
             parts.append(f"No number of simulated scenarios makes it narrower than {w['floor']:.3f}{stop}.")

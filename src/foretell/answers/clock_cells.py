@@ -18,6 +18,7 @@ from foretell.answers.choice import Choice, choose, labels, meaning, single_vers
 from foretell.answers.inputs import Source, Table, open_table
 from foretell.answers.words import plain
 from foretell.clock import safe_label
+from foretell.counting import counted
 from foretell.errors import ForetellError, UsageError
 from foretell.stats.order import by_id
 from foretell.stats.scenarios import by_scenario
@@ -117,7 +118,10 @@ def cells_of(
         rows[scenario, str(trial)] = (parent or scenario, success, table.columns["row"][i])
     if left:
         why = ", ".join(f"{count} {reason}" for reason, count in left.items())
-        notes.append(f"{sum(left.values())} episodes do not count ({why}), nor do their partners")
+        notes.append(
+            f"{counted(sum(left.values()), 'episode does', 'episodes do')} not count ({why}), and "
+            f"neither does any partner"
+        )
     made: list[Cell] = []
     for (task, policy), by_clock in sorted(groups.items()):
         made += _paired(task, policy, by_clock, metrics, notes)
@@ -220,7 +224,10 @@ def _paired(
             continue
         alone = len(rows) + len(waits) - 2 * len(keys)
         if alone:
-            notes.append(f"{what} under {label}: {alone} episodes without a partner that counts are left out")
+            notes.append(
+                f"{what} under {label}: {counted(alone, 'episode is', 'episodes are')} left out "
+                f"for lack of a partner that counts"
+            )
         keys = [keys[i] for i in by_id([rows[key][0] for key in keys])]  # the order of a file must not matter
         names = [rows[key][0] for key in keys]
         sync, asyn = (by_scenario(names, [float(side[key][1]) for key in keys]) for side in (waits, rows))

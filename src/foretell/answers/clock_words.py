@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from foretell.answers.words import level, plain, sentence, table
+from foretell.counting import counted
 
 if TYPE_CHECKING:
     from foretell.answers.clocks import Clocks
@@ -200,7 +201,10 @@ def _ranks(rows: list[Row]) -> list[str]:
             pairs.append(f"{plain(a)} is ahead of {plain(b)} sync, {rates[0]}, and behind async, {rates[1]} ({word})")
         count = len(row["policies"]) * (len(row["policies"]) - 1) // 2
         changed, shown = len(row["reversals"]), sum(pair["shown"] for pair in row["reversals"])
-        head = f"ranks on {plain(row['task'])} under {plain(row['clock'])}: {changed} of {count} pairs change places"
+        head = (
+            f"ranks on {plain(row['task'])} under {plain(row['clock'])}: {changed} of "
+            f"{counted(count, 'pair')} changed places"
+        )
         if changed > FEW:
             pairs.append(f"and {changed - FEW} more; {shown} of the {changed} are shown")
         said.append(f"{head}: {'; '.join(pairs)}")

@@ -19,6 +19,7 @@ from foretell.answers.inputs import PROTOCOL, Source, Table, open_table
 from foretell.answers.units import Measured, measure
 from foretell.answers.versus import Versus, versus
 from foretell.answers.words import amount, level, noted, plain, table
+from foretell.counting import counted
 from foretell.errors import UsageError, suggest
 from foretell.notebook import Displayed
 from foretell.stats.compare import EFFECT, Test
@@ -72,7 +73,11 @@ class Compared(Displayed):
             "no difference shown": f"no difference shown between {a} and {b}",
             "too few trials": f"too few trials to tell {a} and {b} apart",
         }[pair.verdict]
-        on = f"on {pair.n_a} common scenarios" if pair.paired else f"on {pair.n_a} and {pair.n_b} scenarios"
+        on = (
+            f"on {counted(pair.n_a, 'common scenario')}"
+            if pair.paired
+            else f"on {pair.n_a} and {counted(pair.n_b, 'scenario')}"
+        )
         p = f"p = {pair.p_value:.3g}" if pair.p_value >= 1e-4 else "p < 0.0001"
         if len(self.pairs) > 1:
             p += f", adjusted {pair.p_adjusted:.3g}"

@@ -9,6 +9,7 @@ from typing import Any
 from foretell.answers.inputs import PROTOCOL
 from foretell.answers.units import Measured
 from foretell.answers.words import amount, plain
+from foretell.counting import counted
 from foretell.stats import Paired, same_draw
 
 __all__ = ["LARGE", "LEVEL", "Shift", "shift_of", "unlike"]
@@ -102,7 +103,8 @@ def unlike(paired: Paired, sim: Measured, extra: Measured | None) -> list[str]:
     bases = [{_cell(m, unit, "base") for m, unit in side} - {None} for side in (ours, others)]
     if again := len(bases[0] & bases[1]):
         notes.append(
-            f"warning: {again} extra scenarios have the layout and seed of paired ones, so they are no further draws"
+            f"warning: {counted(again, 'extra scenario has', 'extra scenarios have')} the layout and "
+            f"seed of a paired one; that is no further draw"
         )
     if (
         extra is not None

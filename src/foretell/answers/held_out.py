@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from foretell.answers.choice import labels
 from foretell.answers.words import plain
+from foretell.counting import counted
 from foretell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def leave_out(
         of = f" of policy {plain(name)!r}" if name else ""
         if len(one.ids) - len(tried) < LEAST:
             raise UsageError(
-                f"the {world} was fitted to the real trials of {len(tried)} of {len(one.ids)} paired scenarios{of}, so "
+                f"the {world} was fitted to the real trials of {len(tried)} of "
+                f"{counted(len(one.ids), 'paired scenario')}{of}, so "
                 "these cannot show how well it predicts reality. Try at least 2 scenarios that the fit did not see, or "
                 "leave sim out"
             )
@@ -56,5 +58,6 @@ def leave_out(
     tried_units = {unit for one in real.values() for unit in one.ids}
     others = {unit for sim in sims for unit in sim.ids if unit in seen and unit not in tried_units}
     if others:
-        notes.append(f"{len(others)} simulated scenarios that the {world} was fitted to do not count as extra either")
+        few = counted(len(others), "simulated scenario does", "simulated scenarios do")
+        notes.append(f"{few} not count as extra either: the {world} was fitted there")
     return {name: one.without(seen) for name, one in real.items()}, notes

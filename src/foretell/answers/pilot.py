@@ -13,6 +13,7 @@ from foretell.answers.inputs import Source, open_table
 from foretell.answers.more_trials import more_trials
 from foretell.answers.units import measure, pair
 from foretell.answers.words import plain
+from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.stats import ALPHA
 
@@ -59,7 +60,9 @@ def read_pilot(
         both = [(i, where[unit]) for i, unit in enumerate(a.ids) if unit in where]
         if len(both) < 2:
             told = " and ".join(repr(plain(p)) for p in policies)
-            raise UsageError(f"{opened[0].name}: {told} have {len(both)} scenarios in common; at least 2 are needed")
+            raise UsageError(
+                f"{opened[0].name}: {told} have {counted(len(both), 'scenario')} in common; at least 2 are needed"
+            )
         i, j = (list(side) for side in zip(*both, strict=True))
         one, other = a.real[i], b.real[j]
         y, f = one - other, a.sim[i] - b.sim[j]

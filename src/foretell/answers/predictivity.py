@@ -15,6 +15,7 @@ from foretell.answers.choice import Choice
 from foretell.answers.inputs import Source
 from foretell.answers.scoreboard import Scoreboard, from_rates, from_trials
 from foretell.answers.words import level, noted, plain, table
+from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.notebook import Displayed
 from foretell.stats import METRICS, Interval
@@ -68,7 +69,9 @@ class Predictivity(Displayed):
         for task, found in self.metrics.items():
             board = self.scoreboards[task]
             head = f"task {plain(task)}, " if task else ""
-            parts.append(f"{head}{len(board.policies)} policies: {', '.join(map(plain, board.policies))}")
+            parts.append(
+                f"{head}{counted(len(board.policies), 'policy', 'policies')}: {', '.join(map(plain, board.policies))}"
+            )
             parts.append(_table(found, board))
             unlike = [p for p, row in board.apart().items() if row.get("kruskal_wallis_p", 1.0) <= some.alpha]
             if unlike:
@@ -105,9 +108,9 @@ def _table(found: Metrics, board: Scoreboard | None) -> str:
     return table(header if board else header[:3], rows if board else [row[:3] for row in rows])
 
 
-def pairs_told(same: int, counted: int) -> str:
+def pairs_told(same: int, compared: int) -> str:
     """How many pairs of policies sim orders as real does: 1 of 1 pair."""
-    return f"{same} of {counted} pair{'' if counted == 1 else 's'}"
+    return f"{same} of {counted(compared, 'pair')}"
 
 
 def predictivity(

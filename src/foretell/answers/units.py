@@ -14,6 +14,7 @@ from foretell.answers.held_out import held_out
 from foretell.answers.inputs import PROTOCOL, Table, refuse
 from foretell.answers.until_success import until_success
 from foretell.answers.words import plain
+from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.stats import Paired, Units, by_scenario, pair_units
 from foretell.stats.order import by_id
@@ -86,9 +87,11 @@ class Measured:
         told = list(self.table.notes)
         if self.left_out:
             why = ", ".join(f"{count} {reason}" for reason, count in self.left_out.items())
-            told.append(f"{sum(self.left_out.values())} episodes of {self.table.name} do not count ({why})")
+            left = sum(self.left_out.values())
+            told.append(f"{self.table.name}: {counted(left, 'episode does', 'episodes do')} not count ({why})")
         if self.alone:
-            told.append(f"{self.alone} trials of {self.table.name} have no scenario: each counts as one of its own")
+            trials = counted(self.alone, "trial has", "trials have")
+            told.append(f"{self.table.name}: {trials} no scenario, so each counts as one of its own")
         return [*told, *([self.repeats] if self.repeats else [])]
 
 
@@ -199,7 +202,8 @@ def pair(real: Measured, sim: Measured, extra: Measured | None) -> tuple[Paired,
     lost = [u for u in real.ids if u in sim.broken and u not in known]
     if lost:
         notes.append(
-            f"{len(lost)} real scenarios are left out because simulation could not run them; "
+            f"{counted(len(lost), 'real scenario is', 'real scenarios are')} left out because simulation "
+            f"could not run there; "
             "the answer speaks of scenarios that it can"
         )
     ids = [u for u in real.ids if u in known]

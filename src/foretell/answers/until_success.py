@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from foretell.counting import counted
+
 __all__ = ["until_success"]
 
 MANY = 3
@@ -25,7 +27,8 @@ def until_success(trials: Mapping[str, Iterable[tuple[int, float]]], name: str) 
     if stopped < MANY or 2 * stopped < repeated:
         return None
     return (
-        f"warning: {name}: in {stopped} scenarios every trial failed but the last, and nowhere does a trial follow a "
-        "success, as if trials were repeated until one succeeded. That makes the policy look better than it is: count "
+        f"warning: {name}: in {counted(stopped, 'scenario')} every trial failed but the last, and nowhere does a trial "
+        "follow a success, as if trials were repeated until one succeeded. That makes the policy look "
+        "better than it is: count "
         "the first trial of each scenario only, or fix the number of trials in advance"
     )

@@ -9,6 +9,7 @@ from foretell import stats
 from foretell.answers.draw import LEVEL
 from foretell.answers.units import Measured
 from foretell.answers.words import plain
+from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.stats import Interval
 from foretell.stats.compare import Test, Verdict
@@ -83,11 +84,12 @@ def versus(
     lost = len(one.units.ids) + len(other.units.ids) - 2 * len(common)
     if paired and lost:
         notes.append(
-            f"{lost} scenarios that only one of {plain(a)} and {plain(b)} has are left out of their comparison"
+            f"{plain(a)} and {plain(b)}: {counted(lost, 'scenario is', 'scenarios are')} left out, "
+            f"because only one of the two ran there"
         )
         if 2 * len(common) < min(len(one.ids), len(other.ids)):
             notes.append(
-                f"{plain(a)} and {plain(b)} have only {len(common)} scenarios in common: "
+                f"{plain(a)} and {plain(b)} have only {counted(len(common), 'scenario')} in common: "
                 "`--unpaired` compares all of their scenarios as independent trials"
             )
     found = test_of(

@@ -10,6 +10,7 @@ import numpy as np
 from foretell.checks.report import Report
 from foretell.checks.setting import called, task_of, world_of
 from foretell.checks.watched import SOLVED, Watched, watch
+from foretell.counting import counted
 from foretell.policies.make import bind, make_policy
 from foretell.robots.kinematics import Kinematics
 from foretell.rollout import Job, Outcome, run_sync
@@ -80,7 +81,7 @@ def _scenarios(task: Task, scenarios: list[Scenario]) -> tuple[bool, str]:
 def _round_trip(scenarios: list[Scenario]) -> tuple[bool, str]:
     back = [Scenario.model_validate_json(s.model_dump_json()) for s in scenarios]
     lost = sum(a != b or a.id != b.id for a, b in zip(scenarios, back, strict=True))
-    return lost == 0, f"{lost} of {len(back)} scenarios change when written as JSON and read back."
+    return lost == 0, f"{lost} of {counted(len(back), 'scenario')} changed when written as JSON and read back."
 
 
 def _within_reach(task: Task, scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
@@ -109,8 +110,7 @@ def _within_reach(task: Task, scene: Scene, scenarios: list[Scenario]) -> tuple[
 
 def _layouts(scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
     found = {signature(scene.compile(s, 0)) for s in scenarios}
-    layouts = "layout" if len(found) == 1 else "layouts"
-    return len(found) == 1, f"{len(scenarios)} scenarios compile into {len(found)} {layouts}."
+    return len(found) == 1, f"{counted(len(scenarios), 'scenario')} compiled into {counted(len(found), 'layout')}."
 
 
 def _contacts(scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
@@ -129,7 +129,10 @@ def _contacts(scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
             parts = [g.name or model.body(int(g.bodyid[0])).name for g in geoms]
             pair = f": {parts[0]!r} and {parts[1]!r} of seed {scenario.seed}"
         bad += bool(data.ncon) and bool(data.contact.dist.min() < -DEEPEST)
-    detail = f"{bad} of {len(scenarios)} scenarios start with things inside one another by over {1e3 * DEEPEST:g} mm; "
+    detail = (
+        f"{bad} of {counted(len(scenarios), 'scenario')} start with things inside one another by "
+        f"over {1e3 * DEEPEST:g} mm; "
+    )
     return bad == 0, detail + f"the deepest contact is {1e3 * deepest:.2f} mm{pair}."
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from foretell.checks.bits import agreement, same
 from foretell.checks.report import Report
 from foretell.checks.setting import task_of, world_of
+from foretell.counting import counted
 from foretell.scenario import Scenario
 from foretell.seeding import generator
 from foretell.spec import Stream
@@ -86,7 +87,7 @@ def _hash(task: Task, made: World, world: Any) -> tuple[bool, str]:
     if file is None:
         return True, f"{made.hash} both times; this world has no file whose θ could be changed."
     deaf = []
-    theta = file.theta.model_dump()
+    theta = {name: value for name, value in file.theta.model_dump().items() if isinstance(value, (int, float))}
     for name, value in theta.items():
         other = file.theta.model_copy(update={name: value + 1 if isinstance(value, int) else value * 1.01 + 1e-6})
         if file.model_copy(update={"theta": other}).hash == made.hash:
@@ -114,7 +115,7 @@ def _sturdy(world: World) -> tuple[bool, str]:
     faults = world.faults(np.array(every, dtype=np.int32))
     why = f": {next(iter(faults.values()))}" if faults else ""
     wild = int((~np.isfinite(seen)).any(axis=(1, 2)).sum())
-    detail = f"{len(faults)} of {world.slots} episodes of {count} random actions failed{why}; "
+    detail = f"{len(faults)} of {counted(world.slots, 'episode')} of {count} random actions failed{why}; "
     return not faults and not wild, detail + f"{wild} showed a value that is not finite."
 
 

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -48,6 +49,7 @@ def main(arguments: list[str] | None = None) -> None:
 
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
+    before, warnings.formatwarning = warnings.formatwarning, _warned  # type: ignore[assignment]
     try:
         _run(arguments)
         sys.stdout.flush()
@@ -60,6 +62,15 @@ def main(arguments: list[str] | None = None) -> None:
         _fail("stopped; everything finished is kept, and the same command goes on from there", code)
     except BrokenPipeError:  # the reader of our output has gone: `foretell show RUN | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    finally:
+        warnings.formatwarning = before
+
+
+def _warned(message: Warning | str, *_: object) -> str:
+    """A warning is for users, who need no line of ours."""
+    from foretell.terminal import brief, safe
+
+    return f"warning: {brief(safe(str(message)))}\n"
 
 
 def _run(arguments: list[str]) -> None:

@@ -38,6 +38,7 @@ def main(
     """
     from foretell.card_page import write_page
     from foretell.cards import cards, frames, write_sheet
+    from foretell.counting import counted
     from foretell.errors import UsageError
     from foretell.tasks.frame import describe
 
@@ -61,12 +62,12 @@ def main(
     for card in found:
         print(f"{card['id']}  {card['card']}")
     if html is not None:
-        print(f"{len(found)} cards to print in {html}")
+        print(f"{counted(len(found), 'card')} to print in {html}")
     if csv is not None:
-        print(f"{len(found)} lines in {csv}; once filled in: foretell import {csv} --like {run}")
+        print(f"{counted(len(found), 'line')} in {csv}; once filled in: foretell import {csv} --like {run}")
     if stl is not None:
         files = {thing["file"] for card in found for thing in card["print"]}
-        print(f"{len(files)} STL file{'s' if len(files) > 1 else ''} in {stl}")
+        print(f"{counted(len(files), 'STL file')} in {stl}")
 
 
 def _objects(folder: Path, json_: bool) -> None:

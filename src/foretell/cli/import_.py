@@ -37,6 +37,7 @@ def main(
         tolerance: Metres within which two measured positions are one spot.
         json_: Print what was done as JSON.
     """
+    from foretell.counting import counted
     from foretell.summary import show, table
     from foretell.trials import import_
 
@@ -47,8 +48,8 @@ def main(
     table(show(done.path))
     for note in done.notes:
         print(f"note: {note}")
-    earlier = f", {done.skipped} were there already" if done.skipped else ""
-    trials_added = "1 trial" if done.added == 1 else f"{done.added} trials"
+    earlier = f", {counted(done.skipped, 'was', 'were')} there already" if done.skipped else ""
+    trials_added = counted(done.added, "trial")
     print(f"{trials_added} added{earlier}; everything is in {done.path}")
     if done.scenarios:
         same = "situation" if done.scenarios == 1 else f"{done.scenarios} situations"

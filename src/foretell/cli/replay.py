@@ -20,7 +20,7 @@ __all__ = ["main"]
 def main(
     run: Annotated[Path, tyro.conf.Positional],
     episode: Annotated[str, tyro.conf.Positional],
-    video: Path | None = None,
+    video: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
     camera: str | None = None,
     json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
 ) -> None:
@@ -30,7 +30,7 @@ def main(
         run: A run folder.
         episode: The episode's key, or enough of its beginning; foretell.read(RUN) has them, in column `episode`.
         video: Write a video of it (mp4).
-        camera: The camera to film with; default `overview`, or the task's first.
+        camera: The camera to film with, for --video; default the one that the task films with.
         json_: Print what was found as JSON.
     """
     from foretell import replay

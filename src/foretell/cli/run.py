@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -66,10 +68,11 @@ def main(
             print(f"{error}. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
             large = sys.stdin.readline().strip().lower() in ("y", "yes")
     if dry_run:
-        found = estimate(study, out=out, workers=workers, slots=slots, pair_with=pair_with, large=large)
+        with _of(study):
+            found = estimate(study, out=out, workers=workers, slots=slots, pair_with=pair_with, large=large)
         print(json.dumps(asdict(found)) if json_ else found.text())
         return
-    with Bar() as bar:
+    with _of(study), Bar() as bar:
         done = run(
             study,
             out=out,
@@ -91,6 +94,20 @@ def main(
     if done.failing:
         names = ", ".join(map(repr, done.failing))
         raise ForetellError(f"every episode of {names} ended in an error, so nothing is known of how well it does")
+
+
+@contextmanager
+def _of(file: Path) -> Iterator[None]:
+    """Errors about a field of the study name its file too."""
+    from foretell.errors import UsageError
+    from foretell.study.config import Study
+
+    try:
+        yield
+    except UsageError as error:
+        if str(error).partition(":")[0] in Study.model_fields:
+            raise UsageError(f"{file}: {error}") from error.__cause__
+        raise
 
 
 def _say(done: Run) -> None:

@@ -93,9 +93,9 @@ def _strips(runs: dict[str, Path]) -> list[tuple[str, Path]]:
         for row in sorted(read(runs[name]).to_pylist(), key=lambda row: not row["success"]):
             path = runs[name] / steps(row["episode"]).with_suffix(".jpg")
             if row["video"] and path.is_file():
-                where = {"none": "clean table", "Table_Texture": "table cloth"}[row["arm"]]
+                where = ", with a table cloth" if row["arm"] == "Table_Texture" else ""
                 outcome = "success" if row["success"] else f"failure: {row['failure_reason']}"
-                found.append((f"{row['policy']} on {row['task']}, {where}: {outcome}", path))
+                found.append((f"{row['policy']} on {row['task']}{where}: {outcome}", path))
     return found
 
 

@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from foretell.answers.bound import Bound, bound
 from foretell.answers.clocks import clocks
 from foretell.answers.predictivity import predictivity
 from foretell.answers.words import listed
+from foretell.counting import counted
 from foretell.demo.studies import CHOSEN, LATENCY_S, PART, SEES, THINKS
+from foretell.report.bounds import worth
 from foretell.report.section import Section, Words
 from foretell.stats import clopper_pearson
 from foretell.study.store import read
@@ -52,7 +55,8 @@ def cloth(runs: Runs) -> Chapter:
     clean, covered = solved["none"], solved["Table_Texture"]
     text = (
         f"{SEES!r} lifts a cube and looks through two cameras. On the clean table it solves {sum(clean)} of "
-        f"{len(clean)} scenarios. With a cloth on the table it solves {sum(covered)} of the same {len(covered)}. "
+        f"{counted(len(clean), 'scenario')}. With a cloth on the table it solves {sum(covered)} of the "
+        f"same {len(covered)}. "
         "Nothing else changed."
     )
     figures = {"clean": [sum(clean), len(clean)], "cloth": [sum(covered), len(covered)]}
@@ -75,6 +79,7 @@ def ranking(runs: Runs) -> Chapter:
     regret = top - min(rates[policy]["real"] for policy in picked)
     same, counted = board.pairs()
     told = "; ".join(f"{p} {rates[p]['sim']:.0%} and {rates[p]['real']:.0%}" for p in order)
+    low = "It lies" if len(picked) == 1 else "The worst of these lies"
     which = f"{listed(picked)}" if len(picked) == 1 else f"{listed(picked)}, which are level there"
     text = (
         f"{len(rates)} policies carry a can, in simulation and in the stand-in: {told}. Simulation orders {same} of "
@@ -82,7 +87,7 @@ def ranking(runs: Runs) -> Chapter:
         + (
             "That costs nothing: no policy does better in the stand-in (regret 0)."
             if regret == 0.0
-            else f"The best policy in the stand-in does {100 * regret:.0f} points better at most (regret)."
+            else f"{low} {100 * regret:.0f} points below the best policy in the stand-in (regret)."
         )
     )
     figures = {"rates": rates, "picked": picked, "regret": regret, "pairs": [same, counted]}
@@ -96,19 +101,22 @@ def part(runs: Runs) -> Chapter:
     alone, one = clopper_pearson(sum(tried.values()), len(tried)), answer.intervals[0]
     text = (
         f"{PART!r} solved {sum(tried.values())} of {len(tried)} trials in the stand-in. Its success rate there: "
-        f"{len(tried)} trials say {_ends(alone)}; with simulation of the same scenarios and {one.n_extra} others, "
+        f"{counted(len(tried), 'trial')} say {_ends(alone)}; with simulation of the same scenarios and "
+        f"{counted(one.n_extra, 'other')}, "
         f"{_ends(one)}. "
     )
-    worth = None
+    trials = None
     if _helps(answer) and one.width < alone.width:
-        worth = round(alone.n * (alone.width / one.width) ** 2)
+        needed = worth(*(read(runs[name]).filter(pc.field("policy") == PART) for name in ("demo-standin", "demo-part")))
+        trials = needed[1].best
         text += (
-            f"That is worth about {worth} trials. It works because this policy, trained on a quarter of the bin only, "
-            f"comes out alike in both worlds in {alike} of {len(tried)} scenarios."
+            f"Without simulation, an interval so narrow takes about {counted(trials, 'trial')}. Simulation helps "
+            f"because the policy comes out alike in both worlds in {alike} of {counted(len(tried), 'scenario')}. It "
+            "was trained with cans in one quarter of the bin only."
         )
     else:
         text += "That is no narrower here: the trials alone do as well."
-    figures = {"alone": alone.to_dict(), "bound": one.to_dict(), "worth": worth, "alike": [alike, len(tried)]}
+    figures = {"alone": alone.to_dict(), "bound": one.to_dict(), "worth": trials, "alike": [alike, len(tried)]}
     return Chapter("How much is simulation worth, in real trials?", text, figures)
 
 
@@ -119,7 +127,8 @@ def wrong(runs: Runs) -> Chapter:
     said = str(one.diagnostics["sentence"])
     text = (
         f"This simulator is wrong on purpose: its arm has a twentieth of the stiffness. {PART!r} solves "
-        f"{sum(simulated.values())} of {len(simulated)} scenarios in it. Asked to use it for the same trials, foretell "
+        f"{sum(simulated.values())} of {counted(len(simulated), 'scenario')} in it. Asked to use it for "
+        f"the same trials, foretell "
         f"says: “{said}.” The bound with it is {_ends(one)}; the trials alone say {_ends(alone)}."
     )
     figures = {"solved": [sum(simulated.values()), len(simulated)], "helps": _helps(answer), "says": said}
@@ -133,7 +142,8 @@ def latency(runs: Runs) -> Chapter:
     lost = f"{abs(gap['estimate']):.0f} points {'fewer' if gap['estimate'] >= 0 else 'more'}"
     slow = f"{1000 * LATENCY_S:.0f} ms"
     text = (
-        f"When the world waits for {THINKS!r}, it solves {sync['estimate']:.0%} of {cell['scenarios']} scenarios. "
+        f"When the world waits for {THINKS!r}, it solves {sync['estimate']:.0%} of "
+        f"{counted(cell['scenarios'], 'scenario')}. "
         f"When it takes {slow} to think and the world does not wait, it solves {late['estimate']:.0%}. "
         f"That is {lost} (95% interval of the loss: {gap['low']:.0f} to {gap['high']:.0f} points)."
     )

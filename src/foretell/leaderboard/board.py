@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from foretell import stats
+from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.leaderboard.entries import Entry, entries_of, read_runs
 from foretell.leaderboard.ground import Ground, common_ground
@@ -140,7 +141,9 @@ def leaderboard(
         beside, said = entries_of(their_rows, ground)
         worlds = {"sim": shared["world"], "real": theirs["world"], **alignment(ground, found, beside, alpha, seed)}
         notes += [*more, *(f"{theirs['world']}: {note}" for note in said)]
-        notes += [f"{theirs['world']}: {e.policy} has {e.missing} episodes missing" for e in beside if e.missing]
+        notes += [
+            f"{theirs['world']}: {e.policy} has {counted(e.missing, 'episode')} missing" for e in beside if e.missing
+        ]
     ranked, pairs = _ranked(found, ground, alpha)
     notes += _told(found, ground)
     order = [row["policy"] for row in ranked]
@@ -215,7 +218,10 @@ def _told(found: list[Entry], ground: Ground) -> list[str]:
     for entry in found:
         if entry.left_out:
             why = ", ".join(f"{count} {blame}" for blame, count in entry.left_out.items())
-            notes.append(f"{entry.policy}: {sum(entry.left_out.values())} episodes do not count ({why})")
+            notes.append(
+                f"{entry.policy}: {counted(sum(entry.left_out.values()), 'episode does', 'episodes do')} "
+                f"not count ({why})"
+            )
         if charged(ground) and not entry.missing and not (columns := columns_of(entry, ground)).all():
             notes.append(
                 f"{entry.policy}: its score is of the {int(columns.sum())} of {ground.n} scenarios in which all "

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foretell.clock import label
+from foretell.counting import counted
 from foretell.errors import UsageError, suggest
 from foretell.leaderboard.ground import CLEAN, Cell, Ground
 from foretell.scenario import digest
@@ -134,7 +135,11 @@ def entries_of(runs: list[tuple[Path, Rows]], ground: Ground) -> tuple[list[Entr
                 )
             else:
                 rows[row["episode"]] = row
-    notes = [f"{others} episodes are not of this test set and are left out"] if others else []
+    notes = (
+        [f"{counted(others, 'episode of another test set is', 'episodes of other test sets are')} left out"]
+        if others
+        else []
+    )
     versions: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
     for row in rows.values():
         row["version"] = digest([row["policy_hash"], row["policy_options"], row["controller"]])

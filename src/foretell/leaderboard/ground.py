@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from foretell.certificate import read_testset
+from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.registry import names
 from foretell.study.scenario_file import Certificate, Header, identify
@@ -72,7 +73,10 @@ class Ground:
     def label(self) -> str:
         """The test set in a few words, for messages."""
         name = f"{self.header.name!r}, " if self.header else ""
-        return f"test set {name}id {self.id} ({', '.join(self.tasks)}; {len(self.arms)} arms; {self.n} episodes)"
+        return (
+            f"test set {name}id {self.id} ({', '.join(self.tasks)}; {counted(len(self.arms), 'arm')}; "
+            f"{counted(self.n, 'episode')})"
+        )
 
 
 def factor_of(arm: str) -> str | None:
@@ -151,7 +155,8 @@ def _columns(lines: Iterable[tuple[str, str, str, str]], source: str) -> dict[Ce
         for arm in (arm for arm in arms if (task, arm) in cells):
             if cells[task, arm].keys() != clean.keys():
                 raise UsageError(
-                    f"{source}: arm {arm!r} of task {task!r} has {len(cells[task, arm])} scenarios, its clean control "
+                    f"{source}: arm {arm!r} of task {task!r} has "
+                    f"{counted(len(cells[task, arm]), 'scenario')}, its clean control "
                     f"{len(clean)}, and they do not pair: run the study to its end"
                 )
             found[task, arm] = tuple(cells[task, arm][base] for base in clean)

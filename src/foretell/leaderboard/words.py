@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from foretell.answers.words import level, table
+from foretell.counting import counted
 from foretell.leaderboard.ground import CLEAN
 from foretell.stats.paired import EXACT
 from foretell.study.unchanged import IDENTICAL
@@ -63,7 +64,8 @@ def about(board: Leaderboard) -> list[str]:
         seeds = f", seeds {protocol.seed} to {protocol.seed + protocol.episodes - 1}"
     lines = [
         f"test set {name}id {ground.id}: {', '.join(f'{t} (version {v})' for t, v in ground.versions.items())}",
-        f"{ground.n} episodes in each of {len(ground.columns)} cells{seeds}, paired with their clean control; "
+        f"{counted(ground.n, 'episode')} in each of {counted(len(ground.columns), 'cell')}{seeds}, "
+        f"paired with their clean control; "
         f"world {board.world}, clock {board.clock}",
     ]
     if header and header.certificates:

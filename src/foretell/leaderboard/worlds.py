@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.leaderboard.entries import Entry, Floats
 from foretell.leaderboard.ground import CLEAN, Cell, Ground
@@ -85,7 +86,7 @@ def _r_squared(real: list[Floats], sim: list[Floats], alpha: float, seed: int) -
     points = len(real)
     row: Row = {"value": None, "low": None, "high": None, "points": points}
     if points < LEAST:
-        few = "1 point is" if points == 1 else f"{points} points are"
+        few = counted(points, "point is", "points are")
         return {**row, "reason": f"{few} too few for R squared, {LEAST} are needed: two always lie on a line"}
     found = factor_alignment(real, sim, alpha, seed=seed)
     row |= {"value": found.estimate if math.isfinite(found.estimate) else None, "low": found.low, "high": found.high}

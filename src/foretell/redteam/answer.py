@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from foretell.counting import counted
 from foretell.notebook import Displayed
 from foretell.redteam.verify import Finding
 from foretell.stats import Interval
@@ -124,7 +125,7 @@ class RedTeam(Displayed):
     def _finding(self, f: Finding) -> list[str]:
         solved, n = f.expert
         lines = [
-            f"on {f.clean.n} fresh scenarios (seeds {_span(self.seeds[1])}), which the search has not seen; "
+            f"on {counted(f.clean.n, 'fresh scenario')} (seeds {_span(self.seeds[1])}), which the search has not seen; "
             f"{1 - f.clean.alpha:.0%} intervals:",
             f"  clean    {_rate(f.clean)}",
             f"  broken   {_rate(f.broken)}",

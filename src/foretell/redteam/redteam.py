@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from foretell.clock import Realtime, parse
+from foretell.counting import counted
 from foretell.errors import ForetellError, UsageError, suggest
 from foretell.factors import factor
 from foretell.factors.arms import decoded
@@ -70,18 +71,18 @@ def redteam(
     _check(budget, most, breaks, certificate, fresh, alpha, len(tops))
     first, n = settings.first, SIZES[-1]
     looks = Looks(settings, "search", first, reserve=5 * fresh if budget >= 6 * fresh + 300 else 3 * fresh)
-    told(f"clean control: {n} scenarios")
+    told(f"clean control: {counted(n, 'scenario')}")
     clean = looks.policy([Combination()], n)[Combination()]
     found, clean_rate = Found(), float(np.nan_to_num(clean).mean())
     if clean_rate >= LEAST:
-        told(f"search: {len(tops)} factors, clean success {clean_rate:.0%}")
+        told(f"search: {counted(len(tops), 'factor')}, clean success {clean_rate:.0%}")
         found = search(looks, tops, clean, most=most, breaks=breaks, certificate=certificate)
     spent = {"search": settings.spent - (cost := _expert(settings)), "certificates": cost}
     # a verification that has its own scenarios: nothing of the search can leak into it
     last = Looks(settings, "verify", first + FINAL)
     finding, refuted, discarded = None, list[Finding](), list[Seen]()
     for c in attempts(found, breaks):
-        told(f"verification: {c.arm} on {fresh} fresh scenarios")
+        told(f"verification: {c.arm} on {counted(fresh, 'fresh scenario')}")
         expert = last.expert([c], fresh).get(c)
         if expert is None:
             break
@@ -201,10 +202,10 @@ def _why(
     who = f"{policy} on {task}"
     if finding:
         c = finding.combination
-        count = "1 factor" if len(c.severities) == 1 else f"{len(c.severities)} factors"
+        count = counted(len(c.severities), "factor")
         return f"{who} breaks under {c.arm} ({count}, severities {c.mildness[1]:g} in all)"
     if not found.verdicts:
-        return f"nothing to break: {who} solves {clean[0]} of {clean[1]} clean scenarios"
+        return f"nothing to break: {who} solves {clean[0]} of {counted(clean[1], 'clean scenario')}"
     if tried:
         return f"not found within the budget: what broke {who} in the search was not confirmed on fresh scenarios"
     ended = "" if found.complete else "; the budget ended the search"

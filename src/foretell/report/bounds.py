@@ -14,6 +14,7 @@ from foretell.answers.bound import Bound, bound
 from foretell.answers.inputs import open_table
 from foretell.answers.units import measure, pair
 from foretell.answers.words import listed
+from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.report.charts import dots, lines, slug
 from foretell.report.groups import Group, distinct, noted, unfinished
@@ -118,7 +119,7 @@ def _cells(tried: Group, simulated: Group, left: list[str]) -> list[Cell]:
         try:
             answer = bound(*tables, method="all", design=design, stand_in=True)
             simulated_too = answer.default in ("strata", "blocked")
-            curve, saved = _worth(*tables) if simulated_too and len(cells) < CURVES else (None, None)
+            curve, saved = worth(*tables) if simulated_too and len(cells) < CURVES else (None, None)
         except UsageError as error:
             left.append(f"{policy} on {tried.task}: {str(error).partition(chr(10))[0]}")
             continue
@@ -126,7 +127,7 @@ def _cells(tried: Group, simulated: Group, left: list[str]) -> list[Cell]:
     return cells
 
 
-def _worth(tried: pa.Table, simulated: pa.Table) -> tuple[WidthCurve, TrialsSaved]:
+def worth(tried: pa.Table, simulated: pa.Table) -> tuple[WidthCurve, TrialsSaved]:
     """What simulation buys: the bound on growing numbers of simulated scenarios, and real trials it saves."""
     tables = [open_table(table, name) for table, name in ((tried, "real"), (simulated, "sim"))]
     paired, _ = pair(measure(tables[0]), measure(tables[1], whole=True), None)
@@ -159,14 +160,27 @@ def _intervals(cells: list[Cell], name: str, title: str, real: str) -> Chart:
     by: dict[str, Any] = {"y": "method"} if len(cells) == 1 else {"y": "policy", "series": "method"}
     drawn = [row for row in rows if len(cells) <= MANY or row["default"] or row["method"] in LIVELY]
     spec = dots(drawn, x="estimate", title=f"success in {real}", domain=(0.0, 1.0), tips=tips, **by)
-    left = {m: why for cell in cells for m, why in cell.answer.not_applicable.items()}
     about = (
         f"95% intervals. The default here is {cells[0].answer.default}; choose a method before looking: taking the "
         "narrowest forfeits the stated level."
     )
     about += " The CSV has every method." if len(drawn) < len(rows) else ""
-    about += "".join(f" {method} does not apply: {why}." for method, why in left.items())
-    return Chart(name, title, spec, rows, about)
+    return Chart(name, title, spec, rows, about + _unsuited(cells))
+
+
+def _unsuited(cells: list[Cell]) -> str:
+    """Which policies have no interval by which methods, and why: methods of one reason together."""
+    methods: dict[tuple[tuple[str, ...], str], list[str]] = {}
+    for method in dict.fromkeys(m for cell in cells for m in cell.answer.not_applicable):
+        lacking = [cell for cell in cells if method in cell.answer.not_applicable]
+        why = lacking[0].answer.not_applicable[method].removeprefix(f"{method} ")
+        methods.setdefault((tuple(cell.policy for cell in lacking), why), []).append(method)
+    return "".join(
+        f" Not given for {listed(list(policies))}: {listed(names)}, because each of them {why}."
+        if len(names) > 1
+        else f" Not given for {listed(list(policies))}: {names[0]}, because it {why}."
+        for (policies, why), names in methods.items()
+    )
 
 
 def _curves(cells: list[Cell], name: str, title: str) -> Chart:
@@ -213,5 +227,5 @@ def _sheet(cells: list[Cell], name: str, title: str) -> Sheet:
         "forecasts by resampling the real trials"
     )
     left = sum(cell.saved is None for cell in cells)
-    about += f", not made for {left} policies." if left else "."
+    about += f", not made for {counted(left, 'policy', 'policies')}." if left else "."
     return Sheet(name, title, columns, rows, right=columns[2:], about=about)

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from foretell.answers.clock_words import seconds
 from foretell.answers.clocks import Clocks, clocks
+from foretell.counting import counted
 from foretell.errors import ForetellError, UsageError
 from foretell.report.charts import dots, lines, slug, spans
 from foretell.report.groups import distinct, noted, unfinished
@@ -215,7 +216,10 @@ def _fit(row: Row) -> str:
     sign = "costs" if one["estimate"] >= 0 else "gains"
     ends = "" if one["low"] is None else f" (95%: {one['low']:.0f} to {one['high']:.0f})".replace("-", "−")
     points = f"{abs(one['estimate']):.0f} points of success on {row['task']}{ends}"
-    return f"Ten times the latency {sign} {points}: a line through {row['points']} gaps of {row['policies']} policies."
+    return (
+        f"Ten times the latency {sign} {points}: a line through {counted(row['points'], 'gap')} of "
+        f"{counted(row['policies'], 'policy', 'policies')}."
+    )
 
 
 def _cells(cells: list[Row], name: str) -> Sheet:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from foretell.answers.compare import Compared
+from foretell.counting import counted
 from foretell.report.charts import cells, dots, slug
 from foretell.report.groups import Group, chosen, distinct, first_groups, noted
 from foretell.report.runs import Runs
@@ -46,7 +47,7 @@ def _says(told: list[tuple[Group, Compared]], found: list[Group]) -> str:
     if every == 1:
         return "The two policies are shown to differ." if counts[0] else "The two policies may well be equally good."
     if len(told) == 1:
-        return f"{counts[0]} of {every} pairs of policies are shown to differ{rest}."
+        return f"{counts[0]} of {counted(every, 'pair')} of policies are shown to differ{rest}."
     parts = [
         f"{shown} of {len(answer.pairs)} on {group.within(found)}"
         for shown, (group, answer) in zip(counts, told, strict=True)
@@ -72,7 +73,10 @@ def _blocks(group: Group, answer: Compared, found: list[Group]) -> list[Block]:
     if group.design != "iid":
         notes.append(f"scenarios are {group.design}, not drawn at random: verdicts speak of these scenarios only")
     if group.missing:
-        said = f"{group.missing:,} episodes are still to come, so this is of the {len(group.leading)} leading scenarios"
+        said = (
+            f"{counted(group.missing, 'episode is', 'episodes are')} still to come, so this is of the "
+            f"{counted(len(group.leading), 'leading scenario')}"
+        )
         notes.insert(0, f"running: {said}; intervals and verdicts (betting) hold whenever one looks")
     return [*blocks, *noted(notes)]
 

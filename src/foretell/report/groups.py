@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from foretell import clock as nouns
 from foretell.answers.compare import Compared, compare
+from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Block, Words
@@ -75,7 +76,9 @@ class Group:
         if len(self.policies) < 2:
             return "there is one policy only"
         if self.missing and len(self.leading) < 2:
-            return f"too few scenarios are complete, {self.missing} episodes are still to come"
+            return (
+                f"too few scenarios are complete, {counted(self.missing, 'episode is', 'episodes are')} still to come"
+            )
         try:
             return compare(self.counted, test="betting" if self.missing else "auto")
         except UsageError as error:
@@ -133,7 +136,7 @@ def chosen(runs: Runs, found: Sequence[Group]) -> str:
 def unfinished(runs: Runs) -> list[Block]:
     """A warning, where episodes are still to come, for sections with intervals."""
     left = sum(len(run.to_come) for run in runs.each)
-    are = "1 episode is" if left == 1 else f"{left:,} episodes are"
+    are = counted(left, "episode is", "episodes are")
     said = f"{are} still to come: intervals here are those of a finished study, so do not stop by them."
     return [Words(said, "caution")] if left else []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from foretell.counting import counted
 from foretell.report.charts import dots, slug
 from foretell.report.runs import Runs
 from foretell.report.section import Block, Chart, Section, Sheet
@@ -55,14 +56,14 @@ def _says(rows: Sequence[Cell]) -> str:
     told, under = _plainest(rows)
     best, worst = max(told, key=lambda r: (r["rate"], r["n"])), min(told, key=lambda r: (r["rate"], -r["n"]))
     fewest, most = min(row["n"] for row in told), max(row["n"] for row in told)
-    of = f"{fewest:,}" if fewest == most else f"{fewest:,} to {most:,}"
+    of = counted(fewest, "episode") if fewest == most else f"{fewest:,} to {most:,} episodes"
     if len(told) == 1:
-        said = f"{best['policy']} solves {best['rate']:.0%} of {best['n']:,} episodes of {best['task']}{under}"
+        said = f"{best['policy']} solves {best['rate']:.0%} of {counted(best['n'], 'episode')} of {best['task']}{under}"
     elif best["rate"] == worst["rate"]:
-        said = f"All {len(told)} rates{under} are {best['rate']:.0%}, each of {of} episodes"
+        said = f"All {len(told)} rates{under} are {best['rate']:.0%}, each of {of}"
     else:
         ends = [f"{row['rate']:.0%} ({_who(row, told)})" for row in (worst, best)]
-        said = f"From {ends[0]} to {ends[1]}{under}, each of {of} episodes"
+        said = f"From {ends[0]} to {ends[1]}{under}, each of {of}"
     running = any(row["running"] for row in rows)
     return f"{said}; the bars are where the true rate may well lie{', and some are still running' if running else ''}."
 

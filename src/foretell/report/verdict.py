@@ -10,6 +10,7 @@ from foretell.answers.budget import budget
 from foretell.answers.compare import Compared
 from foretell.answers.versus import Versus
 from foretell.answers.words import listed
+from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.report.groups import Group, chosen, first_groups
 from foretell.report.runs import Runs
@@ -72,11 +73,13 @@ def _verdict(group: Group, where: str, found: Sequence[Group]) -> tuple[str | No
     """The policy recommended, if any, and the words for it."""
     answer, head = group.compared, f"On {where}" + (", still running" if group.missing else "")
     if not group.rates:
-        left = f"{group.missing:,} episode{'s' if group.missing > 1 else ''} to come"
+        left = f"{counted(group.missing, 'episode')} to come"
         return None, Words(f"On {where}: no verdict yet: {left}.", "caution")
     if len(group.policies) < 2:
         policy, one = next(iter(group.rates.items()))
-        return None, Words(f"{head}: {policy} solves {_rate(one)} of {one.n} episodes. Nothing to compare it with.")
+        return None, Words(
+            f"{head}: {policy} solves {_rate(one)} of {counted(one.n, 'episode')}. Nothing to compare it with."
+        )
     if isinstance(answer, str):
         return None, Words(f"{head}: no verdict: {answer}.", "caution")
     best, rivals = _standing(answer)
@@ -119,7 +122,7 @@ def _mean(pair: Versus, policy: str) -> float:
 
 
 def _scenarios(pair: Versus) -> str:
-    return f"{pair.n_a} common scenarios" if pair.paired else f"{pair.n_a} and {pair.n_b} scenarios"
+    return counted(pair.n_a, "common scenario") if pair.paired else f"{pair.n_a} and {counted(pair.n_b, 'scenario')}"
 
 
 def _close(answer: Compared, best: str, rivals: Sequence[str]) -> str:

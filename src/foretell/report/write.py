@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.files import create
 from foretell.machine import require_writable
@@ -46,10 +47,10 @@ class Written(Displayed):
 
     def text(self) -> str:
         """What was written, in words."""
-        more = f", {self.videos} videos in it" if self.videos else ""
+        more = f", {counted(self.videos, 'video')} in it" if self.videos else ""
         more += f", {self.linked} linked" if self.linked else ""
         sample = f" ({self.shown:,} of them listed)" if self.shown < self.episodes else ""
-        lines = [f"{self.path}: {self.episodes:,} episodes{sample}, {self.bytes / 1e6:.1f} MB{more}"]
+        lines = [f"{self.path}: {counted(self.episodes, 'episode')}{sample}, {self.bytes / 1e6:.1f} MB{more}"]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
 

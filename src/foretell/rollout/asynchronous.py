@@ -59,7 +59,7 @@ class AsynchronousDriver(Driver):
         self.coming: list[list[Answered]] = [[] for _ in range(slots)]  # under way
         self.answers: list[list[Answered]] = [[] for _ in range(slots)]  # that the plan is made of
         self.delays: list[deque[int]] = [deque(maxlen=RECENT) for _ in range(slots)]
-        self.judgements = np.zeros(slots, dtype=np.int64)  # how often the task was judged, at the action rate
+        self.judged = np.zeros(slots, dtype=np.int64)  # how often the task was judged, at the action rate
         self.at = np.zeros(slots, dtype=np.int64)  # next action of the plan
         self.nominal, self.repeat = np.zeros(slots), np.zeros(slots)  # exact ticks of the next action, the next hold
         self.idle_since = np.zeros(slots, dtype=np.int64)  # end of the last action, while none runs
@@ -95,7 +95,7 @@ class AsynchronousDriver(Driver):
         for events in (self.due, self.quit, self.held):
             events[slots] = NEVER
         sums = (self.starved, self.waited, self.aged, self.arrived_ago, self.pictured)
-        for counter in (self.think, self.judgements, self.nominal, self.idle_since, self.calls, *sums):
+        for counter in (self.think, self.judged, self.nominal, self.idle_since, self.calls, *sums):
             counter[slots] = 0
         for slot in fresh:
             self.coming[slot], self.answers[slot], self.seams[slot] = [], [], []
@@ -126,13 +126,13 @@ class AsynchronousDriver(Driver):
         self._advance(active, until, until == judge)
         done = self.quit[active] <= age[active]
         judging = (until == judge) | done
-        self.judgements[active[until == judge]] += 1
+        self.judged[active[until == judge]] += 1
         if judging.any():
             yield from self._judge(active[judging], done[judging])
 
     def _next_judgement(self, active: np.ndarray) -> np.ndarray:
         rates = np.array([self._spec(slot).action_rate for slot in active.tolist()])
-        return whole_ticks(self.judgements[active] + 1, 1.0 / self.world.tick, rates)
+        return whole_ticks(self.judged[active] + 1, 1.0 / self.world.tick, rates)
 
     def _asked(self, slot: int) -> tuple[int, int, int]:
         """(number, tick, step) of an inference that begins now."""

@@ -52,7 +52,7 @@ class Driver:
         self.step = np.zeros(slots, dtype=np.int64)
         self.age = np.zeros(slots, dtype=np.int64)  # ticks
         self.solved = np.zeros(slots, dtype=bool)
-        self.judged = np.zeros(slots, dtype=bool)  # whether anybody could tell before the end
+        self.watched = np.zeros(slots, dtype=bool)  # whether anybody could tell before the end
         self.clipped = np.zeros(slots, dtype=np.int64)
         self.apart = np.zeros(slots, dtype=bool)  # the policy is called for this slot alone
         self.gone: set[int] = set()  # slots whose episode ended or started anew when policies were asked
@@ -82,7 +82,7 @@ class Driver:
         seen = self.world.progress(slots)
         now = np.zeros(len(slots), dtype=bool) if seen is None else seen
         self.solved[slots] |= now
-        self.judged[slots] = seen is not None
+        self.watched[slots] = seen is not None
         for slot in slots.tolist() if self.steps or self.videos else ():
             self._note(slot, judged=True)
         if done.any():  # a task may have more to ask
@@ -218,7 +218,7 @@ class Driver:
         for field in (self.left, self.step, self.age, self.clipped):
             field[slots] = 0
         self.last[slots] = 0.0
-        self.solved[slots] = self.judged[slots] = False
+        self.solved[slots] = self.watched[slots] = False
         for slot, job in zip(fresh, jobs, strict=True):
             if job.events is not None:
                 self.events[slot] = Events(job.events, self.world.tick)
@@ -272,7 +272,7 @@ class Driver:
             self.steps[slot].note(self.world, int(self.age[slot]), self.last[slot])
         if blame in (None, "policy"):  # else nobody was tried
             verdict = self.world.verdict(np.array([slot], dtype=np.int32))[0]
-            settle(outcome, self.world.task, verdict, bool(self.solved[slot]) if self.judged[slot] else None)
+            settle(outcome, self.world.task, verdict, bool(self.solved[slot]) if self.watched[slot] else None)
         if slot in self.videos:
             if end == "success":
                 self._linger(slot)

@@ -184,7 +184,11 @@ class Study(_Model):
     @classmethod
     def _count(cls, value: Any) -> Any:
         """`scenarios: 20` is `scenarios: {count: 20}`."""
-        return {"count": value} if isinstance(value, int) and not isinstance(value, bool) else value
+        if isinstance(value, int) and not isinstance(value, bool):
+            return {"count": value}
+        if not isinstance(value, dict | ScenarioSource):
+            raise ValueError("should be a number, or such as {count: 20, seed: 0}, {file: FILE} or {like: RUN}")
+        return value
 
     @field_validator("arms", "clocks", mode="before")
     @classmethod
@@ -240,7 +244,8 @@ def load_study(source: Study | dict[str, Any] | str | Path) -> Study:
     if isinstance(source, (str, Path)):
         path = Path(source)
         if not os.path.isfile(path):
-            raise UsageError(f"there is no study file {path}")
+            why = ": it is no regular file" if os.path.exists(path) else ""
+            raise UsageError(f"there is no study file {path}{why}")
         contents = load_yaml(path)
         where, folder = str(path), path.resolve().parent
         if isinstance(contents, dict):

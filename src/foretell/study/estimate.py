@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from foretell.clock import Clock, Realtime, Virtual
+from foretell.counting import counted
 from foretell.latency import Latency
 from foretell.notebook import Displayed
 from foretell.rollout import Job
@@ -48,7 +49,7 @@ class Estimate(Displayed):
     def text(self) -> str:
         minutes = f"{self.seconds / 60:.1f} min" if self.seconds > 90 else f"{self.seconds:.0f} s"
         return (
-            f"{self.episodes} episodes, at most {minutes} here (solved episodes end sooner), "
+            f"{counted(self.episodes, 'episode')}, at most {minutes} here (solved episodes end sooner), "
             f"about {self.bytes / 1e6:.1f} MB"
         )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foretell.clock import Clock, Realtime
+from foretell.counting import counted
 from foretell.rollout import Outcome
 from foretell.study.config import Record
 from foretell.study.store import read
@@ -74,14 +75,15 @@ def film(
     wanted = [name for name in chosen(record, named, ended) if not (run / places[name]).exists()]
     if not wanted:
         return []
-    told(f"filming {_count(len(wanted))}")
+    told(f"filming {counted(len(wanted), 'episode')}")
     other: dict[str, list[str]] = {}
     for name, outcome in again({name: replace(named[name], video=True, events=False) for name in wanted}):
         if (outcome.success, outcome.steps, outcome.end) != tuple(rows[name][c] for c in columns[1:]):
             unfilm(run, places[name], name)
             other.setdefault(f"policy {named[name].policy!r} on {named[name].scenario.task}", []).append(name)
     return [
-        f"{who} does not reproduce: {_count(len(names))} came out otherwise when filmed, so there is no film; first "
+        f"{who} does not reproduce: {counted(len(names), 'episode')} came out otherwise when filmed, so "
+        f"there is no film; first "
         f"episode {names[0]}"
         for who, names in other.items()
     ]
@@ -97,10 +99,6 @@ def steps(episode: str) -> Path:
     """Within the run folder: the true state and the action after every action of an episode. The strip of pictures of a
     film is beside it, as `.jpg`."""
     return Path("steps") / f"{episode}.parquet"
-
-
-def _count(episodes: int) -> str:
-    return "1 episode" if episodes == 1 else f"{episodes} episodes"
 
 
 def _most(record: Record) -> int:

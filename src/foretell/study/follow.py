@@ -13,7 +13,7 @@ from foretell.study.journal import journals, parse
 from foretell.study.lock import writer
 from foretell.study.parts import DamagedError, parts, read_part
 from foretell.study.running import COLUMNS, Tally
-from foretell.study.store import JOURNAL, plan_table
+from foretell.study.store import JOURNAL, check_folders, plan_table
 
 __all__ = ["Follower"]
 
@@ -38,7 +38,8 @@ class Follower:
         return any((self.run / name).exists() for name in ("study.yaml", "journal", "episodes"))
 
     def look(self) -> None:
-        """Take in what is new. Raises UsageError if the rows are of a newer schema."""
+        """Take in what is new. Raises UsageError if the rows are of a newer schema or a folder is a link."""
+        check_folders(self.run)
         self.writer = writer(self.run)
         found = tuple(_stat(self.run / name) for name in ("journal", "plan.parquet"))
         if found != self._is:

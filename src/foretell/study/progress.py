@@ -10,6 +10,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from foretell.counting import counted
 from foretell.study.run import Progress
 from foretell.terminal import plain
 
@@ -65,7 +66,7 @@ class Bar:
             rate = state.ran / max(now - self._began, 1e-9)
             left = f", about {(state.planned - state.done) / rate:.0f} s left" if rate > 0 else ""
             print(
-                f"{state.done} of {state.planned} episodes, {rate:.1f}/s{left}",
+                f"{state.done} of {counted(state.planned, 'episode')}, {rate:.1f}/s{left}",
                 file=sys.stderr,
                 flush=True,
             )

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from foretell.clock import Realtime, parse
+from foretell.counting import counted
 from foretell.episode import Episode, key
 from foretell.errors import UsageError
 from foretell.factors.arms import severity_of
@@ -32,12 +33,15 @@ from foretell.study.running import CELL, COLUMNS, PLAN, Tally
 from foretell.study.session import Opened, Session
 from foretell.study.store import Store, read_columns
 from foretell.tasks.frame import frame
+from foretell.terminal import brief
 from foretell.world_file import params_of
 
 __all__ = ["Progress", "Run", "row_of", "run", "with_names"]
 
 SLOTS = 32
 """Episodes side by side in each worker: enough to drown Python's share, few enough to end together."""
+SAID = 300
+"""Characters of an error that a note shows; the row has more, and the file of its traceback all."""
 TRACES = 10
 """Tracebacks that a call keeps of each policy and task: a policy that raises every time mostly says the same."""
 WORDS = 4000
@@ -80,11 +84,10 @@ class Run(Displayed):
 
     def text(self) -> str:
         """What was done, and where the results are."""
-        episodes = "1 episode" if self.ran == 1 else f"{self.ran} episodes"
-        earlier = f", {self.skipped} were there already" if self.skipped else ""
+        earlier = f", {counted(self.skipped, 'was', 'were')} there already" if self.skipped else ""
         left = f", {self.left} left by --limit" if self.left else ""
         notes = [f"note: {note}" for note in self.notes]
-        return "\n".join([*notes, f"{episodes} run{earlier}{left}; everything is in {self.path}"])
+        return "\n".join([*notes, f"{counted(self.ran, 'episode')} run{earlier}{left}; everything is in {self.path}"])
 
 
 def run(
@@ -216,21 +219,25 @@ def _fill(
             state.judged[label] += 1
             state.solved[label] += row.success
         if row.blame is not None:
-            said = f"episode {row.episode}: {row.error}"
-            if outcome.trace is not None and traces[label] < TRACES:
+            said = f"episode {row.episode}"
+            if outcome.trace is not None and traces[label] < TRACES:  # before the error, which may be long and cut
                 traces[label] += 1
-                said += f"; the traceback is in {store.write_error(name, outcome.trace)}"
+                said += f" (traceback in {store.write_error(name, outcome.trace)})"
+            said += f": {brief(str(row.error), width=SAID)}"
             troubles.setdefault(f"policy {row.policy!r} on {row.task}, blame {row.blame}", []).append(said)
         if "out_of_range_actions" in row.metrics:
             troubles.setdefault(f"policy {row.policy!r} on {row.task}: actions out of range were clipped", []).append(
-                f"episode {row.episode}, {row.metrics['out_of_range_actions']:.0f} actions"
+                f"episode {row.episode}, {counted(int(row.metrics['out_of_range_actions']), 'action')}"
             )
         progress(state)
         if state.ran < len(chosen):
             look()
-    notes = [f"{what}: {_count(len(where))}, first {where[0]}" for what, where in troubles.items()]
+    notes = [f"{what}: {counted(len(where), 'episode')}, first {where[0]}" for what, where in troubles.items()]
     if retired:
-        notes.append(f"{_count(retired)} of an earlier plan will not be run any more: foretell show marks them retired")
+        notes.append(
+            f"{counted(retired, 'episode')} of an earlier plan will not be run any more: foretell show "
+            f"marks them retired"
+        )
     if not left:
         places = {name: _video(name, e, e.scenario.task) for name, e in named.items()}
         notes += films.film(
@@ -282,10 +289,6 @@ def _stopper(store: Store) -> Callable[[], None]:
                 raise KeyboardInterrupt
 
     return look
-
-
-def _count(episodes: int) -> str:
-    return "1 episode" if episodes == 1 else f"{episodes} episodes"
 
 
 def _key(episode: Planned, opened: Opened) -> str:

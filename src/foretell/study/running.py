@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,8 @@ CELL = (
     "task_version", "task_hash",
 )  # fmt: skip
 """Columns that tell cells apart: a changed weight file, task or θ never mixes with old rows."""
+SHOWN = tuple(CELL.index(name) for name in ("world", "task", "policy", "clock", "arm"))
+"""Of these, the names that a table shows."""
 COLUMNS = (*CELL, "episode", "scenario", "parent", "success", "blame", "events", "wall_started", "wall_s")
 """What a tally reads of a row."""
 PLAN = pa.schema(
@@ -53,6 +55,8 @@ WINDOW, LEAST = 60.0, 10
 
 @dataclass
 class _Cell:
+    shown: tuple[str, ...] = ()
+    """Names that the plan gives to its episodes. A row with other names was altered, and is no episode of this cell."""
     units: list[str] = field(default_factory=list)
     """Names of scenarios, or of their parents, in the order of the plan."""
     left: list[int] = field(default_factory=list)
@@ -142,6 +146,8 @@ class Tally:
         """The plan, and the rows that there are, all at once: as `add` for each, in a hundredth of the time."""
         group, names = grouped([plan[c] for c in CELL])
         owners = [self._cells[_plain(name)] for name in names]
+        for cell, name in zip(owners, names, strict=True):
+            cell.shown = _shown(name)
         number, within, unit, first = _units(group, codes(plan["unit"])[0])
         titles = np.array(plan["unit"].take(pa.array(first)).to_pylist(), dtype=object)
         self._plan = (plan["episode"], owners, group, within)
@@ -156,8 +162,12 @@ class Tally:
             at = pc.index_in(rows["episode"], value_set=plan["episode"].combine_chunks()).fill_null(-1).to_numpy()
             mine, others = grouped([rows[c] for c in CELL])
             every = [*owners, *(self._cells[_plain(name)] for name in others)]
-            place = np.where(at >= 0, group[at] if len(group) else 0, len(owners) + mine)
+            number_of = {name: i for i, name in enumerate(dict.fromkeys(map(_shown, [*names, *others])))}
+            mine_of, other_of = (np.array([number_of[_shown(n)] for n in ns], dtype=int) for ns in (names, others))
             known = at >= 0
+            known[known] = mine_of[group[at[known]]] == other_of[mine[known]]
+            place = len(owners) + mine
+            place[known] = group[at[known]]
             counts, right = _judged(rows["success"])
             left -= np.bincount(number[at[known]], minlength=len(unit))
             judged += np.bincount(number[at[known]], counts[known], minlength=len(unit)).astype(np.int64)
@@ -228,7 +238,9 @@ class Tally:
         if again and (self._blames[key] != "machine" or blame == "machine"):
             return
         self._blames[key] = blame
-        cell, unit = self._where.get(key) or (self._cells[_names(row)], None)
+        cell, unit = self._where.get(key, (None, None))
+        if cell is None or cell.shown != _shown(_names(row)):
+            cell, unit = self._cells[_names(row)], None
         if again:
             cell.errors["machine"] -= 1
         else:
@@ -331,6 +343,10 @@ class Tally:
 
 def _names(row: Mapping[str, Any]) -> tuple[str, ...]:
     return _plain(map(row.get, CELL))
+
+
+def _shown(cell: Sequence[Any]) -> tuple[str, ...]:
+    return _plain(cell[i] for i in SHOWN)
 
 
 def _plain(names: Iterable[Any]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from foretell import clock
+from foretell.counting import counted
 from foretell.document import load_json
 from foretell.episode import Episode
 
@@ -39,7 +40,7 @@ def unsound_table(table: pa.Table) -> str:
     """As `unsound`, of the rows of a part."""
     for name in NAMED:
         if table[name].null_count:
-            return f"column {name!r}: {table[name].null_count} rows have none"
+            return f"column {name!r}: {counted(table[name].null_count, 'row has', 'rows have')} none"
     for name in TIMES:  # by number: every row has another
         times = table[name].drop_null().to_numpy()
         if wrong := times[~(np.abs(times) < LONGEST)].tolist():

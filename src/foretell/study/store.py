@@ -47,8 +47,19 @@ from foretell.study.parts import DamagedError, parts, read_part, read_table, set
 from foretell.study.running import CELL, PLAN, is_retired
 from foretell.study.trace import read_trace, trace_text
 
-__all__ = ["SEAL", "Store", "each_scenario", "plan_table", "read", "read_columns", "read_plan", "read_scenarios"]
+__all__ = [
+    "SEAL",
+    "Store",
+    "check_folders",
+    "each_scenario",
+    "plan_table",
+    "read",
+    "read_columns",
+    "read_plan",
+    "read_scenarios",
+]
 
+FOLDERS = ("journal", "episodes", "videos", "events", "errors", "latency", "steps")
 FAULTS = 5
 """Lines that are no episodes, of a journal, that are told one by one."""
 JOURNAL = 256 << 20
@@ -81,11 +92,7 @@ class Store:
         self._failed = False
         self._journal = Journal(self.path / "journal")
         with disk_errors(self.path, opening=True):
-            for name in ("journal", "episodes", "videos", "events", "steps", "errors", "latency"):
-                if (self.path / name).is_symlink():  # a folder of someone else's could lead anywhere
-                    raise UsageError(
-                        f"run {self.path.name} ({self.path}): {name} is a link: put the folder itself there"
-                    )
+            check_folders(self.path)
             for name in ("journal", "episodes", "videos"):
                 (self.path / name).mkdir(parents=True, exist_ok=True)
             sync_folder(self.path)
@@ -324,7 +331,8 @@ def read(run: Path | str) -> pa.Table:
     """The run's episodes, one row per key, in an order that does not depend on who finished first.
 
     Takes no lock and writes nothing; the run may be written meanwhile. Of several rows of one key, one blamed
-    on the machine gives way. Damage is a UserWarning naming the file.
+    on the machine gives way. Damage is a UserWarning naming the file; a run of which nothing can be read raises
+    UsageError.
     """
     return plain_text(read_columns(run)).combine_chunks()
 
@@ -334,6 +342,7 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
     run = _check_run(run)
     wanted = None if columns is None else list(dict.fromkeys([*columns, *_RANKED, *_ORDER]))
     rows: list[dict[str, Any]] = []
+    damaged: list[Path] = []
     # Journal first: a journal file that vanishes before we open it was sealed, and its part was named before
     # the file was deleted, so the listing of parts below has it. The other way round, rows could be missed.
     for path in journals(run):
@@ -343,7 +352,9 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
             continue
         except OSError as error:
             warnings.warn(f"{path} cannot be read ({error.strerror}): it is ignored", stacklevel=2)
+            damaged.append(path)
             continue
+        damaged += [path] * bool(found.faults)
         rows += found.rows  # a torn end is no damage here: it may be just being written
         for fault in found.faults[:FAULTS]:
             warnings.warn(f"{path}: {fault}: it is ignored; run the study again", stacklevel=2)
@@ -364,6 +375,9 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
                 "read; run the study again to fill the gap",
                 stacklevel=2,
             )
+            damaged += [path] * path.exists()
+    if damaged and not rows and not any(len(table) for table in tables):
+        raise UsageError(f"{run} is damaged: no episode in it can be read; run its study again to make them anew")
     schema = tables[0].schema if tables else encoded(arrow_schema())
     tail = to_table(rows).cast(encoded(arrow_schema())).select(schema.names if wanted is None else wanted)
     found = _merge(pa.concat_tables([*tables, tail]).unify_dictionaries())
@@ -441,7 +455,17 @@ def _check_run(run: Path | str) -> Path:
         raise UsageError(f"{run} is not a run folder: {'it is a file' if run.exists() else 'there is no such folder'}")
     if not any((run / name).exists() for name in ("study.yaml", "journal", "episodes")):
         raise UsageError(f"{run} is not a run folder: it has no study.yaml, journal/ or episodes/")
+    check_folders(run)
     return run
+
+
+def check_folders(run: Path) -> None:
+    """Raises UsageError where a folder of a run is a link: in a run of someone else's it could lead anywhere."""
+    for name in FOLDERS:
+        path = run / name
+        if path.is_symlink() or (path.exists() and not path.is_dir()):
+            what = "a link" if path.is_symlink() else "no folder"
+            raise UsageError(f"run {run.name} ({run}): {name} is {what}: put the folder itself there")
 
 
 _RANKED = ["episode", "blame", "wall_started"]

@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from foretell.counting import counted
 from foretell.episode import Episode
 from foretell.errors import UsageError
 from foretell.registry import names
@@ -79,7 +80,8 @@ def import_(
     new = [row for row in rows.values() if row.episode not in there]
     if spots.merged:
         sheet.notes.append(
-            f"{spots.merged} of {len(rows)} trials were measured beside their spot: a label, or positions within "
+            f"{spots.merged} of {counted(len(rows), 'trial')} were measured beside their spot: a label, "
+            f"or positions within "
             f"{1000 * tolerance:g} mm and {TURN:g}° (--tolerance), make one spot"
         )
     if new:
@@ -124,7 +126,8 @@ def _agree(sheet: Sheet, folder: Path, rows: dict[int, Episode], there: dict[str
     if lost:
         gone = there[min(lost)]
         such = ", ".join(f"{column} {gone[column]!r}" for column in ("policy", "task", "scenario", "trial"))
-        told = f"{sheet.path} lacks {len(lost)} trials that are in {folder}, such as {such}; {advice}"
+        trials = counted(len(lost), "trial that is", "trials that are")
+        told = f"{sheet.path} lacks {trials} in {folder}, such as {such}; {advice}"
         sheet.faults.append((0, told))
 
 

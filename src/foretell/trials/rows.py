@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from foretell.counting import counted
 from foretell.episode import Episode, key
 from foretell.scenario import digest
 from foretell.trials.sheet import Line, Sheet
@@ -50,7 +51,7 @@ class _Rows:
         trials = self._trials(lines, facts)
         self._skipped(done)
         for sentence, where in self.said.items():
-            self.sheet.notes.append(f"{sentence} ({len(where)} lines, first {where[0]})")
+            self.sheet.notes.append(f"{sentence} ({counted(len(where), 'line')}, first {where[0]})")
         return {n: _episode(facts[n], trial) for n, trial in sorted(trials.items())}
 
     def _headed(self) -> bool:
@@ -72,7 +73,7 @@ class _Rows:
         if blank and not done:
             self.sheet.fault(self.sheet.lines[0], "success", "an outcome: no line is filled in yet", None)
         elif blank:
-            lines = "1 line is" if blank == 1 else f"{blank} lines are"
+            lines = counted(blank, "line is", "lines are")
             self.sheet.notes.append(f"{lines} not filled in (no outcome), and not imported")
         return done
 
