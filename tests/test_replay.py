@@ -36,7 +36,12 @@ def altered(run, tmp_path):
         shutil.copytree(run, path)
         first = read(run).to_pylist()[0]
         shutil.rmtree(path / "episodes")
-        first |= {"stages": dict(first["stages"]), "metrics": dict(first["metrics"]), **columns}
+        first |= {
+            "stages": dict(first["stages"]),
+            "metrics": dict(first["metrics"]),
+            "events": dict(first["events"]),
+            **columns,
+        }
         with Store(path) as store:
             store.append([Episode.from_dict(first)])
         return path, first["episode"]
@@ -69,7 +74,7 @@ def test_the_beginning_of_a_key_will_do(run, capsys):
 def test_several_that_begin_alike_are_listed(altered):
     path, key = altered()
     with Store(path) as store:
-        row = read(path).to_pylist()[0] | {"stages": {}, "metrics": {}, "episode": key[:8] + "zzzzzzzz"}
+        row = read(path).to_pylist()[0] | {"stages": {}, "metrics": {}, "events": {}, "episode": key[:8] + "zzzzzzzz"}
         store.append([Episode.from_dict(row)])
     with pytest.raises(UsageError, match=f"2 episodes begin with '{key[:8]}'"):
         foretell.replay(path, key[:8])

@@ -110,7 +110,9 @@ def test_rows_come_back_as_they_went_in(run: Path) -> None:
     for table in (live, read(run)):
         assert table.schema.equals(arrow_schema(), check_metadata=True)
         back = [
-            Episode.from_dict({**r, "stages": dict(r["stages"]), "metrics": dict(r["metrics"])})
+            Episode.from_dict(
+                {**r, "stages": dict(r["stages"]), "metrics": dict(r["metrics"]), "events": dict(r["events"])}
+            )
             for r in table.to_pylist()
         ]
         assert sorted(back, key=lambda r: r.episode) == rows
@@ -138,7 +140,9 @@ def test_any_row_survives_journal_and_part(
     (back,) = journal.parse(line, Path("j")).rows
     assert repr(back) == repr(row)  # repr: NaN equals itself
     (arrow,) = journal.to_table([back]).to_pylist()
-    assert repr({**arrow, "stages": dict(arrow["stages"]), "metrics": dict(arrow["metrics"])}) == repr(row)
+    assert repr(
+        {**arrow, "stages": dict(arrow["stages"]), "metrics": dict(arrow["metrics"]), "events": dict(arrow["events"])}
+    ) == repr(row)
 
 
 def test_numpy_scalars_and_missing_metrics_are_taken(run: Path) -> None:
