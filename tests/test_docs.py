@@ -1,0 +1,28 @@
+"""The site has every page, once; `make docs` builds it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[1]
+
+
+def _pages(nav: Any) -> list[str]:
+    if isinstance(nav, str):
+        return [nav]
+    return [page for part in (nav.values() if isinstance(nav, dict) else nav) for page in _pages(part)]
+
+
+def test_every_page_is_in_the_sites_menu_once() -> None:
+    listed = sorted(_pages(yaml.safe_load((ROOT / "mkdocs.yml").read_text())["nav"]))
+    assert listed == sorted(path.name for path in (ROOT / "docs").glob("*.md"))
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]:
+        for target in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
+            assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
