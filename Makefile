@@ -9,7 +9,7 @@ demo: $(VENV)/installed
 	$(BIN)/foretell demo
 
 test: $(VENV)/installed-test lint
-	$(BIN)/python -m pytest -n auto --dist worksteal -q
+	$(BIN)/python -m pytest -n auto --dist worksteal -q $(DAILY)
 
 lint: $(VENV)/installed-test
 	$(BIN)/ruff check .

@@ -24,7 +24,15 @@ def _can_draw() -> bool:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120).returncode == 0
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--daily", action="store_true", help="also run the tests that are marked `daily`")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--daily"):
+        later = [item for item in items if item.get_closest_marker("daily")]
+        config.hook.pytest_deselected(items=later)
+        items[:] = [item for item in items if not item.get_closest_marker("daily")]
     drawing = [item for item in items if item.get_closest_marker("gl")]
     if drawing and not _can_draw():
         for item in drawing:

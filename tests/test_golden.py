@@ -12,13 +12,21 @@ KEPT = json.loads(golden.FILE.read_text())
 SEES = ["zoo:bc-vision"]
 
 
-@pytest.mark.parametrize("case", [pytest.param(c, id=golden.name_of(c)) for c in golden.cases() if c[2] not in SEES])
+def _cases(sees: bool) -> list[Any]:
+    """Those of `lift` in the native world at every run, all others once a day."""
+    cases = [case for case in golden.cases() if (case[2] in SEES) == sees]
+    often = [case[:2] == ("mujoco", "lift") for case in cases]
+    marks = [() if quick else pytest.mark.daily for quick in often]
+    return [pytest.param(case, id=golden.name_of(case), marks=m) for case, m in zip(cases, marks, strict=True)]
+
+
+@pytest.mark.parametrize("case", _cases(sees=False))
 def test_rows_are_what_they_were(case: tuple[str, str, str, Any]) -> None:
     _compare(case)
 
 
 @pytest.mark.gl
-@pytest.mark.parametrize("case", [pytest.param(c, id=golden.name_of(c)) for c in golden.cases() if c[2] in SEES])
+@pytest.mark.parametrize("case", _cases(sees=True))
 def test_rows_of_policies_that_see_are_what_they_were(case: tuple[str, str, str, Any]) -> None:
     _compare(case)
 

@@ -96,6 +96,7 @@ def bound(path, **options):
     policy = Onnx(path, **options)
     world = lift()
     policy.bind(world.task, world.action)
+    policy.inform({name: world.features[name] for name in policy.spec.reads if name in world.features})
     return policy
 
 
@@ -367,7 +368,7 @@ def test_fingerprint_is_the_hash_of_the_file_and_of_weights_beside_it(tmp_path):
         (lambda p: mlp(p, chunks=1), "metadata 'foretell.chunks' is not known; did you mean 'chunk'?"),
         (lambda p: mlp(p, recurrent={"h": "action"}), "'foretell.recurrent' is for 'h', which is not there"),
         (lambda p: mlp(p, noise="z"), "'foretell.noise' is for 'z', which is not there"),
-        (lambda p: mlp(p, action="ee_delt"), "'foretell.action' is 'ee_delt'; did you mean 'ee_delta'?"),
+        (lambda p: mlp(p, action="ee_delt"), "'ee_delt' is not known; did you mean 'ee_delta'?"),
         (lambda p: chunked(p, execute=9), "execute is 9, it must be between 1 and chunk (4)"),
     ],
 )  # fmt: skip

@@ -108,22 +108,25 @@ def bind(policy: Any, world: World, who: str, execute: int | None = None, option
     spec.validate(who)
     compare(spec.action, world.action, who)
     known = world.features
-    for name, stream in observed(spec.reads).items():
+    for name in observed(spec.reads):
         if name not in known:
             # a near name helps only where it is of the same robot or object: a can is no misspelt cube
             owner = name.rpartition("/")[0]
             same = [k for k in known if k.rpartition("/")[0] == owner]
             hint = suggest(name, same) if same else "it has " + ", ".join(sorted(known))
             raise UsageError(f"{who}: it reads {name!r}, which task {world.task.name!r} does not have; {hint}")
+    if (inform := getattr(policy, "inform", None)) is not None:
+        try:
+            inform({name: known[name] for name in observed(spec.reads)})
+        except ForetellError:
+            raise
+        except Exception as error:
+            raise UsageError(f"{who}: inform raised {raised(error)}") from error
+    for name, stream in observed(spec.reads).items():
         feature = known[name]
         if not feature.accepts(stream.shape):
             should = f"it should be {feature.expected}" if feature.image else f"the world has {feature.expected}"
             raise UsageError(f"{who}: stream {name!r}: shape is {stream.shape}, {should}")
-    if (inform := getattr(policy, "inform", None)) is not None:
-        try:
-            inform({name: known[name] for name in observed(spec.reads)})
-        except Exception as error:
-            raise UsageError(f"{who}: inform raised {raised(error)}") from error
     chosen = dict(options or {}) | ({"execute": execute} if execute is not None else {})
     return Bound(policy, spec, _hash(policy), chosen)
 

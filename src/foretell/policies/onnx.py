@@ -22,7 +22,7 @@ from foretell.errors import PolicyError, UsageError, suggest
 from foretell.policy import PLANS, Chunk, Policy, PolicySpec
 from foretell.registry import resolve
 from foretell.robots.controller import controllers
-from foretell.spec import ActionSpec, Stream
+from foretell.spec import ActionSpec, Feature, Stream
 from foretell.tasks.task import Task
 
 __all__ = ["KEYS", "Onnx"]
@@ -191,11 +191,6 @@ class Onnx(Policy):
             shape = tuple(d for d in dims if d is not None)
         elif shape is not None and not _fits(shape, dims):
             raise self._wrong(f"input {entry.name!r} takes ({_show(dims)}), 'foretell.reads' says {shape} for {name!r}")
-        if len(dims) == 3 and dims[0] in (1, 3) and dims[2] not in (None, 1, 3):
-            raise self._wrong(
-                f"input {entry.name!r} takes ({_show(dims)}), but pictures come as (height, width, channels); "
-                "put the transpose into the model"
-            )
         return Stream(shape, stream.rate, stream.history)
 
     def _fit_state(self, entry: _Input, streams: list[Stream]) -> None:
@@ -274,6 +269,16 @@ class Onnx(Policy):
             return controllers(name, robots, 1, 0.002)[1]
         except UsageError as error:
             raise self._wrong(f"metadata 'foretell.action': {error}") from None
+
+    def inform(self, features: Mapping[str, Feature]) -> None:
+        for entry in self._inputs.values():
+            for name in entry.streams:
+                shape = self._reads[name].shape
+                if name in features and features[name].image and not features[name].accepts(shape):
+                    raise self._wrong(
+                        f"input {entry.name!r} takes ({_show(entry.dims)}), but pictures come as "
+                        f"{features[name].expected}; put the transpose into the model"
+                    )
 
     def reset(self, slots: np.ndarray, instructions: Sequence[str], seeds: Sequence[int]) -> None:
         for slot, seed in zip(slots.tolist(), seeds, strict=True):
