@@ -827,3 +827,15 @@ def test_close_does_not_hide_the_first_error(run: Path, monkeypatch: pytest.Monk
     Store(run).close()
     assert keys(run) == names(3)
     assert not journals(run)
+
+
+def test_planned_rows_follow_the_scenarios_of_the_run(tmp_path: Path) -> None:
+    """Bets see trials one by one, in this order; what the run does not list comes last, as it stands."""
+    import pyarrow as pa
+
+    from foretell.study.store import planned_rows
+
+    given = pa.chunked_array([["x", "b", None], ["a", "b", "c"]])
+    assert planned_rows(tmp_path, given).tolist() == [0, 1, 2, 3, 4, 5]
+    pq.write_table(pa.table({"id": ["c", "a", "b"]}), tmp_path / "scenarios.parquet")
+    assert planned_rows(tmp_path, given).tolist() == [5, 3, 1, 4, 0, 2]

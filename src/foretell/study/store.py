@@ -44,11 +44,23 @@ from foretell.study.journal import (
     to_table,
 )
 from foretell.study.lock import STOP, lock
-from foretell.study.parts import DamagedError, parts, read_part, read_table, release, set_aside_as, write_table
+from foretell.study.parts import (
+    DamagedError,
+    parts,
+    read_parquet,
+    read_part,
+    read_table,
+    release,
+    set_aside_as,
+    write_table,
+)
 from foretell.study.running import CELL, PLAN, is_retired
 from foretell.study.trace import read_trace, trace_text
 
-__all__ = ["SEAL", "Store", "each_scenario", "plan_table", "read", "read_columns", "read_plan", "read_scenarios"]
+__all__ = [
+    "SEAL", "Store", "each_scenario", "plan_table", "planned_rows", "read", "read_columns", "read_plan",
+    "read_scenarios",
+]  # fmt: skip
 
 FAULTS = 5
 """Lines that are no episodes, of a journal, that are told one by one."""
@@ -412,6 +424,17 @@ def each_scenario(run: Path | str, ids: Collection[str] | None = None) -> Iterat
     except OSError as error:
         damage = str(error.strerror)
     raise UsageError(f"{path} is damaged ({damage[:200]}): run the study again to write it anew")
+
+
+def planned_rows(run: Path | str, scenarios: pa.ChunkedArray) -> np.ndarray:
+    """Rows, of which these are the scenarios, in the order planned, which for imported trials is the order tried: bets
+    see trials one by one. Scenarios that the run does not list come last."""
+    try:
+        ids = read_parquet(Path(run) / "scenarios.parquet", ["id"])["id"].cast(_TEXT).combine_chunks()
+    except (DamagedError, OSError, LookupError, pa.ArrowException):
+        ids = pa.array([], _TEXT)
+    place = pc.index_in(scenarios, value_set=ids).fill_null(len(ids))
+    return np.argsort(place.to_numpy(), kind="stable")
 
 
 def read_plan(run: Path | str) -> list[dict[str, str]]:
