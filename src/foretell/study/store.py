@@ -54,7 +54,7 @@ from foretell.study.parts import (
     set_aside_as,
     write_table,
 )
-from foretell.study.running import CELL, PLAN, is_retired
+from foretell.study.running import CELL, COLUMNS, PLAN, is_retired
 from foretell.study.trace import read_trace, trace_text
 
 __all__ = [
@@ -89,6 +89,7 @@ class Store:
         self.path = Path(path)
         self.done, self.problems = {}, []
         self._sealed: dict[str, tuple[bool, float]] = {}  # key -> rank, of the rows in parts
+        self._found: list[pa.Table] = []  # rows that were there, until `earlier` gives them away
         self._known: set[str] = set()  # ids of scenarios that were found or written
         self._pending = 0  # lines in the journal
         self._failed = False
@@ -111,6 +112,17 @@ class Store:
         except BaseException:
             self._release()
             raise
+
+    def earlier(self) -> pa.Table | None:
+        """The rows that were there when the store was opened, as `read_columns` gives the columns of a tally. For one
+        call: they are not kept. None where there were none."""
+        tables, self._found = self._found, []
+        if not self.done:
+            return None
+        found = _together(tables)
+        del tables
+        release()
+        return found.select(COLUMNS)
 
     def append(self, rows: Sequence[Episode]) -> None:
         """Returns when the rows are safe. Raises ForetellError if they cannot be; those before stay."""
@@ -275,6 +287,7 @@ class Store:
             except DamagedError as damage:
                 self._set_aside(path, damage, "its episodes are run again")
                 continue
+            self._found.append(table.select(_TALLIED))
             names, blames, began = (cells(table[c]) for c in _RANKED)
             for name, blame, at in zip(names, blames, began, strict=True):
                 if self.done.get(name, "machine") == "machine":
@@ -285,6 +298,7 @@ class Store:
         for path in journals(self.path):
             found = parse(read_file(path, JOURNAL), path)
             self._note(found.rows)
+            self._found.append(to_table(found.rows).cast(encoded(arrow_schema())).select(_TALLIED))
             self._pending += len(found.rows)
             faults = list(found.faults)
             if found.torn:
@@ -391,7 +405,7 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
             )
     schema = tables[0].schema if tables else encoded(arrow_schema())
     tail = to_table(rows).cast(encoded(arrow_schema())).select(schema.names if wanted is None else wanted)
-    found = _merge(pa.concat_tables([*tables, tail]).unify_dictionaries())
+    found = _together([*tables, tail])
     del tables, tail
     release()  # what was read is twice as large as what is kept
     found = _filmed(run, found) if "video" in found.column_names else found
@@ -480,6 +494,7 @@ def _check_run(run: Path | str) -> Path:
 
 
 _RANKED = ["episode", "blame", "wall_started"]
+_TALLIED = list(dict.fromkeys([*COLUMNS, *_RANKED, *_ORDER]))
 _LOWEST = (False, float("-inf"))
 _COUNTS = (True, 0.0)
 
@@ -493,7 +508,9 @@ def _rank_of(row: Mapping[str, Any]) -> tuple[bool, float]:
     return _rank(row["blame"], row["wall_started"])
 
 
-def _merge(table: pa.Table) -> pa.Table:
+def _together(tables: Sequence[pa.Table]) -> pa.Table:
+    """Parts and journals as one table: of each key the row that counts, in an order that depends on nobody's pace."""
+    table = pa.concat_tables(tables).unify_dictionaries()
     if pc.count_distinct(table["episode"], mode="all").as_py() < len(table):
         best: dict[str, tuple[tuple[bool, float], int]] = {}
         for i, (name, *ranked) in enumerate(zip(*(cells(table[c]) for c in _RANKED), strict=True)):
