@@ -861,3 +861,36 @@ def test_a_run_of_which_nothing_can_be_read_is_damaged_not_empty(
     shown = subprocess.run([sys.executable, "-m", "foretell", "show", run], capture_output=True, text=True, check=False)
     assert shown.returncode == 2 and shown.stderr.startswith("warning: "), "in words, and not as Python warns"
     assert "UserWarning" not in shown.stderr and ".py:" not in shown.stderr
+
+
+def test_planned_rows_follow_the_scenarios_of_the_run(tmp_path: Path) -> None:
+    """Bets see trials one by one, in this order; what the run does not list comes last, as it stands."""
+    import pyarrow as pa
+
+    from foretell.study.store import planned_rows
+
+    given = pa.chunked_array([["x", "b", None], ["a", "b", "c"]])
+    assert planned_rows(tmp_path, given).tolist() == [0, 1, 2, 3, 4, 5]
+    pq.write_table(pa.table({"id": ["c", "a", "b"]}), tmp_path / "scenarios.parquet")
+    assert planned_rows(tmp_path, given).tolist() == [5, 3, 1, 4, 0, 2]
+
+
+def test_the_rows_found_when_a_store_is_opened_are_those_that_are_read(tmp_path: Path) -> None:
+    """Of parts and of a journal that nobody sealed, with a row of the machine that was run again."""
+    from foretell.study.running import COLUMNS
+    from foretell.study.store import read_columns
+
+    with Store(tmp_path) as opened:
+        assert opened.earlier() is None
+        opened.append([*episodes(0, 3), episode(3, success=None, end="error", blame="machine", error="killed")])
+    with Store(tmp_path) as opened:
+        opened.append(episodes(3, 6))
+        (line,) = (tmp_path / "journal").iterdir()
+        shutil.copy(line, tmp_path / "kept")
+    sorted((tmp_path / "episodes").iterdir())[-1].unlink()
+    shutil.move(tmp_path / "kept", line)
+    with Store(tmp_path) as opened:
+        found = opened.earlier()
+        assert found is not None and found.column_names == list(COLUMNS)
+        assert found.to_pylist() == read_columns(tmp_path, COLUMNS).to_pylist()
+        assert found.num_rows == 6 and set(found["blame"].to_pylist()) == {None}

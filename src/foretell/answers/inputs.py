@@ -22,7 +22,7 @@ from foretell.scenario import digest
 from foretell.study.columns import cells
 from foretell.study.parts import DamagedError, read_parquet
 from foretell.study.provenance import read_provenance
-from foretell.study.store import read_columns
+from foretell.study.store import planned_rows, read_columns
 from foretell.trials.sheet import plain_name, read_sheet
 
 __all__ = ["PROTOCOL", "SHOWN", "Source", "Table", "open_table", "refuse"]
@@ -202,21 +202,11 @@ def _run(run: Path, metric: str | None) -> Table:
     if not found.num_rows:
         raise UsageError(f"{run} has no episodes yet")
     table = _episodes(found, str(run), metric)
-    table = table.keep(_in_order(run, table.columns["scenario"]))
+    table = table.keep(planned_rows(run, found["scenario"]).tolist())
     design = "chosen"  # unless the run says otherwise: nothing is promised of what is not known
     if (said := read_provenance(run).get("design")) in ("iid", "grid"):
         design = str(said)
     return replace(table, design=design, notes=tuple(str(w.message) for w in damage), run=run)
-
-
-def _in_order(run: Path, scenarios: list[str]) -> list[int]:
-    """Rows in the order planned, which for imported trials is the order tried: bets see trials one by one."""
-    try:
-        ids = list(map(str, read_parquet(run / "scenarios.parquet", ["id"])["id"].to_pylist()))
-    except (DamagedError, OSError, LookupError):
-        ids = []
-    at = {name: i for i, name in enumerate(ids)}
-    return sorted(range(len(scenarios)), key=lambda row: at.get(scenarios[row], len(at)))
 
 
 def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:

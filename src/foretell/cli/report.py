@@ -33,6 +33,8 @@ def main(
         embed: Megabytes of videos to put into the page, failures first; the others are linked.
         json_: Print what was written as JSON.
     """
+    import gc
+
     from foretell import report
 
     began = time.monotonic()
@@ -41,5 +43,9 @@ def main(
         if time.monotonic() - began > 2:
             print(f"{text} …", file=sys.stderr, flush=True)
 
-    written = report(*runs, out=out, embed=round(embed * 1e6), told=told)
+    gc.disable()  # what a report is made of has hardly a cycle, and looking for them takes a fifth of its time
+    try:
+        written = report(*runs, out=out, embed=round(embed * 1e6), told=told)
+    finally:
+        gc.enable()
     print(json.dumps(written.to_dict(), indent=2) if json_ else written.text())

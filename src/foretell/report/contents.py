@@ -15,6 +15,7 @@ from foretell.errors import ForetellError, raised
 from foretell.report.episodes import columns, embedded
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Section
+from foretell.study.parts import release
 
 __all__ = ["ORDER", "contents", "sections"]
 
@@ -90,6 +91,7 @@ def sections(
             continue
         if section is not None:
             found.append(section)
+        release()  # the lists that a section made
     return found
 
 

@@ -24,8 +24,8 @@ from foretell.scenario import digest
 from foretell.stats import Interval, betting, bound
 from foretell.stats.order import by_id
 from foretell.study.columns import cells, codes, grouped, spread
-from foretell.study.parts import DamagedError, read_parquet
 from foretell.study.running import CELL, is_retired
+from foretell.study.store import planned_rows
 
 __all__ = ["Group", "chosen", "distinct", "first_groups", "groups", "noted", "unfinished"]
 
@@ -174,7 +174,7 @@ def _groups(runs: Runs) -> list[Group]:
     ahead: dict[tuple[str, ...], list[tuple[int, set[str]]]] = defaultdict(list)
     seen: set[str] = set()
     for run in runs.each:
-        table = _named(run, runs.tasks_of(run), hashes).take(pa.array(_planned(run), pa.int64()))
+        table = _named(run, runs.tasks_of(run), hashes).take(pa.array(planned_rows(run.path, run.table["scenario"])))
         if len(given_up := _retired(run)):
             table = table.filter(pc.invert(pc.is_in(table["episode"], given_up)))
         for key, left in _ahead(run, runs.task_names(run), hashes).items():
@@ -305,14 +305,3 @@ def _label(family: str) -> str:
     with suppress(UsageError):
         return nouns.label(json.dumps(value))
     return str(value["kind"])
-
-
-def _planned(run: OneRun) -> list[int]:
-    """Rows in the order planned, as answers take them: bets see trials one by one."""
-    try:
-        ids = list(map(str, read_parquet(run.path / "scenarios.parquet", ["id"])["id"].to_pylist()))
-    except (DamagedError, OSError, LookupError):
-        ids = []
-    at = {name: i for i, name in enumerate(ids)}
-    scenarios = run.table["scenario"].to_pylist()
-    return sorted(range(len(scenarios)), key=lambda row: at.get(scenarios[row], len(at)))

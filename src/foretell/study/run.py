@@ -35,9 +35,9 @@ from foretell.study.latencies import Settler
 from foretell.study.patience import Patience
 from foretell.study.plan import Group, Planned, check_size, left_out, make_task, plan, testset_of
 from foretell.study.provenance import provenance
-from foretell.study.running import CELL, COLUMNS, PLAN, Tally
+from foretell.study.running import CELL, PLAN, Tally
 from foretell.study.session import Opened
-from foretell.study.store import Store, read_columns
+from foretell.study.store import Store
 from foretell.tasks.frame import frame
 from foretell.terminal import brief
 from foretell.world_file import asks_person, is_real, kind_of, params_of
@@ -246,8 +246,8 @@ def _fill(
     chosen = dict(list(todo.items())[: len(todo) - left])
     planned = _planned(named, opened)
     retired = store.write_plan(planned, keep=keep)
-    earlier = read_columns(store.path, COLUMNS) if store.done else None
-    state = Progress(len(episodes), skipped, 0, tally=Tally(planned, time.time(), earlier), study=study.name)
+    tally = Tally(planned, time.time(), store.earlier())
+    state = Progress(len(episodes), skipped, 0, tally=tally, study=study.name)
     progress(state)
     troubles: dict[str, list[str]] = {}
     traces: Counter[str] = Counter()
@@ -345,12 +345,12 @@ def name_all(
 ) -> dict[str, Planned]:
     """Key -> episode, in the order of the plan."""
     named: dict[str, Planned] = {}
-    namers: dict[tuple[int, str, str], Callable[[str, int], str]] = {}
+    cell: tuple[Any, ...] = ()
     for episode in Patience(told).over(episodes, "naming episodes"):
-        cell = (id(episode.group), episode.policy, episode.arm)
-        if cell not in namers:
-            namers[cell] = _namer(episode, opened[episode.group])
-        named[namers[cell](episode.scenarios.names[episode.index], episode.trial)] = episode
+        now = (id(episode.group), episode.policy, episode.arm, id(episode.scenarios))
+        if now != cell:  # they come cell by cell
+            cell, name, ids = now, _namer(episode, opened[episode.group]), episode.scenarios.names
+        named[name(ids[episode.index], episode.trial)] = episode
     return named
 
 

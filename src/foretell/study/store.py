@@ -44,21 +44,23 @@ from foretell.study.journal import (
     to_table,
 )
 from foretell.study.lock import STOP, lock
-from foretell.study.parts import DamagedError, parts, read_part, read_table, release, set_aside_as, write_table
-from foretell.study.running import CELL, PLAN, is_retired
+from foretell.study.parts import (
+    DamagedError,
+    parts,
+    read_parquet,
+    read_part,
+    read_table,
+    release,
+    set_aside_as,
+    write_table,
+)
+from foretell.study.running import CELL, COLUMNS, PLAN, is_retired
 from foretell.study.trace import read_trace, trace_text
 
 __all__ = [
-    "SEAL",
-    "Store",
-    "check_folders",
-    "each_scenario",
-    "plan_table",
-    "read",
-    "read_columns",
-    "read_plan",
-    "read_scenarios",
-]
+    "SEAL", "Store", "check_folders", "each_scenario", "plan_table", "planned_rows", "read", "read_columns",
+    "read_plan", "read_scenarios",
+]  # fmt: skip
 
 FOLDERS = ("journal", "episodes", "videos", "events", "errors", "latency", "steps")
 FAULTS = 5
@@ -88,6 +90,7 @@ class Store:
         self.path = Path(path)
         self.done, self.problems = {}, []
         self._sealed: dict[str, tuple[bool, float]] = {}  # key -> rank, of the rows in parts
+        self._found: list[pa.Table] = []  # rows that were there, until `earlier` gives them away
         self._known: set[str] = set()  # ids of scenarios that were found or written
         self._pending = 0  # lines in the journal
         self._failed = False
@@ -106,6 +109,17 @@ class Store:
         except BaseException:
             self._release()
             raise
+
+    def earlier(self) -> pa.Table | None:
+        """The rows that were there when the store was opened, as `read_columns` gives the columns of a tally. For one
+        call: they are not kept. None where there were none."""
+        tables, self._found = self._found, []
+        if not self.done:
+            return None
+        found = _together(tables)
+        del tables
+        release()
+        return found.select(COLUMNS)
 
     def append(self, rows: Sequence[Episode]) -> None:
         """Returns when the rows are safe. Raises ForetellError if they cannot be; those before stay."""
@@ -270,6 +284,7 @@ class Store:
             except DamagedError as damage:
                 self._set_aside(path, damage, "its episodes are run again")
                 continue
+            self._found.append(table.select(_TALLIED))
             names, blames, began = (cells(table[c]) for c in _RANKED)
             for name, blame, at in zip(names, blames, began, strict=True):
                 if self.done.get(name, "machine") == "machine":
@@ -280,6 +295,7 @@ class Store:
         for path in journals(self.path):
             found = parse(read_file(path, JOURNAL), path)
             self._note(found.rows)
+            self._found.append(to_table(found.rows).cast(encoded(arrow_schema())).select(_TALLIED))
             self._pending += len(found.rows)
             faults = list(found.faults)
             if found.torn:
@@ -393,7 +409,7 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
         raise UsageError(f"{run} is damaged: no episode in it can be read; run its study again to make them anew")
     schema = tables[0].schema if tables else encoded(arrow_schema())
     tail = to_table(rows).cast(encoded(arrow_schema())).select(schema.names if wanted is None else wanted)
-    found = _merge(pa.concat_tables([*tables, tail]).unify_dictionaries())
+    found = _together([*tables, tail])
     del tables, tail
     release()  # what was read is twice as large as what is kept
     found = _filmed(run, found) if "video" in found.column_names else found
@@ -426,6 +442,17 @@ def each_scenario(run: Path | str, ids: Collection[str] | None = None) -> Iterat
     except OSError as error:
         damage = str(error.strerror)
     raise UsageError(f"{path} is damaged ({damage[:200]}): run the study again to write it anew")
+
+
+def planned_rows(run: Path | str, scenarios: pa.ChunkedArray) -> np.ndarray:
+    """Rows, of which these are the scenarios, in the order planned, which for imported trials is the order tried: bets
+    see trials one by one. Scenarios that the run does not list come last."""
+    try:
+        ids = read_parquet(Path(run) / "scenarios.parquet", ["id"])["id"].cast(_TEXT).combine_chunks()
+    except (DamagedError, OSError, LookupError, pa.ArrowException):
+        ids = pa.array([], _TEXT)
+    place = pc.index_in(scenarios, value_set=ids).fill_null(len(ids))
+    return np.argsort(place.to_numpy(), kind="stable")
 
 
 def read_plan(run: Path | str) -> list[dict[str, str]]:
@@ -481,6 +508,7 @@ def check_folders(run: Path) -> None:
 
 
 _RANKED = ["episode", "blame", "wall_started"]
+_TALLIED = list(dict.fromkeys([*COLUMNS, *_RANKED, *_ORDER]))
 _LOWEST = (False, float("-inf"))
 _COUNTS = (True, 0.0)
 
@@ -494,7 +522,9 @@ def _rank_of(row: Mapping[str, Any]) -> tuple[bool, float]:
     return _rank(row["blame"], row["wall_started"])
 
 
-def _merge(table: pa.Table) -> pa.Table:
+def _together(tables: Sequence[pa.Table]) -> pa.Table:
+    """Parts and journals as one table: of each key the row that counts, in an order that depends on nobody's pace."""
+    table = pa.concat_tables(tables).unify_dictionaries()
     if pc.count_distinct(table["episode"], mode="all").as_py() < len(table):
         best: dict[str, tuple[tuple[bool, float], int]] = {}
         for i, (name, *ranked) in enumerate(zip(*(cells(table[c]) for c in _RANKED), strict=True)):
