@@ -80,7 +80,7 @@ def hostile(tmp_path: Path) -> Path:
     rows.append(replace(rows[0], episode=f"'; touch {tmp_path}/marker; '", failure_reason=f"{ESCAPE}why", error=ESCAPE))
     named = {"kind": "virtual", "speed": 1.0, "latency": {"trace": str(tmp_path / "pipe")}}
     made.run(run, scenarios, rows, tasks=[{"use": f"{run}/evil.py:Evil"}])
-    line = {**vars(made.row("bad clock", scenarios[0])), "clock": json.dumps(named)}
+    line = {**made.row("bad clock", scenarios[0]).to_dict(), "clock": json.dumps(named)}
     (run / "journal" / "000007-1.jsonl").write_text(json.dumps(line) + "\n")
     os.mkfifo(run / "journal" / "000008-1.jsonl")
     (run / "videos" / "good.mp4").write_bytes(FILM)

@@ -20,8 +20,8 @@ from foretell.study.progress import Bar
 from foretell.study.run import Progress
 from foretell.study.store import read, read_scenarios
 
-KEYS = ["world", "task", "policy", "clock", "arm", "n", "successes", "rate", "low", "high", "alpha", "errors", "method"]
-KEYS += ["running", "retired", "finished", "planned"]
+KEYS = ["world", "task", "policy", "clock", "arm", "n", "successes", "rate", "low", "high", "alpha"]
+KEYS += ["errors", "events", "method", "running", "retired", "finished", "planned"]
 
 
 @pytest.fixture(scope="module")

@@ -45,7 +45,22 @@ def make_run(path: Path, testset: Path, policies: dict[str, Rates], *, keep: boo
     """A run folder with one row for every policy and line of a test set."""
     file = read_scenario_file(testset)
     template = Episode(
-        "", "s", "mujoco", "{}", "w", "panda", "ee_delta", "", 1, "", "", "", "", 0, "", json.dumps({"kind": "sync"})
+        episode="",
+        study="s",
+        world="mujoco",
+        world_params="{}",
+        world_hash="w",
+        robot="panda",
+        controller="ee_delta",
+        task="",
+        task_version=1,
+        policy="",
+        policy_hash="",
+        scenario="",
+        base="",
+        trial=0,
+        arm="",
+        clock=json.dumps({"kind": "sync"}),
     )
     rows, place = [], {}
     for policy, rates in policies.items():

@@ -16,7 +16,7 @@ from foretell.factors.arms import expand
 from foretell.policies.expert import Expert
 from foretell.rollout import Job, run_sync
 from foretell.scenario import Scenario
-from foretell.sim import variants
+from foretell.sim import render, variants
 from foretell.sim.bench import Bench
 from foretell.sim.render import View, _shapes, shared_renderer
 from foretell.sim.textures import Textures
@@ -221,6 +221,8 @@ def test_a_context_given_back_leaves_the_textures_of_others(monkeypatch: pytest.
     for camera in (plain, fine, plain, fine):
         assert np.array_equal(shot(world, 0, camera), expected[camera])
         assert len(renderer._contexts) == 1
+    monkeypatch.undo()
+    render._shared = None  # its own contexts were passed over: later tests get a new one
 
 
 def room(*, floor: float = 3.0, repeat: float = 1.0, corner: float = 1.0, texture: int = 0, x: float = 0.0) -> bytes:

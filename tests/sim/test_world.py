@@ -62,7 +62,7 @@ def test_diverged_physics_ends_its_own_episode_only() -> None:
             self.calls += 1
             if self.calls == 10:
                 state = self.world.state(1)
-                state[-1] = np.inf
+                state[-1 - self.world.action.size - 1] = np.inf  # the last velocity: action and subtask follow
                 self.world.restore(1, state, 0)
             return super().act(slots, observations)
 

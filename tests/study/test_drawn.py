@@ -21,7 +21,7 @@ from foretell.study.parts import read_table, write_table
 from foretell.study.plan import plan
 from foretell.study.store import read, read_scenarios
 from foretell.tasks.lift import Lift
-from foretell.tasks.task import Task
+from foretell.tasks.tabletop import TabletopTask
 
 COUNT = 100
 STUDY: dict[str, Any] = {
@@ -53,13 +53,13 @@ def _few_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
 def draws(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Seeds, as they are drawn."""
     seen: list[int] = []
-    real = Task.scenario
+    real = TabletopTask.scenario
 
-    def scenario(self: Task, seed: int) -> Scenario:
+    def scenario(self: TabletopTask, seed: int) -> Scenario:
         seen.append(seed)
         return real(self, seed)
 
-    monkeypatch.setattr(Task, "scenario", scenario)
+    monkeypatch.setattr(TabletopTask, "scenario", scenario)
     return seen
 
 
