@@ -71,7 +71,7 @@ def estimate(
     patience = Patience(told)
     scenarios, _ = resolve_scenarios(study)
     check_size(study, large, scenarios)
-    episodes = plan(study, scenarios)
+    episodes = plan(study, scenarios, told=told)
     cores = os.cpu_count() or 1
     crew = max(1, cores if workers is None else workers)
     per_task: dict[str, float] = {}

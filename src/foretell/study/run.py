@@ -134,7 +134,7 @@ def run(
     drawn = draw(study, path, told)
     check_size(study, large, drawn.clean)
     settler = Settler(study, path, told)
-    episodes = plan(study, drawn.clean, settler, drawn.perturbed)
+    episodes = plan(study, drawn.clean, settler, drawn.perturbed, told)
     here = dict(policies or {})
     crew = 0 if here else (os.cpu_count() or 1) if workers is None else workers
     engine = _Here(study, here, slots, watch) if crew == 0 else _Crew(study, crew, slots, watch)
