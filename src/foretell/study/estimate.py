@@ -76,7 +76,7 @@ def estimate(
     patience = Patience(told)
     scenarios, _ = resolve_scenarios(study)
     check_size(study, large, scenarios)
-    episodes = plan(study, scenarios)
+    episodes = plan(study, scenarios, told=told)
     cores = os.cpu_count() or 1
     crew = max(1, cores if workers is None else workers)
     attended = asks_person(study.world) or is_real(study.world)  # nothing is tried on a robot for an estimate

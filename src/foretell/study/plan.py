@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from foretell.scenario import Scenario
 from foretell.study.config import Study, TaskEntry
 from foretell.study.films import while_it_runs
 from foretell.study.fix import fixed
+from foretell.study.patience import Patience
 from foretell.study.provenance import read_provenance
 from foretell.study.scenario_file import ScenarioFile, read_scenario_file
 from foretell.study.scenarios import Scenarios
@@ -241,10 +242,13 @@ def plan(
     scenarios: Mapping[str, Scenarios],
     settle: Settle = _as_it_is,
     perturbed: Perturbed | None = None,
+    told: Callable[[str], None] = lambda text: None,
 ) -> list[Planned]:
     """Every episode of a study, in the order in which they are started. `settle` gives a policy's own latency to
-    clocks that leave it open (see `study.latencies`). perturbed: the scenarios under their arms, if they are known."""
-    episodes = []
+    clocks that leave it open (see `study.latencies`). perturbed: the scenarios under their arms, if they are known.
+    `told` hears how far it is, if it takes time."""
+    episodes: list[Planned] = []
+    patience = Patience(told)
     perturbed = perturb_scenarios(study, scenarios) if perturbed is None else perturbed
     real = is_real(study.world) or asks_person(study.world)
     for entry in study.tasks:
@@ -255,6 +259,8 @@ def plan(
                 group = Group(entry, settled[policy], alike, real)
                 for arm, under in perturbed[entry.use].items():
                     for index in range(len(under)):
+                        if index % 1000 == 0:
+                            patience(f"planning: {len(episodes):,} episodes so far")
                         label = given_arm(under[index]) if arm == "none" and not under.clean else arm
                         video = while_it_runs(study.record, group.once, index)
                         events = study.record.keeps_events(index)

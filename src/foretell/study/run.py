@@ -148,7 +148,7 @@ def run(
     drawn = draw(study, path, told)
     check_size(study, large, drawn.clean)
     settler = Settler(study, path, told)
-    episodes = plan(study, drawn.clean, settler, drawn.perturbed)
+    episodes = plan(study, drawn.clean, settler, drawn.perturbed, told)
     asked = {
         group: {
             "task": group.task.use,
