@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import shutil
 import subprocess
 import sys
 import time
@@ -78,7 +79,16 @@ def converse(folder: Path, answers: list[tuple[str, str]], *more: str) -> tuple[
 )  # slow: a busy machine
 def test_a_persons_yes_and_no_are_the_rows(folder: Path, clock: Any) -> None:
     (folder / "judged.yaml").write_text(yaml.safe_dump({**STUDY, "clocks": [clock]}))
-    code, screen = converse(folder, [(PROMPT, "y"), (PROMPT, "n"), (WHY, "it stuck to the table")])
+    for _ in range(8):  # a busy machine may miss the rate, and then nobody is asked
+        try:
+            code, screen = converse(folder, [(PROMPT, "y"), (PROMPT, "n"), (WHY, "it stuck to the table")])
+            break
+        except AssertionError as error:
+            if "blame machine" not in str(error):
+                raise
+            shutil.rmtree(folder / "runs")
+    else:
+        pytest.skip("this machine is too busy for the clock `realtime`")
     assert code == 0, screen
     found = foretell.read(folder / "runs/judged").to_pylist()
     assert [row["blame"] for row in found] == [None, None], found
