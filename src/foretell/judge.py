@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from foretell.clock import label
+from foretell.counting import counted
 from foretell.episode import Episode, key
 from foretell.errors import UsageError, suggest
 from foretell.files import inside
@@ -68,8 +69,8 @@ class Judged(Displayed):
     def text(self) -> str:
         """The answer in words."""
         undecided = sum(rate["undecided"] for rate in self.rates)
-        lines = [f"{_count(self.judged)} judged again, {len(self.differences)} come out differently"]
-        lines += [f"not judged again: {_count(n)}: {why}" for why, n in self.left_out.items()]
+        lines = [f"{counted(self.judged, 'episode')} judged again, {len(self.differences)} come out differently"]
+        lines += [f"not judged again: {counted(n, 'episode')}: {why}" for why, n in self.left_out.items()]
         for found in self.differences[:SHOWN]:
             told = {name: pair for name, pair in found["changes"].items() if name not in ("success_any", "success_end")}
             told = told or found["changes"]
@@ -90,8 +91,8 @@ class Judged(Displayed):
             lines.append(f"Intervals, {1 - self.alpha:.0%}: {'; '.join(methods)}.")
         if undecided:
             lines.append(
-                f"undecided: {_count(undecided)} ended by the old rule before the new one could be met or missed; they "
-                "are left out of the new rates, which can mislead: run them again"
+                f"undecided: {counted(undecided, 'episode')} ended by the old rule before the new one could be met or "
+                "missed; they are left out of the new rates, which can mislead: run them again"
             )
         return "\n".join([*lines, f"new rows: {self.out}"] if self.out else lines)
 
@@ -128,7 +129,7 @@ def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = 
         finally:
             world.close()
     if not before:
-        why = "; ".join(f"{_count(n)}: {why}" for why, n in left_out.items())
+        why = "; ".join(f"{counted(n, 'episode')}: {why}" for why, n in left_out.items())
         raise UsageError(f"{run}: no episode can be judged again: {why or 'it has none'}")
     if target is not None:
         write_judged(target, run, study, uses, [row["episode"] for row in before], after, list(scenarios.values()))
@@ -308,7 +309,3 @@ def _said(column: str, value: Any) -> str:
     if value is None:
         return "undecided" if column.startswith("success") else "none"
     return f"{value:.3g}" if isinstance(value, float) else str(value)
-
-
-def _count(episodes: int) -> str:
-    return "1 episode" if episodes == 1 else f"{episodes} episodes"
