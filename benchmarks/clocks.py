@@ -28,7 +28,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from foretell.clock import Virtual
-from foretell.latency import parse_latency
+from foretell.latency.latency import parse_latency
 from foretell.policy import Policy, PolicySpec
 from foretell.rollout import Job, Outcome, realtime, run_virtual
 from foretell.spec import Stream

@@ -85,13 +85,13 @@ def outcome(rng: np.random.Generator, solves: float, stages: list[str]) -> Any:
 
 def write(study: dict[str, Any], folder: Path) -> int:
     """Write a whole run of the study; returns how many episodes it has."""
+    from foretell.episodes.journal import plain, to_table
+    from foretell.episodes.parts import write_table
+    from foretell.episodes.provenance import provenance
     from foretell.study import run as running
     from foretell.study.config import load_study
     from foretell.study.drawn import draw
-    from foretell.study.journal import plain, to_table
-    from foretell.study.parts import write_table
     from foretell.study.plan import make_task, plan
-    from foretell.study.provenance import provenance
     from foretell.study.store import SEAL, Store
 
     made = load_study(study)

@@ -1,7 +1,7 @@
 """A first study: two policies, one task, twenty scenarios; every episode is a row of a table."""
 
 import foretell
-from foretell.summary import table
+from foretell.answers.show import table
 
 study = {
     "name": "first",

@@ -9,7 +9,7 @@ import numpy as np
 
 import foretell
 from foretell import Policy, PolicySpec, Stream
-from foretell.summary import table
+from foretell.answers.show import table
 
 
 class Pick(Policy):

@@ -7,9 +7,9 @@ import numpy as np
 
 import foretell
 from foretell import Placement
+from foretell.answers.show import table
 from foretell.objects import ASSETS, CUBE, Asset, arena
 from foretell.rotation import from_yaw
-from foretell.summary import table
 from foretell.tasks import Camera, Mount, Stage, TabletopTask
 from foretell.tasks.script import Phase, Script, grasp_yaw
 

@@ -11,7 +11,7 @@ import numpy as np
 
 import foretell
 from foretell import Policy, PolicySpec, Stream
-from foretell.summary import table
+from foretell.answers.show import table
 
 try:
     import torch

@@ -9,8 +9,8 @@ import numpy as np
 
 import foretell
 from foretell import Policy, PolicySpec, Stream
+from foretell.answers.show import table
 from foretell.camera import point_cloud
-from foretell.summary import table
 
 HEIGHT, WIDTH = 120, 160
 

@@ -9,10 +9,10 @@ import numpy as np
 
 import foretell
 from foretell import Placement
+from foretell.answers.show import table
 from foretell.objects import ASSETS, Asset, arena
 from foretell.objects.asset import box_inertia, set_inertia
 from foretell.rotation import from_yaw
-from foretell.summary import table
 from foretell.tasks import Camera, Mount, Stage, TabletopTask
 from foretell.tasks.waypoints import Leg, Shift, To, Waypoints, pointing
 

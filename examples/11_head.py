@@ -6,11 +6,11 @@ import mujoco
 import numpy as np
 
 import foretell
+from foretell.answers.show import table
 from foretell.policy import Policy, PolicySpec
 from foretell.robots import Group, Panda
 from foretell.rotation import from_matrix
 from foretell.spec import EE_DELTA
-from foretell.summary import table
 from foretell.tasks import Mount
 from foretell.tasks.lift import Lift
 

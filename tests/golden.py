@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from foretell.clock import parse
+from foretell.episodes.provenance import provenance
 from foretell.factors import draw, perturb
 from foretell.policies.make import Bound, bind, make_policy
 from foretell.rollout import Job, run_sync, run_virtual
 from foretell.study.plan import make_task
-from foretell.study.provenance import provenance
 from foretell.world_file import make_world
 
 FILE = Path(__file__).with_name("golden.json")

@@ -9,9 +9,10 @@ from typing import Any
 
 import yaml
 
+from foretell.digest import digest
 from foretell.episode import Episode
-from foretell.scenario import Scenario, digest
-from foretell.study.provenance import provenance
+from foretell.episodes.provenance import provenance
+from foretell.scenario import Scenario
 from foretell.study.store import Store
 from foretell.tasks.lift import Lift
 

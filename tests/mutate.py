@@ -35,21 +35,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from foretell.cards import cards
-from foretell.certificate import read_testset, write_testset
+from foretell.answers.show import episodes, show
 from foretell.clock import Virtual
+from foretell.digest import digest
 from foretell.errors import ForetellError
 from foretell.policies.make import bind, make_policy
+from foretell.reality.cards import cards
 from foretell.report.contents import contents
-from foretell.scenario import digest
 from foretell.study.config import TaskEntry, load_study
 from foretell.study.latencies import Settler
 from foretell.study.plan import make_task, plan, resolve_scenarios
 from foretell.study.scenario_file import Header, Protocol, identify, read_scenario_file
 from foretell.study.store import Store
-from foretell.summary import episodes, show
 from foretell.tasks.lift import Lift
 from foretell.terminal import LINES
+from foretell.testset.certificate import read_testset, write_testset
 from foretell.view.standing import Standing
 from foretell.world_file import make_world
 

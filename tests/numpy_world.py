@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from foretell.study.store import read
+from foretell.episodes.read import read
 
 PAGE = Path(__file__).parents[1] / "docs" / "add_a_world.md"
 WORLD, TASK, SEEK = "puck.py:Puck", "puck.py:Reach", "puck.py:Seek"

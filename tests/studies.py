@@ -17,9 +17,9 @@ import pyarrow as pa
 import yaml
 
 import foretell
+from foretell.episodes.read import read
 from foretell.seeding import seed
 from foretell.study.plan import make_task
-from foretell.study.store import read
 
 TASK = '''
 import os

@@ -15,8 +15,8 @@ from foretell.demo.demo import _strips
 from foretell.demo.story import part
 from foretell.demo.strip import drawn
 from foretell.demo.studies import PART
+from foretell.episodes.read import read
 from foretell.report import bounds
-from foretell.study.store import read
 from foretell.tasks.lift import Lift
 
 ARGUMENTS = ["--trials", "3", "--more", "3", "--seen", "1", "--no-films", "--workers", "0"]

@@ -21,11 +21,12 @@ import pytest
 
 import foretell
 from foretell.cli import main
+from foretell.episodes import parts
+from foretell.episodes.parts import DamagedError, read_part
+from foretell.episodes.read import read
 from foretell.errors import UsageError
-from foretell.study import parts
-from foretell.study.parts import DamagedError, read_part
-from foretell.study.store import Store, read
-from foretell.trials import import_
+from foretell.reality import import_
+from foretell.study.store import Store
 from foretell.view.board import Board
 
 FILM = b"\0\0\0\x18ftypisom" + b"a film of the run itself"

@@ -38,7 +38,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_submodules_do_not_hide_functions() -> None:
-    assert run("import foretell.replay, foretell; print(callable(foretell.replay))").strip() == "True"
+    assert run("import foretell.testset, foretell; print(callable(foretell.testset))").strip() == "True"
 
 
 @pytest.mark.parametrize("order", ["foretell, gymnasium", "gymnasium, foretell"])

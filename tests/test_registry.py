@@ -10,8 +10,8 @@ import pytest
 
 from foretell.cli import main
 from foretell.errors import UsageError
+from foretell.fingerprint.source import imported
 from foretell.registry import load
-from foretell.source import imported
 
 TASK = "from {neighbour} import NAME\nfrom foretell.tasks.lift import Lift\nclass Mine(Lift):\n    name = NAME\n"
 

@@ -9,8 +9,8 @@ import pytest
 
 from foretell import clock
 from foretell.errors import UsageError, suggest
+from foretell.fingerprint.source import source_hash
 from foretell.policy import Chunk, PolicySpec, as_chunk
-from foretell.source import source_hash
 from foretell.spec import EE_DELTA, ActionSpec, Stream, compare, ee_delta, joint_positions
 
 

@@ -36,28 +36,28 @@ _WHERE = {
     "UsageError": "foretell.errors",
     "bound": "foretell.answers.bound",
     "budget": "foretell.answers.budget",
-    "cards": "foretell.cards",
+    "cards": "foretell.reality.cards",
     "catalogue": "foretell.catalogue",
     "check": "foretell.checks",
     "clocks": "foretell.answers.clocks",
     "compare": "foretell.answers.compare",
     "demo": "foretell.demo",
-    "doctor": "foretell.doctor",
-    "figure": "foretell.figure",
-    "import_": "foretell.trials",
-    "judge": "foretell.judge",
-    "latency": "foretell.measure",
+    "doctor": "foretell.doctor.doctor",
+    "figure": "foretell.report.figure",
+    "import_": "foretell.reality",
+    "judge": "foretell.study.judge",
+    "latency": "foretell.study.measure",
     "leaderboard": "foretell.leaderboard",
     "predictivity": "foretell.answers.predictivity",
-    "read": "foretell.study.store",
+    "read": "foretell.episodes.read",
     "redteam": "foretell.redteam",
-    "replay": "foretell.replay",
+    "replay": "foretell.study.replay",
     "report": "foretell.report",
     "reproduce": "foretell.reproduction",
     "run": "foretell.study.run",
-    "show": "foretell.summary",
-    "testset": "foretell.testset",
-    "timeline": "foretell.timeline",
+    "show": "foretell.answers.show",
+    "testset": "foretell.testset.testset",
+    "timeline": "foretell.report.timeline",
     "view": "foretell.view",
 }
 __all__ = [*_WHERE, "__version__"]
@@ -68,42 +68,42 @@ if TYPE_CHECKING:
     from foretell.answers.clocks import clocks as clocks
     from foretell.answers.compare import compare as compare
     from foretell.answers.predictivity import predictivity as predictivity
-    from foretell.cards import cards as cards
+    from foretell.answers.show import show as show
     from foretell.catalogue import catalogue as catalogue
     from foretell.checks import check as check
     from foretell.demo import demo as demo
-    from foretell.doctor import doctor as doctor
+    from foretell.doctor.doctor import doctor as doctor
     from foretell.episode import Episode as Episode
+    from foretell.episodes.read import read as read
     from foretell.errors import ForetellError as ForetellError
     from foretell.errors import UsageError as UsageError
-    from foretell.figure import figure as figure
-    from foretell.judge import judge as judge
     from foretell.leaderboard import leaderboard as leaderboard
-    from foretell.measure import latency as latency
     from foretell.policy import Chunk as Chunk
     from foretell.policy import Policy as Policy
     from foretell.policy import PolicySpec as PolicySpec
+    from foretell.reality import import_ as import_
+    from foretell.reality.cards import cards as cards
     from foretell.redteam import redteam as redteam
-    from foretell.replay import replay as replay
     from foretell.report import report as report
+    from foretell.report.figure import figure as figure
+    from foretell.report.timeline import timeline as timeline
     from foretell.reproduction import reproduce as reproduce
     from foretell.scenario import Placement as Placement
     from foretell.scenario import Scenario as Scenario
     from foretell.spec import Stream as Stream
     from foretell.study.config import Study as Study
+    from foretell.study.judge import judge as judge
+    from foretell.study.measure import latency as latency
+    from foretell.study.replay import replay as replay
     from foretell.study.run import run as run
-    from foretell.study.store import read as read
-    from foretell.summary import show as show
     from foretell.tasks.tabletop import TabletopTask as TabletopTask
     from foretell.tasks.task import Task as Task
-    from foretell.testset import testset as testset
-    from foretell.timeline import timeline as timeline
-    from foretell.trials import import_ as import_
+    from foretell.testset.testset import testset as testset
     from foretell.view import view as view
 
 
 class _Package(ModuleType):
-    """Importing the submodule `foretell.replay` must not put it in the place of the function `foretell.replay`."""
+    """Importing the submodule `foretell.testset` must not put it in the place of the function `foretell.testset`."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _WHERE and isinstance(value, ModuleType)):

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 from foretell.document import load_json
 from foretell.errors import UsageError, suggest
-from foretell.latency import TRACES, Latency, parse_latency
+from foretell.latency.latency import TRACES, Latency, parse_latency
 
 __all__ = ["CLOCKS", "Clock", "Realtime", "Sync", "Virtual", "label", "parse", "safe_label", "wrong"]
 

@@ -12,8 +12,8 @@ from dataclasses import Field, asdict, dataclass, field, fields
 from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING, Any
 
+from foretell.digest import as_json
 from foretell.errors import UsageError
-from foretell.scenario import as_json
 
 if TYPE_CHECKING:
     import pyarrow as pa

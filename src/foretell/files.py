@@ -9,9 +9,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import tempfile
 from pathlib import Path
 
-__all__ = ["MOST", "SMALL", "create", "inside", "read_file", "size"]
+from foretell.errors import UsageError
+
+__all__ = ["MOST", "SMALL", "create", "inside", "read_file", "require_writable", "size", "unwritable"]
 
 MOST = 1 << 30
 """Bytes of the largest file that is read whole."""
@@ -71,3 +74,23 @@ def size(count: float) -> str:
             return f"{count:.3g} {unit}"
         count /= 1000
     raise AssertionError
+
+
+def unwritable(path: Path) -> str:
+    """Why no file can be written at `path`; empty if one can. Tried, as permissions do not tell everything."""
+    try:
+        if path.is_dir():
+            return "it is a folder"
+        if path.exists() and not os.access(path, os.W_OK):
+            return "it may not be changed"
+        with tempfile.TemporaryFile(dir=path.parent) as file:
+            file.write(b"foretell")
+    except OSError as error:
+        return error.strerror or str(error)
+    return ""
+
+
+def require_writable(path: Path, option: str) -> None:
+    """Raises UsageError if no file can be written at `path`: to be found out before the work, not after."""
+    if trouble := unwritable(path):
+        raise UsageError(f"{option}: cannot write {path}: {trouble}")

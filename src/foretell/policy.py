@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from foretell.errors import PolicyError, UsageError
-from foretell.source import source_hash
+from foretell.fingerprint.source import source_hash
 from foretell.spec import EE_DELTA, ActionSpec, Feature, Stream, check_streams
 
 if TYPE_CHECKING:

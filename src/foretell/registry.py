@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from foretell.errors import ForetellError, UsageError, suggest
-from foretell.loaded import loading, of_module
-from foretell.source import MODULES, imports, installed
+from foretell.fingerprint.loaded import loading, of_module
+from foretell.fingerprint.source import MODULES, imports, installed
 
 __all__ = ["BUILTIN", "load", "names", "resolve"]
 
@@ -51,7 +51,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "Lighting_Position": "foretell.factors.light:LightingPosition",
         "Sensor_Noise": "foretell.factors.noise:SensorNoise",
         "Action_Noise": "foretell.factors.noise:ActionNoise",
-        "Instruction": "foretell.factors.words:Instruction",
+        "Instruction": "foretell.factors.instruction:Instruction",
         "Robot_Init": "foretell.factors.start:RobotInit",
     },
     "robots": {"panda": "foretell.robots.panda:Panda"},

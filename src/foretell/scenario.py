@@ -6,8 +6,6 @@ pose measured on a real table can be entered into it.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping
 from functools import cached_property
@@ -16,23 +14,11 @@ from typing import Any
 import numpy as np
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
 
+from foretell.digest import digest
 from foretell.registry import names, resolve
 from foretell.seeding import generator
 
-__all__ = ["Placement", "Scenario", "as_json", "digest"]
-
-
-_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def as_json(value: Any) -> str:
-    """The text of a JSON-able value, the same on every machine and in every process."""
-    return _ENCODER.encode(value)
-
-
-def digest(value: Any) -> str:
-    """16 hex digits that name a JSON-able value, the same on every machine and in every process."""
-    return hashlib.sha256(as_json(value).encode()).hexdigest()[:16]
+__all__ = ["Placement", "Scenario"]
 
 
 class Placement(BaseModel):

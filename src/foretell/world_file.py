@@ -19,14 +19,15 @@ from typing import TYPE_CHECKING, Any, Self, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
+from foretell.digest import digest
 from foretell.document import load_yaml, parse_yaml
 from foretell.errors import ForetellError, UsageError, raised, suggest
 from foretell.files import read_file
-from foretell.fingerprint import fingerprint_of
-from foretell.loaded import loading, remember
+from foretell.fingerprint.fingerprint import fingerprint_of
+from foretell.fingerprint.loaded import loading, remember
+from foretell.fingerprint.source import own_classes
 from foretell.registry import names, resolve
-from foretell.scenario import Scenario, digest
-from foretell.source import own_classes
+from foretell.scenario import Scenario
 from foretell.world import World
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from foretell.answers.clocks import clocks
 from foretell.answers.compare import compare
 from foretell.clock import Realtime, Sync, Virtual, label, parse
 from foretell.episode import Episode
-from foretell.study.journal import to_table
-from foretell.study.running import Tally
+from foretell.episodes.journal import to_table
+from foretell.episodes.tally import Tally
 
 SYNC, FAST, SLOW = (clock.to_dict() for clock in (Sync(), Virtual(latency=0.05), Virtual(latency=0.2)))
 

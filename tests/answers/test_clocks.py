@@ -13,8 +13,8 @@ from studies import refused as refused_by_verb
 import foretell
 from foretell.answers.clocks import clocks
 from foretell.episode import Episode
+from foretell.episodes.journal import to_table
 from foretell.stats.paired import paired_difference
-from foretell.study.journal import to_table
 
 SYNC = {"kind": "sync"}
 

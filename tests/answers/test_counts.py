@@ -7,9 +7,9 @@ import pytest
 
 import foretell
 from foretell.answers.bound import bound
+from foretell.answers.show import table
 from foretell.cli import main
 from foretell.stats import clopper_pearson, wilson
-from foretell.summary import table
 
 
 def test_counts_answer_without_a_file(capsys):

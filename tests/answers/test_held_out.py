@@ -12,7 +12,7 @@ from foretell.answers.bound import bound
 from foretell.answers.budget import budget
 from foretell.answers.compare import compare
 from foretell.answers.predictivity import predictivity
-from foretell.study.store import read_scenarios
+from foretell.episodes.scenarios import read_scenarios
 
 rng = np.random.default_rng(8)
 N, EXTRA = 24, 60

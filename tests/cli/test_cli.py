@@ -15,10 +15,11 @@ from studies import Lab, cli, command, environment, refused
 
 import foretell
 from foretell.cli import main
+from foretell.episodes.read import read
+from foretell.episodes.scenarios import read_scenarios
 from foretell.study import progress
 from foretell.study.progress import Bar
 from foretell.study.run import Progress
-from foretell.study.store import read, read_scenarios
 
 KEYS = ["world", "task", "policy", "clock", "arm", "n", "successes", "rate", "low", "high", "alpha"]
 KEYS += ["errors", "events", "method", "running", "retired", "finished", "planned"]

@@ -17,8 +17,8 @@ from foretell import stats
 from foretell.answers.bound import bound
 from foretell.answers.predictivity import predictivity
 from foretell.cli import main
+from foretell.episodes.scenarios import read_scenarios
 from foretell.stats.order import by_id
-from foretell.study.store import read_scenarios
 
 POLICIES = {name: {"use": "noisy-expert", "noise": noise} for name, noise in (("steady", 0.1), ("shaky", 0.35))}
 PAIRS, EXTRA = 12, 24

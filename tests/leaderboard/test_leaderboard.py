@@ -11,7 +11,6 @@ import pytest
 from studies import Lab, cli, refused
 
 import foretell
-from foretell.certificate import certificate, write_testset
 from foretell.episode import Episode
 from foretell.errors import UsageError
 from foretell.leaderboard.ground import factor_of
@@ -19,6 +18,7 @@ from foretell.stats import clopper_pearson
 from foretell.stats.paired import paired_difference
 from foretell.study.scenario_file import read_scenario_file
 from foretell.study.store import Store
+from foretell.testset.certificate import certificate, write_testset
 
 ARMS = ("MO_Size", "Light_Color")
 Rates = dict[str, float]
@@ -118,7 +118,7 @@ def test_loss_alone_does_not_rank(tmp_path: Path) -> None:
 def test_ranks_and_compare_never_contradict_each_other(tmp_path: Path) -> None:
     """62 % against 100 % was "not shown to be worse" by bets, beside p = 0.0039 by McNemar's test."""
     pytest.importorskip("altair")
-    from foretell.leaderboard.section import section
+    from foretell.report.leaderboard import section
 
     file = make_set(tmp_path / "set.jsonl", arms=("MO_Size",), episodes=24)
     rates = {"best": 1.0, "weak": 0.625, "weaker": 0.5}
@@ -363,7 +363,7 @@ def test_the_page_and_its_section(tmp_path: Path) -> None:
     a = make_run(tmp_path / "a", file, policies)
     b = make_run(tmp_path / "b", file, policies, world="standin", world_hash="v")
     board = foretell.leaderboard(a, real=b)
-    from foretell.leaderboard.section import section
+    from foretell.report.leaderboard import leaderboard_page, section
 
     found = section(board)
     names = [block.name for block in found.blocks if block.kind != "words"]
@@ -377,14 +377,14 @@ def test_the_page_and_its_section(tmp_path: Path) -> None:
     assert found.says.startswith("bc </script> leads with a score of 50%")
     named = {block.name: block for block in found.blocks if block.kind != "words"}
     assert "2 points are too few for R squared" in named["alignment"].about
-    html = board.html()
+    html = leaderboard_page(board)
     assert html.startswith("<!doctype html>") or html.lower().startswith("<!doctype html>")
     assert "bc </script>" not in html
 
 
 def test_the_section_marks_what_is_not_charged(tmp_path: Path) -> None:
     pytest.importorskip("altair")
-    from foretell.leaderboard.section import section
+    from foretell.report.leaderboard import section
 
     spared = make_set(tmp_path / "spared.jsonl", severities=[0.5, 1.0], unsolvable=["MO_Size@0.5"])
     run = make_run(tmp_path / "spared", spared, {"bc": {"": 0.5}})

@@ -9,11 +9,11 @@ import mujoco
 import numpy as np
 import pytest
 
-from foretell.cards import cards
 from foretell.cli import main
 from foretell.errors import UsageError
 from foretell.objects import ASSETS, DISTRACTORS
 from foretell.objects.stl import file_name, read_stl, shape, solid, solid_of, write_objects, write_stl
+from foretell.reality.cards import cards
 from foretell.study.config import load_study
 from foretell.study.plan import plan, resolve_scenarios
 from foretell.study.store import Store

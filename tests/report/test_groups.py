@@ -10,11 +10,11 @@ import made
 import pytest
 
 from foretell.episode import Episode
+from foretell.episodes.planned import CELL
 from foretell.report.groups import groups, unfinished
 from foretell.report.runs import Runs
 from foretell.report.section import Block
 from foretell.scenario import Scenario
-from foretell.study.running import CELL
 from foretell.study.store import Store
 from foretell.tasks.lift import Lift
 

@@ -16,13 +16,14 @@ from sections import block, section_of
 
 import foretell
 from foretell import stats
-from foretell.certificate import certificate, write_testset
+from foretell.digest import digest
+from foretell.episodes.planned import read_plan
 from foretell.report import clocks, perturbations
 from foretell.report.runs import Runs
-from foretell.scenario import digest
 from foretell.study.scenario_file import read_scenario_file
-from foretell.study.store import Store, read_plan
+from foretell.study.store import Store
 from foretell.tasks.lift import Lift
+from foretell.testset.certificate import certificate, write_testset
 
 SYNC = {"kind": "sync"}
 

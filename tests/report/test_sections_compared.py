@@ -12,11 +12,11 @@ import pytest
 from sections import block
 
 import foretell
+from foretell.episodes.planned import CELL
 from foretell.report import comparison, verdict
 from foretell.report.groups import first_groups, groups
 from foretell.report.runs import Runs
 from foretell.report.section import Section
-from foretell.study.running import CELL
 from foretell.study.store import Store
 from foretell.tasks.lift import Lift
 

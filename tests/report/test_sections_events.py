@@ -9,11 +9,11 @@ import made
 import pytest
 from sections import block, section_of
 
+from foretell.answers.show import show
 from foretell.episode import Episode
 from foretell.report import events, failures
 from foretell.report.runs import Runs
 from foretell.stats import clopper_pearson
-from foretell.summary import show
 from foretell.tasks.events import EVENTS
 from foretell.tasks.lift import Lift
 
@@ -93,7 +93,7 @@ def test_definitions_of_what_happened_are_on_the_page(sim: Path) -> None:
 
 
 def test_show_says_what_went_wrong(sim: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from foretell.summary import episode_table, episodes, table
+    from foretell.answers.show import episode_table, episodes, table
 
     found = show(sim)
     assert {row["policy"]: row["events"] for row in found} == {

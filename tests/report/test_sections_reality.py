@@ -15,11 +15,11 @@ import foretell
 from foretell.answers.choice import Choice, choose
 from foretell.answers.inputs import open_table
 from foretell.answers.units import measure, pair
+from foretell.digest import digest
+from foretell.episodes.planned import CELL
 from foretell.report import bounds, reality
 from foretell.report.runs import Runs
 from foretell.report.section import Section
-from foretell.scenario import digest
-from foretell.study.running import CELL
 from foretell.study.store import Store
 from foretell.tasks.lift import Lift
 

@@ -12,7 +12,7 @@ from rollouts import reproducible
 
 from foretell.clock import Realtime, Virtual, parse
 from foretell.errors import UsageError
-from foretell.latency import parse_latency
+from foretell.latency.latency import parse_latency
 from foretell.policies.make import bind
 from foretell.policy import Policy, PolicySpec
 from foretell.rollout import Job, Outcome, run_sync, run_virtual

@@ -10,7 +10,7 @@ from rollouts import reproducible
 
 from foretell.clock import Virtual, parse
 from foretell.errors import UsageError
-from foretell.latency import Latency, parse_latency
+from foretell.latency.latency import Latency, parse_latency
 from foretell.policies.expert import Expert, NoisyExpert
 from foretell.policies.make import bind
 from foretell.policy import Policy, PolicySpec

@@ -16,7 +16,7 @@ from foretell.checks import check_task
 from foretell.cli import main
 from foretell.clock import parse, wrong
 from foretell.errors import UsageError
-from foretell.latency import parse_latency
+from foretell.latency.latency import parse_latency
 from foretell.policies.make import make_policy
 from foretell.scenario import Placement
 from foretell.sim.params import load_world

@@ -10,10 +10,10 @@ import yaml
 from studies import Lab, refused
 
 import foretell
+from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
 from foretell.study.config import Record, Study, load_study
 from foretell.study.plan import check_size, plan, resolve_scenarios
-from foretell.study.store import read_scenarios
 
 GOOD = {"name": "s", "tasks": ["lift"], "policies": {"expert": "expert"}, "scenarios": {"count": 2}}
 

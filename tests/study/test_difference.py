@@ -10,11 +10,13 @@ import pytest
 from studies import Lab, cli, refused
 
 import foretell
+from foretell.answers.show import table
+from foretell.episodes.planned import read_plan
+from foretell.episodes.read import read
 from foretell.errors import UsageError
-from foretell.replay import replay
 from foretell.study.config import Study, load_study
 from foretell.study.difference import difference
-from foretell.study.store import read, read_plan
+from foretell.study.replay import replay
 
 BASE: dict[str, Any] = {"tasks": ["lift"], "policies": {"a": {"use": "noisy-expert", "noise": 0.4}}}
 
@@ -98,7 +100,7 @@ def test_an_old_half_can_be_retired_and_taken_up_again(tmp_path: Path, capsys: p
     shown = {r["policy"]: r for r in foretell.show(out)}
     assert shown["random"]["retired"] and not shown["random"]["running"] and shown["random"]["n"] == 2
     assert shown["random"]["method"] == "betting"  # where it stopped was not fixed in advance
-    foretell.summary.table(list(shown.values()))
+    table(list(shown.values()))
     assert "retired: 2 of 4" in capsys.readouterr().out
     assert foretell.run(old, out=out, workers=0, retire=True).ran == 2
     assert not any(r["retired"] for r in foretell.show(out))

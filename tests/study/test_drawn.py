@@ -10,16 +10,18 @@ import pyarrow.parquet as pq
 import pytest
 
 import foretell
+from foretell.digest import digest
 from foretell.episode import key, keys
+from foretell.episodes.parts import read_table, write_table
+from foretell.episodes.read import read
+from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import ForetellError
-from foretell.scenario import Scenario, digest
+from foretell.scenario import Scenario
 from foretell.study import drawn, patience
 from foretell.study.config import load_study
 from foretell.study.drawn import FILE, SAMPLE, Drawn, draw
 from foretell.study.estimate import estimate
-from foretell.study.parts import read_table, write_table
 from foretell.study.plan import plan
-from foretell.study.store import read, read_scenarios
 from foretell.tasks.lift import Lift
 from foretell.tasks.tabletop import TabletopTask
 

@@ -19,9 +19,10 @@ import pytest
 from studies import Lab, background, cli, command, environment, lines, marked, refused, rows, wait_for, workers
 
 import foretell
+from foretell.episodes.read import read
+from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import ForetellError, UsageError
 from foretell.study.run import Run
-from foretell.study.store import read, read_scenarios
 
 COUNT = 10
 

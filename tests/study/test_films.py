@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import foretell
+from foretell.episodes.read import read
 from foretell.policies.random import Random
 from foretell.policy import Chunk
 from foretell.study.config import Record, load_study
 from foretell.study.estimate import estimate
 from foretell.study.films import FAILURES, at_most, chosen
 from foretell.study.plan import Planned, plan, resolve_scenarios
-from foretell.study.store import read
 from foretell.tasks.lift import Lift
 
 STUDY = {"tasks": ["lift"], "policies": ["expert", "random"], "scenarios": {"count": 30}}

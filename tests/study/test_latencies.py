@@ -13,10 +13,10 @@ import yaml
 
 import foretell
 from foretell.errors import UsageError
+from foretell.latency.trace import read_trace, rounded
 from foretell.study.config import PolicyEntry, load_study
 from foretell.study.latencies import _of_policy, _whose
 from foretell.study.store import Store
-from foretell.study.trace import read_trace, rounded
 
 STUDY = {"name": "s", "tasks": ["lift"], "policies": {"e": "expert"}, "scenarios": {"count": 2}}
 

@@ -10,9 +10,9 @@ from numpy_world import SEEK, TASK, WORLD
 
 import foretell
 from foretell.catalogue import catalogue
+from foretell.episodes.provenance import read_provenance
 from foretell.study.config import load_study
 from foretell.study.plan import make_task, resolve_scenarios
-from foretell.study.provenance import read_provenance
 
 STUDY = {"world": WORLD, "tasks": ["more.py:Grid"], "policies": {"seek": SEEK}}
 

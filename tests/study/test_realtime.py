@@ -18,7 +18,7 @@ from studies import Lab, wait_for
 import foretell
 from foretell.clock import Virtual
 from foretell.errors import UsageError
-from foretell.latency import parse_latency
+from foretell.latency.latency import parse_latency
 from foretell.process import gone
 from foretell.rollout import Job, Outcome, run_virtual
 from foretell.study.config import PolicyEntry

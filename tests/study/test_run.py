@@ -11,9 +11,11 @@ from studies import Lab, cli, lines, rows
 
 import foretell
 from foretell.episode import Episode
+from foretell.episodes.read import read
+from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import ForetellError, UsageError
 from foretell.policies.expert import NoisyExpert
-from foretell.study.store import Store, read, read_scenarios
+from foretell.study.store import Store
 
 POLICIES = {
     "expert": "expert",

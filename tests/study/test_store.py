@@ -24,10 +24,13 @@ from hypothesis import strategies as st
 
 from foretell.cli import main
 from foretell.episode import SCHEMA, Episode, arrow_schema
+from foretell.episodes import journal
+from foretell.episodes.read import read
+from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import ForetellError, UsageError
 from foretell.scenario import Placement, Scenario
-from foretell.study import journal, store
-from foretell.study.store import Store, read, read_scenarios
+from foretell.study import store
+from foretell.study.store import Store
 
 HOSTILE = "a\nb\r\n\"c\"\\ 'd' \x00 \u2028 \x85 ü 木 🤖 {}"
 
@@ -465,7 +468,7 @@ def test_rows_of_a_newer_schema_ask_for_an_upgrade(run: Path, monkeypatch: pytes
     with Store(run) as s, pytest.raises(UsageError, match="upgrade foretell"):
         s.append([episode(0, schema=SCHEMA + 1)])
     for module in ("parts", "journal"):
-        monkeypatch.setattr(f"foretell.study.{module}.SCHEMA", SCHEMA + 1)
+        monkeypatch.setattr(f"foretell.episodes.{module}.SCHEMA", SCHEMA + 1)
     s = Store(run)
     s.append([episode(0, schema=SCHEMA + 1)])
     shutil.copytree(run, run.with_name("in journal"))
@@ -592,8 +595,8 @@ def test_kill_at_random_moments_loses_and_doubles_nothing(run: Path) -> None:
 def test_kill_at_every_state_of_the_disk(tmp_path: Path) -> None:
     """A child dies at each line of the store that finds the disk changed, starting from what kills had left."""
     body = """
-    pure = {"plain", "_cast", "encode", "_finite", "_rank", "_note", "to_table", "parse"}  # leave the disk alone
-    from foretell.study import parts
+    pure = {"plain", "_cast", "encode", "_finite", "rank", "rank_of", "_note", "to_table", "parse"}  # no disk
+    from foretell.episodes import parts
     files = (store.__file__, journal.__file__, parts.__file__)
     store.SEAL = 4
 
@@ -867,7 +870,7 @@ def test_planned_rows_follow_the_scenarios_of_the_run(tmp_path: Path) -> None:
     """Bets see trials one by one, in this order; what the run does not list comes last, as it stands."""
     import pyarrow as pa
 
-    from foretell.study.store import planned_rows
+    from foretell.episodes.planned import planned_rows
 
     given = pa.chunked_array([["x", "b", None], ["a", "b", "c"]])
     assert planned_rows(tmp_path, given).tolist() == [0, 1, 2, 3, 4, 5]
@@ -877,8 +880,8 @@ def test_planned_rows_follow_the_scenarios_of_the_run(tmp_path: Path) -> None:
 
 def test_the_rows_found_when_a_store_is_opened_are_those_that_are_read(tmp_path: Path) -> None:
     """Of parts and of a journal that nobody sealed, with a row of the machine that was run again."""
-    from foretell.study.running import COLUMNS
-    from foretell.study.store import read_columns
+    from foretell.episodes.read import read_columns
+    from foretell.episodes.tally import COLUMNS
 
     with Store(tmp_path) as opened:
         assert opened.earlier() is None

@@ -11,13 +11,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from foretell.study import parts, store
-from foretell.study.columns import plain_text, written_out
-from foretell.study.journal import plain, to_table
-from foretell.study.parts import DamagedError, read_part, write_table
-from foretell.study.running import CELL, PLAN, Tally, is_retired
-from foretell.study.store import Store, plan_table, read, read_columns, read_plan
-from foretell.summary import show
+from foretell.answers.show import show
+from foretell.episodes import parts
+from foretell.episodes.columns import plain_text, written_out
+from foretell.episodes.journal import plain, to_table
+from foretell.episodes.parts import DamagedError, read_part, write_table
+from foretell.episodes.planned import CELL, PLAN, is_retired, plan_table, read_plan
+from foretell.episodes.read import read, read_columns
+from foretell.episodes.tally import Tally
+from foretell.errors import UsageError
+from foretell.study.store import Store
 
 
 @pytest.fixture
@@ -96,9 +99,9 @@ def test_what_is_written_out_takes_as_much_as_was_said() -> None:
 
 
 def test_a_run_that_fills_the_memory_is_refused(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(store, "MEMORY", 100)
-    monkeypatch.setattr(store, "RATIO", 0)
-    with pytest.raises(store.UsageError, match="its rows take more than 100 bytes besides 0 times their files"):
+    monkeypatch.setattr("foretell.episodes.read.MEMORY", 100)
+    monkeypatch.setattr("foretell.episodes.read.RATIO", 0)
+    with pytest.raises(UsageError, match="its rows take more than 100 bytes besides 0 times their files"):
         read_columns(run, ["success"])
 
 

@@ -9,9 +9,9 @@ import pytest
 from sections import block, section_of
 
 import foretell
+from foretell.episodes.read import read
 from foretell.factors.arms import looks_only
 from foretell.report import perturbations
-from foretell.study.store import read
 from foretell.study.unchanged import unchanged
 
 

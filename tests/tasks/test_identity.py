@@ -10,12 +10,12 @@ import pytest
 from studies import TASK, Lab
 
 import foretell
+from foretell.answers.show import show
 from foretell.checks import check_task
+from foretell.episodes.read import read
 from foretell.errors import UsageError
 from foretell.study.plan import make_task
 from foretell.study.run import run
-from foretell.study.store import read
-from foretell.summary import show
 from foretell.tasks.identity import task_hash
 
 NAMES = """

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 import foretell
-from foretell.certificate import certificate, read_testset, write_testset
 from foretell.errors import UsageError
 from foretell.stats import clopper_pearson, wilson
 from foretell.study.scenario_file import read_scenario_file
+from foretell.testset.certificate import certificate, read_testset, write_testset
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,12 @@ import pytest
 from studies import Lab, cli, refused
 
 import foretell
-from foretell.certificate import certificate, write_testset
 from foretell.errors import UsageError
 from foretell.factors.arms import FOURTEEN
 from foretell.study.config import load_study
 from foretell.study.plan import make_task, plan, resolve_scenarios
 from foretell.study.scenario_file import read_scenario_file
+from foretell.testset.certificate import certificate, write_testset
 
 
 def built(path: Path, tasks: Any = ("lift",), **options: Any) -> Any:

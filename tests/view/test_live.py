@@ -15,8 +15,8 @@ import made
 import pytest
 from studies import Lab, background, wait_for
 
-from foretell.study.parts import parts
-from foretell.study.store import read
+from foretell.episodes.parts import parts
+from foretell.episodes.read import read
 
 EVIL = """<body><form method=post action="{url}stop/0"><input name=token value=x></form><script>
 fetch("{url}stop/0", {{method: "POST", mode: "no-cors"}}).catch(() => {{}});

@@ -12,9 +12,9 @@ from starlette.testclient import TestClient
 
 import foretell
 from foretell.episode import Episode
+from foretell.episodes.parts import parts
 from foretell.errors import UsageError
 from foretell.study.lock import STOP
-from foretell.study.parts import parts
 from foretell.study.store import Store
 from foretell.view.app import application
 from foretell.view.board import LOOK, Board

@@ -19,13 +19,13 @@ from foretell.answers.inputs import Source, Table, open_table
 from foretell.answers.words import plain
 from foretell.clock import safe_label
 from foretell.counting import counted
+from foretell.episodes.columns import by_name, cells, codes
+from foretell.episodes.parts import DamagedError, read_parquet
+from foretell.episodes.provenance import read_provenance
+from foretell.episodes.read import read_columns
 from foretell.errors import ForetellError, UsageError
 from foretell.stats.order import by_id
 from foretell.stats.scenarios import by_scenario
-from foretell.study.columns import by_name, cells, codes
-from foretell.study.parts import DamagedError, read_parquet
-from foretell.study.provenance import read_provenance
-from foretell.study.store import read_columns
 
 __all__ = ["METRICS", "Cell", "cells_of"]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from foretell.answers.inputs import Table, refuse
 from foretell.answers.words import plain
-from foretell.trials.rows import NO, YES
+from foretell.reality.rows import NO, YES
 
 __all__ = ["Counted", "at_once", "row_by_row"]
 

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from foretell.episodes.columns import by_name, cells, grouped
 from foretell.stats import bound
 from foretell.stats.order import by_id
-from foretell.study.columns import by_name, cells, grouped
 from foretell.tasks.events import EVENTS
 
 __all__ = ["READ", "event_shares", "event_words"]

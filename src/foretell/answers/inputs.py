@@ -17,13 +17,14 @@ import pyarrow as pa
 
 from foretell.answers.names import clock_names, other_words, task_names, versions
 from foretell.answers.words import plain
+from foretell.digest import digest
+from foretell.episodes.columns import cells
+from foretell.episodes.parts import DamagedError, read_parquet
+from foretell.episodes.planned import planned_rows
+from foretell.episodes.provenance import read_provenance
+from foretell.episodes.read import read_columns
 from foretell.errors import UsageError, suggest
-from foretell.scenario import digest
-from foretell.study.columns import cells
-from foretell.study.parts import DamagedError, read_parquet
-from foretell.study.provenance import read_provenance
-from foretell.study.store import planned_rows, read_columns
-from foretell.trials.sheet import plain_name, read_sheet
+from foretell.reality.sheet import plain_name, read_sheet
 
 __all__ = ["PROTOCOL", "SHOWN", "Source", "Table", "open_table", "refuse"]
 

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from foretell.clock import safe_label
-from foretell.scenario import digest
+from foretell.digest import digest
 
 __all__ = ["clock_names", "other_words", "task_names", "versions"]
 

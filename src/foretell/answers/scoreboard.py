@@ -14,8 +14,8 @@ from foretell.answers.reality import check_roles
 from foretell.answers.units import measure
 from foretell.answers.words import plain
 from foretell.errors import UsageError, suggest
+from foretell.reality.sheet import plain_name
 from foretell.stats import kruskal_wallis
-from foretell.trials.sheet import plain_name
 
 __all__ = ["Scoreboard", "from_rates", "from_trials"]
 

@@ -18,12 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from foretell.answers.inputs import Table
+from foretell.episodes.columns import cells, grouped
+from foretell.episodes.journal import journals, parse
+from foretell.episodes.parts import DamagedError, parts, read_part
+from foretell.episodes.planned import CELL, is_retired, plan_table
+from foretell.episodes.read import JOURNAL, read_columns
 from foretell.files import read_file
-from foretell.study.columns import cells, grouped
-from foretell.study.journal import journals, parse
-from foretell.study.parts import DamagedError, parts, read_part
-from foretell.study.running import CELL, is_retired
-from foretell.study.store import JOURNAL, plan_table, read_columns
 
 __all__ = ["Turns", "first_trials", "turns"]
 

@@ -36,10 +36,10 @@ def main(
         trust: With --stl: import the file of a task that the run's study names. That is code of whoever wrote it.
         json_: Print the cards as JSON.
     """
-    from foretell.card_page import write_page
-    from foretell.cards import cards, frames, write_sheet
     from foretell.counting import counted
     from foretell.errors import UsageError
+    from foretell.reality.card_page import write_page
+    from foretell.reality.cards import cards, frames, write_sheet
     from foretell.tasks.frame import describe
 
     if run is None:

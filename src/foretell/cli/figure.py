@@ -39,7 +39,7 @@ def main(
         title: Write the title into the picture.
         json_: Print JSON.
     """
-    from foretell.figure import figure, figures
+    from foretell.report.figure import figure, figures
 
     began = time.monotonic()
 

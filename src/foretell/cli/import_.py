@@ -37,9 +37,9 @@ def main(
         tolerance: Metres within which two measured positions are one spot.
         json_: Print what was done as JSON.
     """
+    from foretell.answers.show import show, table
     from foretell.counting import counted
-    from foretell.summary import show, table
-    from foretell.trials import import_
+    from foretell.reality import import_
 
     done = import_(trials, out=out, name=name, world=world, like=like, tolerance=tolerance)
     if json_:

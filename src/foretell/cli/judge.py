@@ -36,8 +36,8 @@ def main(
         confidence: The confidence level in percent, such as 95, instead of alpha.
         json_: Print what was found as JSON.
     """
-    from foretell import judge
     from foretell.cli._level import alpha_of
+    from foretell.study.judge import judge
 
     found = judge(run, task=task, out=out, alpha=alpha_of(alpha, confidence))
     if json_:

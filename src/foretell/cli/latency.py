@@ -34,7 +34,7 @@ def main(
         out: Write the trace here, a number of seconds a line, for `latency: {trace: FILE}`.
         json_: Print JSON instead of words.
     """
-    from foretell.measure import latency
+    from foretell.study.measure import latency
 
     found = latency(policy, task, world=world, calls=calls, out=out).to_dict()
     if json_:

@@ -41,15 +41,17 @@ def main(
         json_: Print JSON.
     """
     from foretell.cli._level import alpha_of
+    from foretell.files import require_writable
     from foretell.leaderboard import leaderboard
-    from foretell.machine import require_writable
 
     alpha = alpha_of(alpha, confidence)
     if html is not None:
         require_writable(html, "html")
     found = leaderboard(*runs, testset=testset, real=real, clock=clock, alpha=alpha, seed=seed)
     if html is not None:
-        html.write_text(found.html(), encoding="utf-8")
+        from foretell.report.leaderboard import leaderboard_page
+
+        html.write_text(leaderboard_page(found), encoding="utf-8")
     print(json.dumps(found.to_dict(), indent=2, allow_nan=False) if json_ else found.text())
     if html is not None and not json_:
         print(f"the page is {html}")

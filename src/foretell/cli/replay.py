@@ -33,7 +33,7 @@ def main(
         camera: The camera to film with, for --video; default the one that the task films with.
         json_: Print what was found as JSON.
     """
-    from foretell import replay
+    from foretell.study.replay import replay
 
     found = replay(run, episode, video=video, camera=camera)
     if json_:

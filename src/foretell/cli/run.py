@@ -117,7 +117,7 @@ def _of(file: Path) -> Iterator[None]:
 
 
 def _say(done: Run) -> None:
-    from foretell.summary import show, table
+    from foretell.answers.show import show, table
 
     table(show(done.path))
     print(done.text())

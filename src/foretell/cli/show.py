@@ -35,9 +35,9 @@ def main(
         failed: List the episodes that did not succeed.
         json_: Print a list of objects instead of a table.
     """
+    from foretell.answers.show import episode_table, show, table
+    from foretell.answers.show import episodes as list_episodes
     from foretell.cli._level import alpha_of
-    from foretell.summary import episode_table, show, table
-    from foretell.summary import episodes as list_episodes
 
     alpha = alpha_of(alpha, confidence)
     each = episodes or failed

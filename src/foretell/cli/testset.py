@@ -48,7 +48,7 @@ def main(
         json_: Print JSON.
     """
     from foretell.study.progress import Bar
-    from foretell.testset import testset
+    from foretell.testset.testset import testset
 
     wanted = [_arm(text) for text in arms]
     with Bar() as bar:

@@ -34,7 +34,7 @@ def main(
         stop: Where the picture ends; default with the episode.
         json_: Print the figures as JSON.
     """
-    from foretell import timeline
+    from foretell.report.timeline import timeline
 
     found = timeline(run, episode, out, start=start, stop=stop)
     print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from foretell.demo.story import Chapter, chapters, section
 from foretell.demo.studies import CHOSEN, studies
+from foretell.episodes.read import read
 from foretell.errors import ForetellError, UsageError
 from foretell.study.films import steps
 from foretell.study.run import Progress, Run, run
-from foretell.study.store import read
 
 __all__ = ["Demo", "demo"]
 

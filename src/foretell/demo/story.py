@@ -16,10 +16,10 @@ from foretell.answers.predictivity import predictivity
 from foretell.answers.words import listed
 from foretell.counting import counted
 from foretell.demo.studies import CHOSEN, LATENCY_S, PART, SEES, THINKS
+from foretell.episodes.read import read
 from foretell.report.bounds import worth
 from foretell.report.section import Section, Words
 from foretell.stats import clopper_pearson
-from foretell.study.store import read
 
 __all__ = ["Chapter", "chapters", "section"]
 

@@ -98,17 +98,9 @@ class Leaderboard(Displayed):
 
     def text(self) -> str:
         """Tables for a terminal."""
-        from foretell.leaderboard.words import text
+        from foretell.leaderboard.text import text
 
         return text(self)
-
-    def html(self) -> str:
-        """One page that opens from disk."""
-        from foretell.leaderboard.section import contents
-        from foretell.report.page import needs_extra, page
-
-        needs_extra()
-        return page(contents(self))
 
 
 def leaderboard(

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from foretell.clock import label
 from foretell.counting import counted
+from foretell.digest import digest
+from foretell.episodes.read import read
 from foretell.errors import UsageError, suggest
 from foretell.leaderboard.ground import CLEAN, Cell, Ground
-from foretell.scenario import digest
-from foretell.study.store import read
 from foretell.study.unchanged import unchanged
 
 __all__ = ["Entry", "Rows", "entries_of", "read_runs"]

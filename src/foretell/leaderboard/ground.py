@@ -9,12 +9,12 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from foretell.certificate import read_testset
 from foretell.counting import counted
+from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
 from foretell.registry import names
 from foretell.study.scenario_file import Certificate, Header, identify
-from foretell.study.store import read_scenarios
+from foretell.testset.certificate import read_testset
 
 __all__ = ["CLEAN", "Ground", "common_ground", "factor_of"]
 

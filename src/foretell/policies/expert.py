@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from foretell.digest import digest
 from foretell.errors import UsageError
 from foretell.policies.draws import Draws
 from foretell.policy import Policy, source_hash
-from foretell.scenario import digest
 from foretell.spec import ActionSpec
 from foretell.tasks.task import Task
 

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from foretell.errors import ForetellError, UsageError, raised, suggest
-from foretell.fingerprint import Fingerprint, fingerprint_of
-from foretell.loaded import loading, named, remember
+from foretell.fingerprint.fingerprint import Fingerprint, fingerprint_of
+from foretell.fingerprint.loaded import loading, named, remember
+from foretell.fingerprint.source import own_classes, source_hash
 from foretell.policy import PolicySpec, fingerprint, observed
 from foretell.registry import names, resolve
-from foretell.source import own_classes, source_hash
 from foretell.spec import compare
 from foretell.world import World
 

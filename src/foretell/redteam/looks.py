@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from foretell.episodes.read import read
 from foretell.errors import UsageError
 from foretell.factors import arms
 from foretell.redteam.search import Combination
@@ -15,7 +16,6 @@ from foretell.scenario import Scenario
 from foretell.study.config import PolicyEntry, Record, ScenarioSource, Study
 from foretell.study.plan import make_task
 from foretell.study.run import Progress, run
-from foretell.study.store import read
 
 __all__ = ["Looks", "Settings"]
 

@@ -216,7 +216,7 @@ def _shown(
     settings: Settings, looks: Looks, finding: Finding, video: bool, told: Callable[[str], None]
 ) -> dict[str, Any]:
     """One failing episode: its scenario as a file, how to run it again, and a video."""
-    from foretell.replay import replay
+    from foretell.study.replay import replay
 
     c, seed = finding.combination, finding.failing[0]
     scenario, episode = looks.scenario(c, seed), looks.row(c, seed)["episode"]

@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 from foretell.answers.clock_words import seconds
 from foretell.answers.clocks import Clocks, clocks
 from foretell.counting import counted
+from foretell.episodes.columns import grouped
 from foretell.errors import ForetellError, UsageError
 from foretell.report.charts import dots, lines, slug, spans
 from foretell.report.groups import distinct, noted, unfinished
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Block, Chart, Section, Sheet, Words
-from foretell.study.columns import grouped
-from foretell.timeline import TRACKS, Timeline, timeline
+from foretell.report.timeline import TRACKS, Timeline, timeline
 
 __all__ = ["section"]
 

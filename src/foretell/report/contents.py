@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from foretell.answers.inputs import PROTOCOL
+from foretell.episodes.parts import release
 from foretell.errors import ForetellError, raised
 from foretell.report.episodes import columns, embedded
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Section
-from foretell.study.parts import release
 
 __all__ = ["ORDER", "contents", "sections"]
 

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from foretell.episodes.columns import cells
+from foretell.episodes.parts import DamagedError, read_parquet
+from foretell.episodes.scenarios import each_scenario
 from foretell.errors import ForetellError
 from foretell.files import inside, read_file
 from foretell.report.films import film_of
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Section
-from foretell.study.columns import cells
 from foretell.study.films import steps
-from foretell.study.parts import DamagedError, read_parquet
-from foretell.study.store import each_scenario
 from foretell.terminal import plain
 
 __all__ = ["columns", "embedded", "section"]

@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 
 from foretell.answers.events import READ, event_shares, event_words
 from foretell.answers.words import listed, sentence
+from foretell.episodes.columns import spread
 from foretell.report.charts import dots, slug
 from foretell.report.runs import Runs
 from foretell.report.section import Block, Chart, Section, Sheet
 from foretell.stats import newcombe
-from foretell.study.columns import spread
 from foretell.tasks.events import EVENTS
 
 __all__ = ["section"]

@@ -17,15 +17,14 @@ import pyarrow.compute as pc
 from foretell import clock as nouns
 from foretell.answers.compare import Compared, compare
 from foretell.counting import counted
+from foretell.digest import digest
+from foretell.episodes.columns import cells, codes, grouped, spread
+from foretell.episodes.planned import CELL, is_retired, planned_rows
 from foretell.errors import UsageError
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Block, Words
-from foretell.scenario import digest
 from foretell.stats import Interval, betting, bound
 from foretell.stats.order import by_id
-from foretell.study.columns import cells, codes, grouped, spread
-from foretell.study.running import CELL, is_retired
-from foretell.study.store import planned_rows
 
 __all__ = ["Group", "chosen", "distinct", "first_groups", "groups", "noted", "unfinished"]
 

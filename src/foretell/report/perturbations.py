@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from foretell.episodes.columns import cells
 from foretell.errors import ForetellError
 from foretell.factors.arms import severity_of
 from foretell.report.charts import dots, lines, radar, slug
@@ -20,7 +21,6 @@ from foretell.stats import ALPHA, Interval, holm
 from foretell.stats.compare import compare as test_of
 from foretell.stats.paired import EXACT
 from foretell.stats.robustness import paired_change, success_rate
-from foretell.study.columns import cells
 from foretell.study.unchanged import IDENTICAL, unchanged
 
 __all__ = ["section"]
@@ -249,7 +249,7 @@ def _sheet(found: list[Cell], many: bool) -> Sheet:
 def _board(runs: Runs, found: list[Cell]) -> list[Block]:
     """The ranking of `foretell leaderboard`, of every world in which policies ran the same test set."""
     from foretell.leaderboard import leaderboard
-    from foretell.leaderboard.section import section as board_section
+    from foretell.report.leaderboard import section as board_section
 
     blocks: list[Block] = []
     worlds = list(dict.fromkeys(cell.world for cell in found))

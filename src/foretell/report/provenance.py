@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow.compute as pc
 import yaml
 
+from foretell.episodes.columns import codes
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Block, Section, Sheet, Words
-from foretell.study.columns import codes
 
 __all__ = ["section"]
 

@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 from foretell.answers.inputs import PROTOCOL
 from foretell.clock import label
 from foretell.document import load_yaml
+from foretell.episodes.columns import codes, grouped, spread
+from foretell.episodes.planned import is_retired, plan_table
+from foretell.episodes.provenance import read_provenance
+from foretell.episodes.read import read_columns
 from foretell.errors import UsageError
-from foretell.study.columns import codes, grouped, spread
-from foretell.study.provenance import read_provenance
-from foretell.study.running import is_retired
-from foretell.study.store import plan_table, read_columns
 
 __all__ = ["OneRun", "Runs"]
 

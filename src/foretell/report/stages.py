@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from foretell.answers.words import listed
+from foretell.episodes.columns import by_name, cells, codes, grouped, spread
 from foretell.errors import ForetellError
 from foretell.report.bars import bars
 from foretell.report.charts import slug
 from foretell.report.runs import Runs
 from foretell.report.section import Block, Chart, Section, Sheet
-from foretell.study.columns import by_name, cells, codes, grouped, spread
 
 __all__ = ["section"]
 

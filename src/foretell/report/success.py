@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from foretell.answers.show import figures
 from foretell.counting import counted
 from foretell.report.charts import dots, slug
 from foretell.report.runs import Runs
 from foretell.report.section import Block, Chart, Section, Sheet
-from foretell.summary import figures
 
 __all__ = ["section"]
 

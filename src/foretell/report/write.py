@@ -10,8 +10,7 @@ from typing import Any
 
 from foretell.counting import counted
 from foretell.errors import UsageError
-from foretell.files import create
-from foretell.machine import require_writable
+from foretell.files import create, require_writable
 from foretell.notebook import Displayed
 from foretell.report.contents import contents
 from foretell.report.page import needs_extra, page

@@ -19,10 +19,10 @@ from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, Valida
 
 from foretell.errors import UsageError, suggest
 from foretell.files import read_file
+from foretell.fingerprint.source import own_classes, source_hash
 from foretell.registry import resolve
 from foretell.sim.parts import Parts
 from foretell.sim.photo import MOST_BYTES, decode, resize
-from foretell.source import own_classes, source_hash
 from foretell.world_file import explain
 
 __all__ = ["FILM", "Background", "Shot", "Transform", "read_transform"]

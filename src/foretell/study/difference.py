@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from foretell.digest import digest
+from foretell.episodes.journal import journals
+from foretell.episodes.parts import parts
+from foretell.episodes.provenance import read_provenance
 from foretell.errors import UsageError
-from foretell.scenario import digest
 from foretell.study.config import Study, load_study
-from foretell.study.journal import journals
-from foretell.study.parts import parts
-from foretell.study.provenance import read_provenance
 
 __all__ = ["difference", "identity", "settle", "together"]
 

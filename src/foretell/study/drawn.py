@@ -22,15 +22,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from foretell.digest import digest
+from foretell.episodes.columns import cells, grouped
+from foretell.episodes.parts import DamagedError, read_table
 from foretell.errors import ForetellError
 from foretell.factors import arms, factor
+from foretell.fingerprint.source import HERE, own_classes
 from foretell.objects import ASSETS
 from foretell.registry import resolve
-from foretell.scenario import Scenario, digest
-from foretell.source import HERE, own_classes
-from foretell.study.columns import cells, grouped
+from foretell.scenario import Scenario
 from foretell.study.config import Study
-from foretell.study.parts import DamagedError, read_table
 from foretell.study.patience import Patience
 from foretell.study.plan import Perturbed, make_task, perturb_scenarios, resolve_scenarios
 from foretell.study.scenarios import Scenarios

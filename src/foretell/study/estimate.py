@@ -13,7 +13,7 @@ from typing import Any
 
 from foretell.clock import Clock, Realtime, Virtual
 from foretell.counting import counted
-from foretell.latency import Latency
+from foretell.latency.latency import Latency
 from foretell.notebook import Displayed
 from foretell.rollout import Job
 from foretell.study.config import Study, load_study

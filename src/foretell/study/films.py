@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foretell.counting import counted
+from foretell.episodes.columns import plain_text
+from foretell.episodes.read import read_columns
 from foretell.rollout import Outcome
-from foretell.study.columns import plain_text
 from foretell.study.config import Record
-from foretell.study.store import read_columns
 
 if TYPE_CHECKING:
     from foretell.study.plan import Planned

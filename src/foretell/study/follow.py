@@ -8,12 +8,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from foretell.episodes.folder import check_folders
+from foretell.episodes.journal import journals, parse
+from foretell.episodes.parts import DamagedError, parts, read_part
+from foretell.episodes.planned import plan_table
+from foretell.episodes.read import JOURNAL
+from foretell.episodes.tally import COLUMNS, Tally
 from foretell.files import read_file
-from foretell.study.journal import journals, parse
 from foretell.study.lock import writer
-from foretell.study.parts import DamagedError, parts, read_part
-from foretell.study.running import COLUMNS, Tally
-from foretell.study.store import JOURNAL, check_folders, plan_table
 
 __all__ = ["Follower"]
 

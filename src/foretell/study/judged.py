@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from foretell.episode import Episode
+from foretell.episodes.provenance import provenance, read_provenance
 from foretell.scenario import Scenario
 from foretell.study.config import Study
 from foretell.study.films import steps
-from foretell.study.provenance import provenance, read_provenance
 from foretell.study.store import Store
 
 __all__ = ["write_judged"]

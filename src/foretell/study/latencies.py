@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 from foretell.clock import Clock, Virtual
+from foretell.digest import digest
 from foretell.document import load_yaml, parse_yaml
 from foretell.errors import UsageError, suggest
-from foretell.latency import Latency, parse_latency
+from foretell.latency.latency import Latency, parse_latency
+from foretell.latency.trace import read_trace, rounded
 from foretell.process import end, listen, start
-from foretell.scenario import digest
 from foretell.study.config import PolicyEntry, Study, TaskEntry
-from foretell.study.trace import read_trace, rounded
 from foretell.zoo.card import read_card
 
 __all__ = ["Settle", "Settler"]

@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foretell.clock import Clock, Realtime
+from foretell.episodes.provenance import read_provenance
+from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
 from foretell.factors import arms, factor
-from foretell.loaded import loading, remember
+from foretell.fingerprint.loaded import loading, remember
 from foretell.registry import resolve
 from foretell.scenario import Scenario
 from foretell.study.config import Study, TaskEntry
 from foretell.study.films import while_it_runs
 from foretell.study.fix import fixed
 from foretell.study.patience import Patience
-from foretell.study.provenance import read_provenance
 from foretell.study.scenario_file import ScenarioFile, read_scenario_file
 from foretell.study.scenarios import Scenarios
-from foretell.study.store import read_scenarios
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 from foretell.world_file import asks_person, is_real

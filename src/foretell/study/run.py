@@ -19,6 +19,9 @@ import pyarrow as pa
 from foretell.clock import Realtime
 from foretell.counting import counted
 from foretell.episode import Episode, keys
+from foretell.episodes.planned import CELL, PLAN
+from foretell.episodes.provenance import provenance
+from foretell.episodes.tally import Tally
 from foretell.errors import UsageError, suggest
 from foretell.factors.arms import severity_of
 from foretell.notebook import Displayed
@@ -34,8 +37,6 @@ from foretell.study.engine import Batch, make_engine
 from foretell.study.latencies import Settler
 from foretell.study.patience import Patience
 from foretell.study.plan import Group, Planned, check_size, left_out, make_task, plan, testset_of
-from foretell.study.provenance import provenance
-from foretell.study.running import CELL, PLAN, Tally
 from foretell.study.session import Opened
 from foretell.study.store import Store
 from foretell.tasks.frame import frame

@@ -17,10 +17,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from foretell.digest import digest
 from foretell.document import load_json
 from foretell.errors import UsageError
 from foretell.files import read_file
-from foretell.scenario import Scenario, digest
+from foretell.scenario import Scenario
 
 __all__ = ["FORMAT", "Certificate", "Header", "Protocol", "ScenarioFile", "identify", "read_scenario_file"]
 

@@ -12,12 +12,12 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from foretell.fingerprint import Fingerprint, fingerprint_of
-from foretell.loaded import loading, remember
+from foretell.digest import digest
+from foretell.fingerprint.fingerprint import Fingerprint, fingerprint_of
+from foretell.fingerprint.loaded import loading, remember
+from foretell.fingerprint.source import own_classes
 from foretell.objects import ASSETS, ObjectPhysics
 from foretell.registry import resolve
-from foretell.scenario import digest
-from foretell.source import own_classes
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 

@@ -7,10 +7,11 @@ import platform
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from foretell.episodes.read import read
+from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
-from foretell.measure import latency
 from foretell.stats import clopper_pearson
-from foretell.study.store import read, read_scenarios
+from foretell.study.measure import latency
 from foretell.zoo.card import Card, Latency, Success, cards, read_card
 
 __all__ = ["table", "write_latency", "write_page", "write_success"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from foretell.episodes.parts import DamagedError, parts, read_part
 from foretell.errors import ForetellError
 from foretell.study.follow import Follower
 from foretell.study.lock import STOP
-from foretell.study.parts import DamagedError, parts, read_part
 
 __all__ = ["Standing"]
 

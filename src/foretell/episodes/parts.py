@@ -1,0 +1,161 @@
+"""The Parquet files of a run folder: written whole or not at all, and read with suspicion."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from foretell.episode import SCHEMA, arrow_schema
+from foretell.episodes.columns import encoded, written_out
+from foretell.episodes.journal import check_version, replace
+from foretell.episodes.sound import CHECKED, unsound_table
+from foretell.files import read_file, size
+
+__all__ = ["DamagedError", "parts", "read_parquet", "read_part", "read_table", "release", "set_aside_as", "write_table"]
+
+MEMORY = 300_000_000
+"""Bytes that a file may take while it is read. A part of a run takes some MB."""
+_VERSION = b"foretell.schema"
+
+
+class DamagedError(Exception):
+    """The file's content is not what was written."""
+
+
+def parts(run: Path) -> list[Path]:
+    folder = run / "episodes"
+    names = os.listdir(folder) if folder.is_dir() else []
+    return sorted(folder / name for name in names if re.fullmatch(r"part-\d+\.parquet", name))
+
+
+def set_aside_as(path: Path) -> Path:
+    """A free name next to the file: what is damaged is kept, and never over what was kept before."""
+    names = (path.with_name(f"{path.name}.damaged{n or ''}") for n in range(1_000_000))
+    return next(name for name in names if not name.exists())
+
+
+def read_parquet(
+    path: Path, columns: Sequence[str] | None = None, *, encode: Sequence[str] = (), follow: bool = False
+) -> pa.Table:
+    """A whole Parquet file, or some of its columns, those in `encode` as dictionaries. The disk's own errors pass;
+    whatever is wrong with the bytes is damage, and so is what takes more than `MEMORY` to read: a few bytes of Parquet
+    can stand for terabytes, and what its footer says of that need not be true."""
+    data = read_file(path, follow=follow)
+    try:
+        with _bounded(MEMORY):
+            about = pq.read_metadata(pa.BufferReader(data))
+            if sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups)) > MEMORY:
+                raise MemoryError  # and if what it says is not true, the bound holds
+            there = {about.schema.column(i).path for i in range(about.num_columns)}
+            file = pq.ParquetFile(
+                pa.BufferReader(data),
+                metadata=about,
+                page_checksum_verification=True,
+                read_dictionary=[name for name in encode if name in there],  # Arrow minds one that is not
+            )
+            wanted = None if columns is None else list(columns)
+            table = file.read(wanted, use_threads=False)  # small, and safe in a forked process
+            table.validate(full=True)  # the header of a page has no checksum: a dictionary may have lost its end
+            if written_out(table) > MEMORY:  # a name is there once, and somebody may write it out
+                raise MemoryError
+            return table
+    except MemoryError:
+        raise DamagedError(f"{len(data)} bytes; to read it takes more than {size(MEMORY)}") from None
+    except Exception as error:  # Arrow says almost anything of random bytes
+        raise DamagedError(f"{len(data)} bytes; {' '.join(str(error).split())[:200]}") from None
+
+
+@contextlib.contextmanager
+def _bounded(most: int) -> Iterator[None]:
+    """While this is open, the process gets no more than so many bytes of memory besides what it has. Arrow asks the
+    system for them meanwhile: its own pool keeps a gigabyte in stock, which no bound would see."""
+    pool = pa.default_memory_pool()
+    try:
+        import resource
+
+        before = resource.getrlimit(resource.RLIMIT_AS)
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + most
+        if before[0] != resource.RLIM_INFINITY:
+            limit = min(limit, before[0])
+        resource.setrlimit(resource.RLIMIT_AS, (limit, before[1]))
+        pa.set_memory_pool(pa.system_memory_pool())
+    except (ImportError, OSError, ValueError):  # not a system that can tell, or that can bound
+        yield
+        return
+    try:
+        yield
+    finally:
+        pa.set_memory_pool(pool)
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def release() -> None:
+    """Give back to the system what was read and is no longer needed. Arrow's pools keep it, and so does C's."""
+    pa.default_memory_pool().release_unused()
+    with contextlib.suppress(OSError, AttributeError):  # glibc has it
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def read_table(path: Path, columns: Sequence[str] | None = None, encode: Sequence[str] = ()) -> pa.Table:
+    """A Parquet file that foretell wrote, as `read_parquet`."""
+    table = read_parquet(path, columns, encode=encode)
+    try:
+        version = int((table.schema.metadata or {}).get(_VERSION, SCHEMA))
+    except ValueError:
+        raise DamagedError("its version is no number") from None
+    check_version(version, path)
+    return table.replace_schema_metadata(None)
+
+
+def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """A part, or some of its columns; text is in dictionaries (`columns.encoded`). Whatever is asked for, all that
+    makes a row unsound is read: whether a part counts must not depend on who reads it."""
+    schema = encoded(arrow_schema())
+    wanted = schema.names if columns is None else list(columns)
+    if columns is not None:
+        schema = pa.schema([schema.field(name) for name in dict.fromkeys([*wanted, *CHECKED])])
+    text = [f.name for f in schema if pa.types.is_dictionary(f.type)]
+    table = read_table(path, None if columns is None else ["schema", *schema.names], text)
+    if len(set(table.column_names)) < len(table.column_names):
+        raise DamagedError("it has a column twice")
+    if "schema" in table.column_names and pa.types.is_integer(table["schema"].type):
+        check_version(pc.max(table["schema"]).as_py() or SCHEMA, path)
+    if "episode" not in table.column_names:
+        raise DamagedError("it has no column 'episode'")
+    for f in schema:
+        if f.name not in table.column_names:  # a column that came after the part was written
+            new = pa.array([""] * len(table), pa.string()) if f.name == "task_hash" else pa.nulls(len(table), f.type)
+            table = table.append_column(f, new.cast(f.type))
+    try:
+        table = table.select(schema.names).cast(schema)
+    except (pa.ArrowException, ValueError, IndexError) as error:
+        raise DamagedError(" ".join(str(error).split())[:200]) from None
+    if trouble := unsound_table(table):
+        raise DamagedError(trouble)
+    return table.select(wanted)
+
+
+def write_table(path: Path, table: pa.Table) -> None:
+    sink = pa.BufferOutputStream()
+    marked = table.replace_schema_metadata({_VERSION: str(SCHEMA)})
+    pq.write_table(marked, sink, compression="zstd", write_page_checksum=True)
+
+    def verify(temp: Path) -> None:
+        try:
+            again = read_table(temp)
+        except DamagedError as damage:
+            raise OSError(errno.EIO, f"{path.name} does not read back as written: {damage}") from None
+        if again.num_rows != table.num_rows or not again.schema.equals(table.schema):
+            raise OSError(errno.EIO, f"{path.name} does not read back as written: {again.num_rows} rows")
+
+    replace(path, sink.getvalue(), verify)

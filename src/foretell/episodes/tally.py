@@ -1,0 +1,399 @@
+"""Where a study stands: of every cell, how many of how many, and a success rate that may be looked at any time.
+
+A *cell* is one world, task, policy, clock and arm: one line of the answer. `Tally.figures` is the one place where its
+line is made, for `foretell show`, the terminal, the live view and the report alike.
+
+A cell that has all its planned episodes gets the interval that `foretell bound` gives: Clopper-Pearson's, which wants
+n fixed in advance, or `star` on the means of scenarios where some were tried several times. Until then its figures
+are *running*: they hold at any moment at which somebody looks or stops (`betting`, Ville's inequality). For
+that the order must not depend on the outcomes, and the order in which episodes end does: those that succeed end
+first, so the episodes that have ended at some moment look better than they are. So running figures count the leading
+scenarios of the plan, up to the first with an episode still to come, and an episode that ended early waits its turn.
+Validity asks no more: the interval holds for all prefixes at once, so which one is looked at may depend on anything.
+Trials of one scenario, or of children of one parent, are no independent draws, and enter as their mean.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from foretell.clock import label
+from foretell.digest import digest
+from foretell.episodes.columns import by_name, cells, codes, grouped
+from foretell.episodes.planned import CELL, PLAN, is_retired
+
+if TYPE_CHECKING:
+    from foretell.stats import Interval
+
+__all__ = ["COLUMNS", "METHOD_NAMES", "Tally"]
+
+SHOWN = tuple(CELL.index(name) for name in ("world", "task", "policy", "clock", "arm"))
+"""Of these, the names that a table shows."""
+COLUMNS = (*CELL, "episode", "scenario", "parent", "success", "blame", "events", "wall_started", "wall_s")
+"""What a tally reads of a row."""
+METHOD_NAMES = {
+    "clopper_pearson": "Clopper-Pearson",
+    "star": "star, where scenarios were tried several times",
+    "betting": "betting, which holds whenever you look, where episodes are still to come",
+}
+"""Method of an interval -> what a table says of it."""
+WINDOW, LEAST = 60.0, 10
+"""The pace is that of so many seconds, and of at least so many episodes."""
+
+
+@dataclass
+class _Cell:
+    shown: tuple[str, ...] = ()
+    """Names that the plan gives to its episodes. A row with other names was altered, and is no episode of this cell."""
+    units: list[str] = field(default_factory=list)
+    """Names of scenarios, or of their parents, in the order of the plan."""
+    left: list[int] = field(default_factory=list)
+    """Episodes still to come of each unit."""
+    judged: list[int] = field(default_factory=list)
+    solved: list[int] = field(default_factory=list)
+    unplanned: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
+    """Unit -> judged and solved, of rows that no plan has, as imported trials."""
+    leading: int = 0
+    """Units at the beginning that are complete."""
+    planned: int = 0
+    finished: int = 0
+    """Of the planned ones."""
+    rows: int = 0
+    """Planned or not."""
+    n: int = 0
+    successes: int = 0
+    retired: bool = False
+    """Whether some of the planned ones will never run."""
+    errors: Counter[str] = field(default_factory=Counter)
+    events: Counter[str] = field(default_factory=Counter)
+    """Event -> in how many rows it happened."""
+    began: float = float("inf")
+    ends: deque[float] = field(default_factory=lambda: deque(maxlen=200))
+    known: tuple[Any, Interval | None] | None = None
+    """The interval last made, and what it was made of."""
+
+    def interval(self, alpha: float) -> tuple[int, int, Interval | None]:
+        """(n, successes, interval): of all rows when the cell is complete, else of the leading ones."""
+        from foretell.stats import betting, bound
+        from foretell.stats.order import by_id
+
+        running = self.finished < self.planned
+        end = self.leading
+        n, k = (sum(self.judged[:end]), sum(self.solved[:end])) if running else (self.n, self.successes)
+        made_of = (alpha, running, end, n, k)
+        if self.known is None or self.known[0] != made_of:
+            found = None
+            if running and n:
+                pairs = zip(self.solved[:end], self.judged[:end], strict=True)
+                found = betting([s / j for s, j in pairs if j], alpha, horizon=len(self.left))
+            elif n:
+                units = [*zip(self.units, self.judged, self.solved, strict=True)]
+                units += [(name, *counts) for name, counts in self.unplanned.items()]
+                if any(j > 1 for _, j, _ in units):  # bets see one after the other; what is counted has no order
+                    units = [units[i] for i in by_id([name for name, *_ in units])]  # as `foretell bound` takes them
+                found = bound([s / j for _, j, s in units if j], alpha=alpha)
+            self.known = (made_of, found)
+        return n, k, self.known[1]
+
+
+class Tally:
+    """Counts episodes as they end, in any order and twice if need be. Another thread may ask for figures meanwhile.
+
+    `plan`: what is to come, with the columns `PLAN`. `rows`: what has ended before, with `COLUMNS`, each episode once.
+    """
+
+    def __init__(
+        self, plan: pa.Table | Iterable[Mapping[str, Any]] = (), since: float = 0.0, rows: pa.Table | None = None
+    ) -> None:
+        self.since = since
+        """Seconds since the epoch: the pace is reckoned from there."""
+        self._cells: dict[tuple[str, ...], _Cell] = defaultdict(_Cell)
+        self._plan: Any = None
+        self._rows: Any = None
+        """What `_load` was given, until `add` needs it by key."""
+        self._retired = 0
+        self._ends: deque[float] = deque(maxlen=1000)
+        table = plan if isinstance(plan, pa.Table) else pa.Table.from_pylist(list(plan), schema=PLAN)
+        if len(table) or rows is not None:
+            self._load(table, PLAN.empty_table() if rows is None else rows)
+
+    @cached_property
+    def _where(self) -> dict[str, tuple[_Cell, int]]:
+        """Planned episode -> its cell, and which unit of that."""
+        if self._plan is None:
+            return {}
+        names, owners, group, within = self._plan
+        return dict(zip(cells(names), zip(_spread(owners, group), within.tolist(), strict=True), strict=True))
+
+    @cached_property
+    def _blames(self) -> dict[str, str | None]:
+        """Of the rows that there are."""
+        return dict(zip(*map(cells, self._rows), strict=True)) if self._rows else {}
+
+    def _load(self, plan: pa.Table, rows: pa.Table) -> None:
+        """The plan, and the rows that there are, all at once: as `add` for each, in a hundredth of the time."""
+        group, names = grouped([plan[c] for c in CELL])
+        owners = [self._cells[_plain(name)] for name in names]
+        for cell, name in zip(owners, names, strict=True):
+            cell.shown = _shown(name)
+        number, within, unit, first = _units(group, codes(plan["unit"])[0])
+        titles = np.array(plan["unit"].take(pa.array(first)).to_pylist(), dtype=object)
+        self._plan = (plan["episode"], owners, group, within)
+        given_up = np.bincount(group[is_retired(plan)], minlength=len(owners))
+        self._retired = int(given_up.sum())
+        left, judged, solved = np.bincount(number, minlength=len(unit)), *np.zeros((2, len(unit)), dtype=np.int64)
+        for cell, planned in zip(owners, np.bincount(group, minlength=len(owners)).tolist(), strict=True):
+            cell.planned = planned
+        for index in np.flatnonzero(given_up):
+            owners[index].retired = True
+        if rows.num_rows:
+            at = pc.index_in(rows["episode"], value_set=plan["episode"].combine_chunks()).fill_null(-1).to_numpy()
+            mine, others = grouped([rows[c] for c in CELL])
+            every = [*owners, *(self._cells[_plain(name)] for name in others)]
+            number_of = {name: i for i, name in enumerate(dict.fromkeys(map(_shown, [*names, *others])))}
+            mine_of, other_of = (np.array([number_of[_shown(n)] for n in ns], dtype=int) for ns in (names, others))
+            known = at >= 0
+            known[known] = mine_of[group[at[known]]] == other_of[mine[known]]
+            place = len(owners) + mine
+            place[known] = group[at[known]]
+            counts, right = _judged(rows["success"])
+            left -= np.bincount(number[at[known]], minlength=len(unit))
+            judged += np.bincount(number[at[known]], counts[known], minlength=len(unit)).astype(np.int64)
+            solved += np.bincount(number[at[known]], right[known], minlength=len(unit)).astype(np.int64)
+            self._count(every, place, known, counts, right, rows)
+            self._unplanned(every, place, np.flatnonzero(~known & (counts > 0)), right, rows)
+        for index, cell in enumerate(owners):
+            mine = unit == index
+            cell.units, cell.left, cell.judged, cell.solved = (a[mine].tolist() for a in (titles, left, judged, solved))
+            cell.leading = next((i for i, count in enumerate(cell.left) if count), len(cell.left))
+
+    def _count(
+        self, every: list[_Cell], place: np.ndarray, known: np.ndarray, counts: np.ndarray, right: np.ndarray, rows: Any
+    ) -> None:
+        """Rows into the cells of their place; a cell may have two."""
+        blame, blames = codes(rows["blame"])
+        self._rows = (rows["episode"], rows["blame"])
+        sums = (
+            np.bincount(place, given, minlength=len(every)).astype(int).tolist()
+            for given in (None, counts, right, known)
+        )
+        for cell, ended, n, successes, finished in zip(every, *sums, strict=True):
+            cell.rows += ended
+            cell.n += n
+            cell.successes += successes
+            cell.finished += finished
+        wrong = np.flatnonzero(blame >= 0)
+        pairs, first, times = np.unique(
+            place[wrong] * (len(blames) + 1) + blame[wrong], return_index=True, return_counts=True
+        )
+        for i in np.argsort(first).tolist():  # in the order in which they come
+            every[pairs[i] // (len(blames) + 1)].errors[blames[pairs[i] % (len(blames) + 1)]] += int(times[i])
+        for name, times in by_name(rows["events"]).items():
+            happened = np.bincount(place[times > 0], minlength=len(every))
+            for index in np.flatnonzero(happened).tolist():
+                every[index].events[name] += int(happened[index])
+        began, took = (rows[c].fill_null(0.0).to_numpy() for c in ("wall_started", "wall_s"))
+        late = np.flatnonzero(began + took >= self.since)
+        for i in late[np.argsort(began[late] + took[late], kind="stable")].tolist() if self.since else ():
+            cell = every[place[i]]
+            cell.began = min(cell.began, max(self.since, float(began[i])))
+            cell.ends.append(float(began[i] + took[i]))
+            self._ends.append(float(began[i] + took[i]))
+
+    def _unplanned(
+        self, every: list[_Cell], place: np.ndarray, which: np.ndarray, right: np.ndarray, rows: Any
+    ) -> None:
+        """These rows, which were judged and which no plan has, by the unit that they count for."""
+        names = zip(*(cells(rows[c].take(pa.array(which))) for c in ("parent", "scenario", "episode")), strict=True)
+        for i, (parent, own, episode) in zip(which.tolist(), names, strict=True):
+            counts = every[place[i]].unplanned[parent or own or episode]
+            counts[:] = counts[0] + 1, counts[1] + int(right[i])
+
+    @property
+    def planned(self) -> int:
+        """Without what is retired."""
+        return sum(cell.planned for cell in self._cells.values()) - self._retired
+
+    @property
+    def finished(self) -> int:
+        """Of those planned."""
+        return sum(cell.finished for cell in self._cells.values())
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """One row, with `COLUMNS`. Of several of one key, one that is blamed on the machine gives way."""
+        key, blame, success = row["episode"], row["blame"], row["success"]
+        again = key in self._blames
+        if again and (self._blames[key] != "machine" or blame == "machine"):
+            return
+        self._blames[key] = blame
+        cell, unit = self._where.get(key, (None, None))
+        if cell is None or cell.shown != _shown(_names(row)):
+            cell, unit = self._cells[_names(row)], None
+        if again:
+            cell.errors["machine"] -= 1
+        else:
+            cell.rows += 1
+        if blame is not None:
+            cell.errors[blame] += 1
+        cell.events.update(name for name, times in dict(row.get("events") or ()).items() if times > 0)
+        judged, solved = (0, 0) if success is None else (1, int(success))
+        cell.n += judged
+        cell.successes += solved
+        if unit is not None:
+            cell.finished += not again
+            cell.left[unit] -= not again
+            cell.judged[unit] += judged
+            cell.solved[unit] += solved
+            while cell.leading < len(cell.left) and cell.left[cell.leading] == 0:
+                cell.leading += 1
+        elif judged:
+            counts = cell.unplanned[row.get("parent") or row.get("scenario") or key]
+            counts[:] = counts[0] + judged, counts[1] + solved
+        end = (row["wall_started"] or 0.0) + (row["wall_s"] or 0.0)
+        if end >= self.since:
+            cell.began = min(cell.began, max(self.since, row["wall_started"] or 0.0))
+            cell.ends.append(end)
+            self._ends.append(end)
+
+    def failing(self) -> list[str]:
+        """Planned policies of which every episode so far ended in an error, whoever is to blame."""
+        ended: Counter[str] = Counter()
+        wrong: Counter[str] = Counter()
+        for names, cell in self._cells.items():
+            if cell.planned:
+                policy = names[CELL.index("policy")]
+                ended[policy] += cell.rows
+                wrong[policy] += cell.errors.total()
+        return [policy for policy, count in ended.items() if count and wrong[policy] == count]
+
+    def pace(self, now: float | None = None) -> float | None:
+        """Episodes per second of late; None before the first."""
+        return _pace(self._ends, self.since, time.time() if now is None else now)
+
+    def figures(self, alpha: float = 0.05, now: float | None = None) -> list[dict[str, Any]]:
+        """One entry per cell: the names, n, successes, rate, interval, errors, `events` (in how many episodes
+        each happened); `planned`, `finished`, `running` and
+        `retired` (n is then that of the leading scenarios), the `method` of the interval, and the `pace` in episodes
+        per second.
+
+        Errors blamed on the policy count as failures; those of world or machine are left out of n and counted apart.
+        A policy whose weights changed, a task whose file did, or a world whose θ did, under one name is listed once for
+        each, with its hash.
+        """
+        now = time.time() if now is None else now
+        hashes: dict[tuple[str, ...], set[str]] = defaultdict(set)
+        for world, world_hash, task, policy, policy_hash, options, clock, _, *source in self._cells:
+            hashes["world", world].add(world_hash)
+            if source[0]:  # a plan without versions, of an older foretell
+                hashes["task", task].add(digest(source))
+            hashes[task, policy].add(digest([policy_hash, options]))
+            hashes[world_hash, task, policy, policy_hash, options, _label(clock)].add(digest(clock))
+        found = []
+        for names in sorted(self._cells, key=_order):
+            world, world_hash, task, policy, policy_hash, options, clock, arm, *source = names
+            cell = self._cells[names]
+            n, successes, interval = cell.interval(alpha)
+            clock_name = _label(clock)
+            if len(hashes[world_hash, task, policy, policy_hash, options, clock_name]) > 1:
+                clock_name += f"#{digest(clock)[:6]}"
+            left = cell.finished < cell.planned
+            if len(hashes["world", world]) > 1:
+                world += f"#{world_hash[:6]}"
+            if len(hashes[task, policy]) > 1:
+                policy += f"#{digest([policy_hash, options])[:6]}"
+            if len(hashes["task", task]) > 1:
+                task += f"#{digest(source)[:6]}"
+            found.append(
+                {
+                    "world": world,
+                    "task": task,
+                    "policy": policy,
+                    "clock": clock_name,
+                    "arm": arm,
+                    "n": n,
+                    "successes": successes,
+                    "rate": interval.estimate if interval else None,
+                    "low": interval.low if interval else None,
+                    "high": interval.high if interval else None,
+                    "alpha": alpha,
+                    "errors": {blame: count for blame, count in dict(cell.errors).items() if count},
+                    "events": {name: count for name, count in dict(cell.events).items() if count},
+                    "method": interval.method if interval else None,
+                    "running": left and not cell.retired,
+                    "retired": left and cell.retired,
+                    "finished": cell.rows,
+                    "planned": cell.planned + cell.rows - cell.finished,
+                    "pace": _pace(cell.ends, cell.began, now) if left and not cell.retired else None,
+                }
+            )
+        return found
+
+
+def _names(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return _plain(map(row.get, CELL))
+
+
+def _shown(cell: Sequence[Any]) -> tuple[str, ...]:
+    return _plain(cell[i] for i in SHOWN)
+
+
+def _plain(names: Iterable[Any]) -> tuple[str, ...]:
+    return tuple("" if name is None else str(name) for name in names)  # a part or plan may be older than a column
+
+
+def _units(group: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Units are counted cell by cell, in the order of the plan: (row -> number of its unit, row -> its place within
+    the cell, number -> cell, number -> its first row)."""
+    pairs, first, found = np.unique(group * (unit.max(initial=0) + 1) + unit, return_index=True, return_inverse=True)
+    owner = group[first]
+    order = np.lexsort((first, owner))
+    number = np.empty_like(order)
+    number[order] = np.arange(len(pairs))
+    owner = owner[order]
+    start = np.searchsorted(owner, owner)
+    row = number[found]
+    return row, row - start[row], owner, first[order]
+
+
+def _spread(values: list[Any], index: np.ndarray) -> list[Any]:
+    """values[i] for each i of the index."""
+    boxed = np.empty(len(values), dtype=object)
+    boxed[:] = values
+    found: list[Any] = boxed[index].tolist()
+    return found
+
+
+def _judged(success: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
+    """Row -> whether it was judged, and whether it succeeded, as 0 and 1."""
+    valid, right = success.is_valid(), success.fill_null(False)
+    return valid.to_numpy().astype(np.int64), right.to_numpy().astype(np.int64)
+
+
+_label = lru_cache(maxsize=1000)(label)
+
+
+def _order(names: tuple[str, ...]) -> tuple[Any, ...]:
+    """By name, the plain clocks before those with options."""
+    *first, clock, arm, version, source = names
+    return (*first, version, source, _label(clock).partition(" ")[0], clock, arm)
+
+
+def _pace(ended: deque[float], since: float, now: float) -> float | None:
+    ends = sorted(ended)
+    if not ends or now <= since:
+        return None
+    late = sum(end > now - WINDOW for end in ends)
+    count = max(late, min(LEAST, len(ends)))
+    if count == len(ends) != ended.maxlen:
+        return count / (now - since)
+    first = ends[-count]
+    return (count - 1) / (now - first) if count > 1 and now > first else None

@@ -1,0 +1,232 @@
+"""Cards: how to set a real table for each scenario of a run, what to print for it, and a sheet to fill in.
+
+Positions are given in the task frame, as a sheet of real trials takes them, and from the robot's base."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from foretell.episodes.provenance import read_provenance
+from foretell.episodes.scenarios import read_scenarios
+from foretell.errors import UsageError, suggest
+from foretell.factors import place
+from foretell.factors.factor import targets
+from foretell.objects.stl import Solid, file_name, solid, solid_of, write_stl
+from foretell.registry import names
+from foretell.scenario import Scenario
+from foretell.study.config import load_study
+from foretell.study.plan import make_task
+from foretell.tasks.frame import frame, from_base
+from foretell.tasks.task import Task
+
+__all__ = ["cards", "frames", "write_sheet"]
+
+TRUST = "give --trust (trust=True) if you know who wrote it"
+FIRST, LAST = ("policy", "task", "scenario"), ("success", "failure_reason", "design")
+"""Columns of the sheet before and after the coordinates."""
+
+
+def cards(
+    run: str | Path, task: str | None = None, *, stl: str | Path | None = None, trust: bool = False
+) -> list[dict[str, Any]]:
+    """Id, task, card, design and objects of each scenario of a run, in the order in which they were planned; of one
+    task, if given. `objects`: object, asset, `x` and `y` in the task frame, `ahead` and `left` of the base of `robot`,
+    the first one (m; None where the frame is not known), `yaw` in degrees, `scale`.
+
+    `stl` is a folder to write one STL file into per object and size that occurs; each card then says which to print
+    and how heavy, and has it under `print`: object, file, size in mm and grams (None for what stands still).
+    `trust`: where a task is a file (`file.py:Class`), import it. A run folder may come from someone else, and its study
+    names the file, so that is code of theirs.
+    """
+    scenarios = read_scenarios(run)
+    if not scenarios:
+        raise UsageError(f"{run} has no scenarios to set a table by")
+    known = {s.task for s in scenarios}
+    if task is not None and task not in known:
+        raise UsageError(f"task: {run} has none of {task!r}; {suggest(task, known)}")
+    chosen = [s for s in scenarios if task in (None, s.task)]
+    about, seen = frames(run), read_provenance(run).get("design")
+    found: list[dict[str, Any]] = []
+    for s in chosen:
+        objects = _objects(s, about.get(s.task))
+        lines = [*_joints(s, about.get(s.task)), *(told for thing in objects if (told := _from_base(thing)))]
+        card = "\n".join([s.card(), *(f"  {line}" for line in lines)])
+        found.append({"id": s.id, "task": s.task, "card": card, "design": str(seen or "chosen"), "objects": objects})
+    if stl is not None:
+        tasks, written = _tasks(Path(run), {s.task for s in chosen}, trust), dict[str, Solid]()
+        for card, scenario in zip(found, chosen, strict=True):
+            card["print"] = _prints(scenario, tasks[scenario.task], Path(stl), written)
+            card["card"] += "".join(f"\n  {_said(thing)}" for thing in card["print"])
+    return found
+
+
+def frames(run: str | Path) -> dict[str, dict[str, Any]]:
+    """Task -> its frame (see `tasks.frame`), as the run folder has it; of an older folder, for registered tasks only:
+    no code of a study is loaded for it."""
+    kept = read_provenance(run).get("frames")
+    found = {name: f for name, f in kept.items() if _sound(f)} if isinstance(kept, dict) else {}
+    for name in {s.task for s in read_scenarios(run)} & set(names("tasks")) - found.keys():
+        found[name] = frame(make_task(name))
+    return found
+
+
+def _sound(found: Any) -> bool:
+    """Whether a frame that was read has the numbers that drawings need: a run folder may come from someone else."""
+    try:
+        for robot in found["robots"].values():
+            if len(robot["pos"]) != 3 or not all(math.isfinite(float(v)) for v in (*robot["pos"], robot["yaw"])):
+                return False
+        polygons = [part["points"] for part in found["still"] if math.isfinite(part["top"]) and str(part["name"])]
+        polygons += [part for parts in found["objects"].values() for part in parts]
+        if not all(isinstance(text, str) for js in found.get("joints", {}).values() for a, b in js for text in (a, b)):
+            return False
+        return all(math.isfinite(float(v)) for points in polygons for x, y in points for v in (x, y))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return False
+
+
+def _objects(scenario: Scenario, about: Mapping[str, Any] | None) -> list[dict[str, Any]]:
+    robots = list((about or {}).get("robots", {}).items())
+    found = []
+    for name, placed in sorted(scenario.placements.items()):
+        ahead, left, _ = from_base(robots[0][1], placed.pos) if robots else (None, None, None)
+        found.append(
+            {
+                "object": name,
+                "asset": placed.asset,
+                "x": placed.pos[0],
+                "y": placed.pos[1],
+                "yaw": math.degrees(placed.yaw),
+                "scale": list(placed.scale),
+                "robot": robots[0][0] if robots else None,
+                "ahead": ahead,
+                "left": left,
+            }
+        )
+    return found
+
+
+def _joints(scenario: Scenario, about: Mapping[str, Any] | None) -> list[str]:
+    """How far to open drawers, lids and the like."""
+    found = []
+    for name, joints in ((about or {}).get("joints") or {}).items():
+        for (joint, unit), value in zip(joints, scenario.start.get(name, ()), strict=False):
+            where = f"{math.degrees(value):+.0f}°" if unit == "rad" else f"{value:+.3f} {unit}"
+            found.append(f"{name}: set {joint} to {where}")
+    return found
+
+
+def _from_base(thing: Mapping[str, Any]) -> str:
+    if thing["robot"] is None:
+        return ""
+    aside = f"{abs(thing['left']):.3f} m to its {'left' if thing['left'] >= 0 else 'right'}"
+    where = f"{thing['ahead']:.3f} m ahead, {aside}"
+    return f"{thing['object']} from the base of {thing['robot']}: {where}"
+
+
+def _said(thing: Mapping[str, Any]) -> str:
+    x, y, z = thing["size"]
+    grams = "fixed to the table" if thing["grams"] is None else f"to weigh {thing['grams']:.1f} g"
+    return f"print {thing['object']}: {thing['file']} ({x:.1f} x {y:.1f} x {z:.1f} mm), {grams}"
+
+
+def _tasks(run: Path, known: Iterable[str], trust: bool) -> dict[str, Task]:
+    """The tasks of a run's scenarios, by name; those that are code of the study's own only where it is trusted."""
+    named = {name: make_task(name) for name in known if name in names("tasks")}
+    if all(name in named for name in known):
+        return named
+    study = run / "study.yaml"
+    uses = [entry.use for entry in load_study(study).tasks] if study.is_file() else []
+    theirs = [use for use in uses if use not in names("tasks")]
+    if theirs and not trust:
+        raise UsageError(f"stl: {study} has the task {theirs[0]!r:.200}, which is code: {TRUST}")
+    named |= {made.name: made for made in map(make_task, theirs)}
+    if unknown := next((name for name in known if name not in named), None):
+        raise UsageError(f"stl: {run} does not say what task {unknown!r:.100} is; {suggest(unknown, names('tasks'))}")
+    return named
+
+
+def _prints(scenario: Scenario, task: Task, folder: Path, written: dict[str, Solid]) -> list[dict[str, Any]]:
+    """What a person prints for a scenario; files that are not written yet are."""
+    heavier = float(scenario.factors.get("Object_Mass", 1.0))
+    found = []
+    things = [
+        (name, p.asset, tuple(round(s, 3) for s in p.scale), heavier if task.roles.get(name) == "MO" else 1.0)
+        for name, p in place(scenario, task).items()
+    ]
+    things += [(v["asset"], v["asset"], (1.0, 1.0, 1.0), 1.0) for v in scenario.factors.get("Distractor", ())]
+    for name, asset, scale, mass in things:
+        file = file_name(asset, scale)
+        if file not in written:
+            written[file] = solid(asset, scale)  # of the rounded scale: a file is what its name says
+            write_stl(folder / file, written[file].triangles)
+        found.append(_print(name, file, written[file], mass))
+    grown = round(float(scenario.factors.get("RO_Size", 1.0)), 3)
+    for name in _standing(scenario, task):
+        file = file_name(f"{task.name}-{name}", grown)
+        if file not in written:
+            nominal = _furniture(task, name)
+            written[file] = Solid(nominal.triangles * grown, 0.0)
+            write_stl(folder / file, written[file].triangles)
+        found.append(_print(name, file, written[file], 1.0))
+    return found
+
+
+def _print(name: str, file: str, made: Solid, heavier: float) -> dict[str, Any]:
+    grams = round(heavier * made.grams, 1) if made.grams else None
+    return {"object": name, "file": file, "size": [round(float(s), 2) for s in made.size], "grams": grams}
+
+
+def _standing(scenario: Scenario, task: Task) -> list[str]:
+    """Receiving objects that stand still, where their size may change: a peg, not a bin whose size is the task's."""
+    from foretell.factors import factor
+
+    if factor("RO_Size").applies(task):
+        return []
+    return [name for name in targets(task, "RO") if name not in scenario.placements]
+
+
+def _furniture(task: Task, name: str) -> Solid:
+    import mujoco
+
+    spec = mujoco.MjSpec()
+    task.build(spec)
+    return solid_of(spec.compile(), name)
+
+
+def write_sheet(path: str | Path, found: Iterable[Mapping[str, Any]]) -> None:
+    """Write a spreadsheet with a line per card, its coordinates among them. `import_` takes the lines whose policy and
+    success are filled in. Coordinates that are left as they are count as set, not measured.
+
+    A file that is there is never written over: it may have been filled in.
+    """
+    try:
+        with Path(path).open("x", newline="", encoding="utf-8") as file:
+            listed = list(found)
+            things = dict.fromkeys(thing["object"] for card in listed for thing in card["objects"])
+            poses = [f"{thing}.{axis}" for thing in things for axis in ("x", "y", "yaw")]
+            sheet = csv.DictWriter(file, (*FIRST, *poses, *LAST), lineterminator="\n")
+            sheet.writeheader()
+            sheet.writerows(map(_line, listed))
+    except FileExistsError:
+        raise UsageError(f"csv: {path} is there already, and may be filled in: give another name") from None
+    except OSError as error:
+        raise UsageError(f"csv: cannot write {path}: {error.strerror}") from None
+
+
+def _line(card: Mapping[str, Any]) -> dict[str, str]:
+    """Task, scenario and coordinates, as the card has them: whole millimetres and degrees."""
+    line = {"task": _no_formula(card["task"]), "scenario": card["id"]}
+    for thing in card["objects"]:
+        line |= {f"{thing['object']}.{axis}": f"{thing[axis] + 0.0:.3f}".replace("-0.000", "0.000") for axis in "xy"}
+        line[f"{thing['object']}.yaw"] = f"{round(thing['yaw']):d}"
+    return line | ({"design": "random"} if card["design"] == "iid" else {})
+
+
+def _no_formula(text: str) -> str:
+    """A name that a spreadsheet would carry out, as text."""
+    return f"'{text}" if text[:1] in "=+-@\t\r" else text

@@ -1,0 +1,312 @@
+"""Judge recorded episodes again, without running physics: after a task's rule changed, or by a rule of one's own.
+
+The table is set as it was (`world.reset`), the slot is put into each recorded state in turn, and the task is asked as a
+driver asks it. What was not recorded cannot be judged: an episode that ended when the old rule was met, and does not
+meet the new one by then, is undecided.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from foretell.clock import label
+from foretell.counting import counted
+from foretell.episode import Episode, key
+from foretell.episodes.parts import DamagedError, read_parquet
+from foretell.episodes.read import read
+from foretell.episodes.scenarios import read_scenarios
+from foretell.episodes.tally import METHOD_NAMES
+from foretell.errors import UsageError, suggest
+from foretell.files import inside
+from foretell.notebook import Displayed
+from foretell.rollout.job import Outcome
+from foretell.rollout.recorded import Recorded, judge_steps
+from foretell.scenario import Scenario
+from foretell.stats import bound
+from foretell.stats.order import by_id
+from foretell.study.config import Study, TaskEntry, load_study
+from foretell.study.films import steps as steps_of
+from foretell.study.judged import write_judged
+from foretell.study.plan import make_task
+from foretell.tasks.identity import task_hash
+from foretell.tasks.task import Task
+from foretell.world import Recording, World
+from foretell.world_file import make_world
+
+__all__ = ["Judged", "judge"]
+
+SLOTS = 16
+"""Episodes judged side by side."""
+SHOWN = 20
+"""Differences that the text lists."""
+COMPARED = ("success", "success_any", "success_end", "score", "end", "failure_reason", "stages", "events")
+"""What is compared, and what a verdict decides."""
+CELL = ("task", "policy", "clock", "arm")
+
+
+@dataclass(frozen=True)
+class Judged(Displayed):
+    """How episodes came out when they were judged again."""
+
+    run: Path
+    judged: int
+    left_out: dict[str, int]
+    """Why episodes could not be judged again -> how many."""
+    differences: list[dict[str, Any]]
+    """Episodes that come out differently: `episode`, `task`, `policy`, and `changes` (column -> then, now)."""
+    rates: list[dict[str, Any]]
+    """Of each task, policy, clock and arm, over the episodes judged again: n, successes then and now with exact
+    intervals, and how many are undecided now."""
+    out: Path | None = None
+    alpha: float = field(default=0.05, repr=False)
+
+    def text(self) -> str:
+        """The answer in words."""
+        undecided = sum(rate["undecided"] for rate in self.rates)
+        lines = [f"{counted(self.judged, 'episode')} judged again, {len(self.differences)} come out differently"]
+        lines += [f"not judged again: {counted(n, 'episode')}: {why}" for why, n in self.left_out.items()]
+        for found in self.differences[:SHOWN]:
+            told = {name: pair for name, pair in found["changes"].items() if name not in ("success_any", "success_end")}
+            told = told or found["changes"]
+            changes = "; ".join(f"{n} {_said(n, then)} -> {_said(n, now)}" for n, (then, now) in told.items())
+            lines.append(f"  {found['episode']} ({found['task']}, {found['policy']}): {changes}")
+        if len(self.differences) > SHOWN:
+            lines.append(f"  and {len(self.differences) - SHOWN} more; --json lists all")
+        for rate in self.rates:
+            names = ", ".join(rate[c] for c in CELL)
+            now = _share(rate["successes"], rate["low"], rate["high"], rate["n"])
+            then = _share(rate["successes_then"], rate["low_then"], rate["high_then"], rate["n_then"])
+            more = f", {rate['undecided']} undecided" if rate["undecided"] else ""
+            lines.append(f"{names}: {then} then, {now} now{more}")
+        if self.rates:
+            methods = dict.fromkeys(
+                METHOD_NAMES.get(rate["method"], rate["method"]) for rate in self.rates if rate["method"]
+            )
+            lines.append(f"Intervals, {1 - self.alpha:.0%}: {'; '.join(methods)}.")
+        if undecided:
+            lines.append(
+                f"undecided: {counted(undecided, 'episode')} ended by the old rule before the new one could be met or "
+                "missed; they are left out of the new rates, which can mislead: run them again"
+            )
+        return "\n".join([*lines, f"new rows: {self.out}"] if self.out else lines)
+
+
+def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = None, alpha: float = 0.05) -> Judged:
+    """Judge the episodes of a run folder that have recorded steps (`record: {steps: all}`).
+
+    `task`: judge by this task (a name, or `file.py:Class`) those episodes whose task has its name or is a class that it
+    derives from; else each by its own, as it is now. `out` writes a new run folder with the new rows.
+    """
+    run = Path(run)
+    target = None if out is None else _free(Path(out))
+    table = read(run)
+    study = load_study(run / "study.yaml")
+    chosen, uses = _chosen(run, study, table, task)
+    left_out: dict[str, int] = {}
+    scenarios = {s.id: s for s in read_scenarios(run)}
+    before: list[dict[str, Any]] = []
+    after: list[Episode] = []
+    for (use, controller), rows in chosen.items():
+        ready = list(_recorded(run, rows, scenarios, left_out))
+        if not ready:
+            continue
+        made = make_task(use)
+        world = make_world(study.world, made, slots=min(SLOTS, len(ready)), threads=1, controller=controller)
+        try:
+            _same_world(ready[0].row, world)
+            source = task_hash(made)
+            for at in range(0, len(ready), world.slots):
+                some = ready[at : at + world.slots]
+                for one, outcome in zip(some, judge_steps(world, some), strict=True):
+                    before.append(one.row)
+                    after.append(_row(one.row, made, source, outcome))
+        finally:
+            world.close()
+    if not before:
+        why = "; ".join(f"{counted(n, 'episode')}: {why}" for why, n in left_out.items())
+        raise UsageError(f"{run}: no episode can be judged again: {why or 'it has none'}")
+    if target is not None:
+        write_judged(target, run, study, uses, [row["episode"] for row in before], after, list(scenarios.values()))
+    differences = [d for then, now in zip(before, after, strict=True) if (d := _difference(then, now))]
+    return Judged(run, len(before), left_out, differences, _rates(before, after, alpha), target, alpha)
+
+
+def _free(out: Path) -> Path:
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise UsageError(f"out: {out} is there already; judged rows go into a new folder")
+    return out
+
+
+def _chosen(
+    run: Path, study: Study, table: pa.Table, task: str | None
+) -> tuple[dict[tuple[str, str], list[dict[str, Any]]], dict[str, str]]:
+    """(Task, controller) -> the rows to judge by it; and what of the study's tasks is judged by which."""
+    entries = {
+        (made.name, e.controller or made.controller): (e, made) for e in study.tasks for made in [make_task(e.use)]
+    }
+    wanted = None if task is None else make_task(task)
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    uses: dict[str, str] = {}
+    for row in table.to_pylist():
+        entry, made = entries.get((row["task"], row["controller"]), (None, None))
+        if wanted is not None and not _judges(wanted, row["task"], made):
+            continue
+        if entry is None and wanted is None:
+            raise UsageError(
+                f"{run}/study.yaml no longer has task {row['task']!r} with controller {row['controller']!r}"
+            )
+        use = task if task is not None else _use(entry)
+        if entry is not None:
+            uses[entry.use] = use
+        found.setdefault((use, row["controller"]), []).append(row)
+    if wanted is not None and not found:
+        names = sorted(set(table["task"].to_pylist()))
+        raise UsageError(f"task: {wanted.name!r} judges none of the run's tasks; {suggest(wanted.name, names)}")
+    return found, uses
+
+
+def _use(entry: TaskEntry | None) -> str:
+    assert entry is not None
+    return entry.use
+
+
+def _judges(task: Task, name: str, own: Task | None) -> bool:
+    """Whether a task may judge episodes of the task of this name."""
+    return task.name == name or (own is not None and isinstance(task, type(own)))
+
+
+def _recorded(
+    run: Path, rows: Sequence[dict[str, Any]], scenarios: dict[str, Scenario], left_out: dict[str, int]
+) -> Iterator[Recorded]:
+    """Those of the rows that can be judged again; the others are counted."""
+    for row in rows:
+        why, found = _steps(run, row, scenarios)
+        if found is None:
+            left_out[why] = left_out.get(why, 0) + 1
+        else:
+            yield found
+
+
+def _steps(run: Path, row: dict[str, Any], scenarios: dict[str, Scenario]) -> tuple[str, Recorded | None]:
+    if row["blame"] not in (None, "policy"):
+        return f"they ended in an error of the {row['blame']}", None
+    if row["judge"] != "task":
+        return f"a {row['judge']} judged them", None
+    if row["scenario"] not in scenarios:
+        return "their scenario is not in scenarios.parquet", None
+    path = inside(run, steps_of(row["episode"]))
+    if path is None:
+        return "they have no recorded steps (record: {steps: all} keeps them)", None
+    try:
+        table = read_parquet(path, ["tick", "judged", "state"])
+        ticks, judged = (table[name].to_numpy() for name in ("tick", "judged"))
+        states = np.array(table["state"].to_pylist(), dtype=float)
+    except (DamagedError, OSError, KeyError, ValueError, pa.ArrowException):
+        return "their steps are damaged, or were written without the true state", None
+    if states.ndim != 2 or not len(states) or not np.isfinite(states).all():
+        return "their steps are damaged, or were written without the true state", None
+    return "", Recorded(row, scenarios[row["scenario"]], ticks, judged.astype(bool), states)
+
+
+def _same_world(row: dict[str, Any], world: World) -> None:
+    if not isinstance(world, Recording):
+        raise UsageError(f"world {world.name!r} cannot be put into a recorded state, so it cannot judge again")
+    if world.hash != row["world_hash"]:
+        raise UsageError(
+            f"world {row['world']!r} (hash of its parameters) has changed since the run: {row['world_hash']} then, "
+            f"{world.hash} now; put the old one back"
+        )
+
+
+def _row(row: dict[str, Any], task: Task, source: str, outcome: Outcome) -> Episode:
+    """The new row: all but the verdict, and what names the task, is as it was."""
+    named = {"task": task.name, "task_version": task.version, "task_hash": source}
+    told = {k: v for k, v in asdict(outcome).items() if k != "trace" and not k.startswith("wall_")}
+    name = key(
+        world_hash=row["world_hash"],
+        task=f"{task.name}/{row['controller']}",
+        task_version=task.version,
+        policy=row["policy"],
+        policy_hash=row["policy_hash"],
+        policy_options=json.loads(row["policy_options"]),
+        scenario=row["scenario"],
+        arm=row["arm"],
+        trial=row["trial"],
+        clock=json.loads(row["clock"]),
+        task_hash=source,
+    )
+    return Episode.from_dict(
+        {**row, **told, **named, "episode": name, "success_rule": task.success_rule, "video": None}
+    )
+
+
+def _difference(then: dict[str, Any], now: Episode) -> dict[str, Any] | None:
+    changes = {}
+    for name in COMPARED:
+        old, new = then[name], getattr(now, name)
+        if name in ("stages", "events"):
+            if old is None:  # the row is older than this column
+                continue
+            old, new = dict(old), dict(new)
+        if old != new:
+            changes[name] = (old, new)
+    if not changes:
+        return None
+    return {"episode": then["episode"], "task": then["task"], "policy": then["policy"], "changes": changes}
+
+
+def _rates(before: Sequence[dict[str, Any]], after: Sequence[Episode], alpha: float) -> list[dict[str, Any]]:
+    cells: dict[tuple[str, ...], list[tuple[dict[str, Any], Episode]]] = {}
+    for then, now in zip(before, after, strict=True):
+        cells.setdefault((then["task"], then["policy"], label(then["clock"]), then["arm"]), []).append((then, now))
+    found = []
+    for names, pairs in cells.items():
+        units = [then["parent"] or then["scenario"] for then, _ in pairs]
+        old, new = [then["success"] for then, _ in pairs], [now.success for _, now in pairs]
+        found.append(
+            {
+                **dict(zip(CELL, names, strict=True)),
+                **_interval(units, new, alpha, ""),
+                **_interval(units, old, alpha, "_then"),
+                "undecided": sum(now.end == "stopped" for _, now in pairs),
+                "alpha": alpha,
+            }
+        )
+    return found
+
+
+def _interval(units: Sequence[str], outcomes: Sequence[bool | None], alpha: float, suffix: str) -> dict[str, Any]:
+    """Trials of one scenario are no independent draws, and enter as their mean, as in `foretell show`."""
+    each: dict[str, list[bool]] = {}
+    for unit, success in zip(units, outcomes, strict=True):
+        if success is not None:
+            each.setdefault(unit, []).append(success)
+    names = list(each)
+    means = [sum(each[names[i]]) / len(each[names[i]]) for i in by_id(names)]
+    made = bound(means, alpha=alpha) if means else None
+    n, k = sum(map(len, each.values())), sum(map(sum, each.values()))
+    ends = (
+        {"low": made.low, "high": made.high, "method": made.method}
+        if made
+        else dict.fromkeys(("low", "high", "method"))
+    )
+    return {f"{name}{suffix}": value for name, value in {"n": n, "successes": k, **ends}.items()}
+
+
+def _share(successes: int, low: float | None, high: float | None, n: int) -> str:
+    return f"{successes}/{n} ({low:.0%} to {high:.0%})" if low is not None and high is not None else "none decided"
+
+
+def _said(column: str, value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{name} {number:g}" for name, number in value.items()) + "}"
+    if value is None:
+        return "undecided" if column.startswith("success") else "none"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
