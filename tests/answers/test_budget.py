@@ -41,7 +41,7 @@ def test_power_says_how_many_scenarios_and_how_many_trials():
     found = budget(power=0.8, difference=0.2, rate=0.6, correlation=0.6)
     assert (found.to_dict()["real_only"], found.to_dict()["trials_real_only"]) == (85, 170)
     assert "about 85 real scenarios x two policies = 170 real trials alone" in found.text()
-    assert f"or {found.with_simulation} x two = {2 * found.with_simulation} with endless" in found.text()
+    assert f"or {found.with_simulation} x two = {2 * found.with_simulation} with unlimited" in found.text()
     assert found.to_dict()["trials_with_simulation"] == 2 * found.with_simulation
     width = budget(width=0.2, rate=0.5).to_dict()
     assert width["trials_real_only"] == width["real_only"]
@@ -136,3 +136,15 @@ def test_a_pilot_tells_what_more_simulated_trials_would_buy():
     found = budget(table(REAL), twice, width=0.15)
     assert "simulated 2 times" in found.text()
     assert found.to_dict()["pilot"]["repeats"]["now"] == 2
+
+
+def test_a_plan_for_a_success_rate_counts_on_what_bound_does_by_default() -> None:
+    few = budget(width=0.35, rate=0.5, correlation=0.9)
+    assert few.real_only is not None and few.real_only > 30 and few.with_simulation == 30
+    assert any("needs 30 real trials before it uses simulation" in note for note in few.notes)
+    wide = budget(width=0.4, rate=0.5, correlation=0.6)
+    assert wide.real_only is not None and wide.with_simulation == wide.real_only < 30
+    poor = budget(width=0.2, rate=0.5, correlation=0.9, n_extra=100)
+    assert poor.with_simulation == poor.real_only and any("100 save nothing" in note for note in poor.notes)
+    graded = budget(width=0.2, rate=0.5, variance=0.05, correlation=0.9)
+    assert graded.with_simulation is not None and graded.with_simulation < 30  # `blocked` needs no thirty

@@ -14,6 +14,7 @@ from foretell.answers.words import level, noted, sentence, table
 from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.notebook import Displayed
+from foretell.stats.bounds import STRATA_TRIALS, enough
 
 __all__ = ["Budget", "budget"]
 
@@ -71,10 +72,10 @@ class Budget(Displayed):
         )
         if a["correlation"] == 0.0 and self.pilot is None:
             return sentence(f"{goal} takes about {self._needs(self.real_only)} alone")
-        extra = "endless" if a["n_extra"] is None else str(a["n_extra"])
+        extra = "unlimited" if a["n_extra"] is None else str(a["n_extra"])
         return sentence(
             f"{goal} takes about {self._needs(self.real_only)} alone, or {self._with(self.with_simulation)} with "
-            f"{extra} simulated scenarios besides, at a correlation of {a['correlation']:.2f} between real and sim"
+            f"{extra} simulated scenarios, at a correlation of {a['correlation']:.2f} between real and sim"
         )
 
     def _with(self, scenarios: int | None) -> str:
@@ -173,8 +174,12 @@ def budget(
                 None if rho is None else stats.trials_for_width(width, correlation=rho, extra=size, **plan)
                 for rho, size in ((0.0, 0.0), (taken["correlation"], endless), (low, endless))
             ]
+            said: list[str] = []
+            if spread is None or spread >= taken["rate"] * (1.0 - taken["rate"]) - 1e-9:
+                counts[1:], said = _as_bound_does(counts[0], counts[1:], n_extra)
+                notes += said
             worth = _worth(counts[1], taken, spread, alpha) if counts[1] and counts[1] != counts[0] else None
-            if worth is None and not unknown:
+            if worth is None and not unknown and not said:
                 notes.append("simulation buys nothing at this correlation")
             asked = {"width": width, "variance": spread, **common}
             return Budget("width", asked, counts[0], counts[1], counts[2], worth, pilot, tuple(notes))
@@ -216,6 +221,25 @@ def _check(width: float | None, power: float | None, difference: float | None, n
         raise UsageError(f"{given} needs {lacks} too, for example --power 0.8 --difference 0.2")
     if n_extra is not None and n_extra < 0:
         raise UsageError(f"n_extra must be 0 or more, got {n_extra}")
+
+
+def _as_bound_does(
+    alone: int | None, counts: list[int | None], n_extra: int | None
+) -> tuple[list[int | None], list[str]]:
+    """Plans for success rates as the default of `bound` will meet them: it uses no simulation below 30 real trials,
+    nor with too few simulated scenarios. Returns the plans, and notes."""
+    least = STRATA_TRIALS[0]
+    need = enough(least)
+    if n_extra is not None and n_extra < need:
+        note = (
+            f"`foretell bound` needs {need} simulated scenarios before it uses them by default: {n_extra} save nothing"
+        )
+        return [None if count is None else alone for count in counts], [note]
+    if counts[0] is None or counts[0] >= least or (alone is not None and alone <= counts[0]):
+        return counts, []
+    raised = [None if count is None else max(count, min(least, alone or least)) for count in counts]
+    note = f"`foretell bound` needs {least} real trials before it uses simulation by default, so fewer are not planned"
+    return raised, [note]
 
 
 def _worth(n: int, taken: dict[str, float], variance: float | None, alpha: float) -> dict[str, Any]:
