@@ -35,7 +35,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from foretell.answers.show import episodes, show
+from foretell.answers.show import list_episodes, show
 from foretell.clock import Virtual
 from foretell.digest import digest
 from foretell.errors import ForetellError
@@ -321,7 +321,7 @@ def _run(folder: Path, draw: random.Random) -> Callable[[], Any]:
         values = [json.loads(line) for line in path.read_text().splitlines()] if path.suffix == ".jsonl" else None
         path.write_bytes(spoil_lines(values or [json.loads(path.read_text())], draw))
 
-    looks = [show, episodes, cards, lambda run: Standing(run).look(), _open]
+    looks = [show, list_episodes, cards, lambda run: Standing(run).look(), _open]
     if draw.random() < 0.4:  # takes half a second
         looks.insert(0, lambda run: contents([run]))
 

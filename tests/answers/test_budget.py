@@ -82,7 +82,7 @@ def test_a_pilot_of_two_policies():
     names = ["a"] * 60 + ["b"] * 60
     real = {"scenario": NAMES * 2, "policy": names, "score": [*REAL, *other_real]}
     sim = {"scenario": NAMES * 2, "policy": names, "score": [*SIM, *other_sim]}
-    found = budget(real, sim, power=0.8, difference=0.2, policies=("a", "b")).to_dict()
+    found = budget(real, sim, power=0.8, difference=0.2, policy=("a", "b")).to_dict()
     wanted = np.corrcoef(REAL - other_real, SIM - other_sim)[0, 1]
     assert found["correlation"] == pytest.approx(wanted) and found["rate"] == pytest.approx(other_real.mean())
     assert found["agreement"] == pytest.approx(np.corrcoef(REAL, other_real)[0, 1])
@@ -121,7 +121,7 @@ def test_text():
         ({"power": 0.8, "difference": 0.6, "correlation": 0.5}, "rate + difference must lie in [0, 1]"),
         ({"power": 0.8, "difference": 0.0, "correlation": 0.5}, "difference must not be 0"),
         ({"width": 0.1, "real": table(REAL)}, "a pilot needs both real and sim"),
-        ({"width": 0.1, "correlation": 0.5, "policies": ("a",)}, "policies belong to a pilot"),
+        ({"width": 0.1, "correlation": 0.5, "policy": ("a",)}, "policy belongs to a pilot"),
     ],
 )
 def test_what_is_refused(refused, given, told):

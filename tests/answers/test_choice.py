@@ -87,7 +87,7 @@ def test_the_policy_with_its_version(refused):
     assert bound(alone, policy="bc", stand_in=True).intervals[0].estimate == pytest.approx(0.9)
     worst = min(rates, key=rates.__getitem__)
     assert "is not in" in refused(bound, alone, policy=worst, stand_in=True)
-    assert {compare(alone, policies=[best, "dp"]).pairs[0].a} == {"bc"}
+    assert {compare(alone, policy=[best, "dp"]).pairs[0].a} == {"bc"}
 
 
 def test_clocks_takes_the_policy_with_its_version(refused):
@@ -96,8 +96,8 @@ def test_clocks_takes_the_policy_with_its_version(refused):
     all_of_them = [*mine, *others, *rows("bc", SYNC, 8, policy_hash="old")]
     tally = {row["policy"]: row["successes"] for row in _figures(to_table(all_of_them)) if row["clock"] == "sync"}
     new, old = (next(name for name, count in tally.items() if count == wanted) for wanted in (27, 8))
-    assert [cell["policy"] for cell in clocks(to_table([*mine, *others]), policies=[new]).cells] == ["bc"]
-    assert "is not in" in refused(clocks, to_table([*mine, *others]), policies=[old])
+    assert [cell["policy"] for cell in clocks(to_table([*mine, *others]), policy=[new]).cells] == ["bc"]
+    assert "is not in" in refused(clocks, to_table([*mine, *others]), policy=[old])
 
 
 def test_clean_is_the_arm_none():

@@ -201,7 +201,7 @@ def test_policies_that_change_places():
     (pair,) = ranks["reversals"]
     assert (pair["ahead_sync"], pair["ahead_async"], pair["shown"]) == ("big", "small", True)
     assert "big is ahead of small sync, 95% against 40%, and behind async, 5% against 40% (shown)" in answer.text()
-    assert not clocks(made, policies=["big"]).ranks
+    assert not clocks(made, policy=["big"]).ranks
 
 
 def test_many_policies_make_a_table_of_budgets():
@@ -262,8 +262,8 @@ def test_refusals(refused, tmp_path):
     both = table(sync, asyn)
     assert "no episodes under the clock `sync` (it has virtual 100 ms); add `sync`" in refused(clocks, table(asyn))
     assert "one clock only, `sync`" in refused(clocks, table(sync))
-    assert "policy 'bd' is not in table 1; did you mean 'bc'?" in refused(clocks, both, policies=["bd"])
-    assert "task 'cam' is not in table 1; did you mean 'can'?" in refused(clocks, both, tasks=["cam"])
+    assert "policy 'bd' is not in table 1; did you mean 'bc'?" in refused(clocks, both, policy="bd")
+    assert "task 'cam' is not in table 1; did you mean 'can'?" in refused(clocks, both, task=["cam"])
     assert "keep is 1.5" in refused(clocks, both, keep=1.5)
     assert "alpha is 0" in refused(clocks, both, alpha=0)
     assert "give a run folder" in refused(clocks)

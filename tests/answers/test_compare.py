@@ -67,7 +67,7 @@ def test_many_policies_agree_with_the_statistics():
     assert {(c["a"], c["b"]): c["verdict"] for c in found["comparisons"]} == wanted.verdicts
     raw = [c["p_value"] for c in found["comparisons"]]
     assert [c["p_adjusted"] for c in found["comparisons"]] == pytest.approx(multipletests(raw, method="holm")[1])
-    picked = compare({"policy": policy, "scenario": scenario, "score": score}, policies=["fair", "poor"])
+    picked = compare({"policy": policy, "scenario": scenario, "score": score}, policy=["fair", "poor"])
     assert (picked.to_dict()["a"], picked.to_dict()["b"]) == ("fair", "poor")
     assert "letters" in compare({"policy": policy, "scenario": scenario, "score": score}).text()
 
@@ -212,7 +212,7 @@ def test_what_is_refused(csv, refused):
     assert "only one policy to compare (a)" in refused(compare, csv("a.csv", **table(GOOD)))
     assert "at least 2 are needed" in refused(compare, table([1], ["a"]), table([1], ["b"]))
     named = table(GOOD, policy=["bc"] * N)
-    assert "policy 'bd' is nowhere; did you mean 'bc'?" in refused(compare, named, policies=["bd"])
+    assert "policy 'bd' is nowhere; did you mean 'bc'?" in refused(compare, named, policy="bd")
     assert "needs binary scores" in refused(compare, table(GOOD / 2), table(POOR), test="mcnemar")
     for wrong in ({"alpha": 0.0}, {"alpha": float("nan")}, {"effect": 0.0}):
         assert "must lie between" in refused(compare, table(GOOD), table(POOR), **wrong)

@@ -90,7 +90,7 @@ def ranked(real, sim, **said):
 
 
 def planned(real, sim, **said):
-    return budget(real, sim, width=0.2, policies=("p",), **said)
+    return budget(real, sim, width=0.2, policy="p", **said)
 
 
 def compared(real, sim, **said):

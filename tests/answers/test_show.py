@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import foretell
-from foretell.answers.show import episodes
 from foretell.cli import main
 
 
@@ -21,10 +20,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_episode_is_listed_with_its_outcome(run: Path) -> None:
-    listed = episodes(run)
+    listed = foretell.show(run, episodes=True)
     assert len(listed) == 6
     assert {(r["policy"], r["success"]) for r in listed} == {("expert", True), ("[/bold] *wild*", False)}
-    assert [r["policy"] for r in episodes(run, failed=True)] == ["[/bold] *wild*"] * 3
+    assert [r["policy"] for r in foretell.show(run, failed=True)] == ["[/bold] *wild*"] * 3
     assert foretell.replay(run, listed[0]["episode"][:8]).identical
 
 

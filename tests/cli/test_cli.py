@@ -126,7 +126,7 @@ def test_a_verb_that_is_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("run",), ("run", "s.yaml", "--workers", "many"), ("run", "s.yaml", "--sluts", "3"), ("list", "taks"), ("show",)],
+    [("run",), ("run", "s.yaml", "--workers", "many"), ("run", "s.yaml", "--sluts", "3"), ("list",), ("show",)],
 )
 def test_a_wrong_option_is_told_on_standard_error(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     done = cli(*arguments, cwd=tmp_path, code=2)

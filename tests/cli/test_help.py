@@ -9,12 +9,12 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-import tyro
 from studies import cli, refused
 
-from foretell.cli import JOURNEY, examples, main, verbs
-from foretell.cli._flags import check_flags, flags
-from foretell.cli._level import alpha_of
+from foretell.cli import JOURNEY, examples, main, parse, verbs
+from foretell.cli._confidence import alpha_of, check_once
+from foretell.cli._defaults import with_defaults
+from foretell.cli._spelling import check_flags, flags
 from foretell.errors import UsageError
 
 MODULES = {verb: import_module(f"foretell.cli.{path.stem}") for verb, path in verbs().items()}
@@ -51,15 +51,17 @@ def test_examples_of_every_verb_parse(verb: str) -> None:
     assert found, f"{verb} has no examples"
     parsed = []
 
-    @functools.wraps(MODULES[verb].main)
+    called = with_defaults(verb, MODULES[verb].main)
+
+    @functools.wraps(called)
     def noted(*arguments: object, **options: object) -> None:
         parsed.append((arguments, options))
 
     for line in found:
         words = shlex.split(line, comments=True)
         assert words[:2] == ["foretell", verb], line
-        check_flags(verb, MODULES[verb].main, words[2:])
-        tyro.cli(noted, args=words[2:])
+        check_flags(verb, called, words[2:])
+        parse(verb, noted, words[2:])
     assert len(parsed) == len(found)
 
 
@@ -74,14 +76,14 @@ def test_confidence_stands_beside_alpha(verb: str) -> None:
 
 
 def test_confidence_in_percent() -> None:
-    assert alpha_of(None, None) == 0.05 and alpha_of(0.1, None) == 0.1
-    assert [alpha_of(None, c) for c in (95, 90, 99, 99.9)] == [0.05, 0.1, 0.01, 0.001]
+    assert alpha_of(0.05, None) == 0.05 and alpha_of(0.1, None) == 0.1
+    assert [alpha_of(0.05, c) for c in (95, 90, 99, 99.9)] == [0.05, 0.1, 0.01, 0.001]
     with pytest.raises(UsageError, match="give one of them"):
-        alpha_of(0.05, 95)
+        check_once(["--alpha=0.05", "14/20", "--confidence", "95"])
     with pytest.raises(UsageError, match=r"confidence is 0\.95, it should be in percent: give --confidence 95"):
-        alpha_of(None, 0.95)
+        alpha_of(0.05, 0.95)
     with pytest.raises(UsageError, match="confidence is 100, it should be in percent, between 1 and 100"):
-        alpha_of(None, 100)
+        alpha_of(0.05, 100)
 
 
 def test_confidence_on_the_command_line(tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ def test_what_the_expert_cannot_solve_is_not_charged(tmp_path: Path) -> None:
 
 def test_what_is_not_charged_is_shown_and_marked(tmp_path: Path) -> None:
     cells = [("can", "MO_Size"), ("lift", "MO_Size@0.5"), ("can", "MO_Size@0.5"), ("lift", "all"), ("can", "all")]
-    options: dict[str, Any] = {"severities": [0.5, 1.0], "arms": ["MO_Size", "all"]}
+    options: dict[str, Any] = {"severity": [0.5, 1.0], "arms": ["MO_Size", "all"]}
     file = make_set(tmp_path / "set.jsonl", ["lift", "can"], unsolvable=cells, **options)
     rates = {"none": 1.0, "lift MO_Size": 0.9, "can MO_Size": 0.75, "MO_Size@0.5": 0.35, "all@0.5": 0.55, "all": 0.1}
     board = foretell.leaderboard(make_run(tmp_path / "run", file, {"bc": rates}))
@@ -295,7 +295,7 @@ def test_one_name_for_two_sets_of_weights_is_two_entries(tmp_path: Path) -> None
 
 
 def test_curves_over_severity(tmp_path: Path) -> None:
-    file = make_set(tmp_path / "set.jsonl", severities=[0.25, 0.5, 1.0], arms=["MO_Size", "colosseum:all"])
+    file = make_set(tmp_path / "set.jsonl", severity=[0.25, 0.5, 1.0], arms=["MO_Size", "colosseum:all"])
     rates = {"none": 1.0, "MO_Size@0.25": 0.9, "MO_Size@0.5": 0.6, "MO_Size": 0.1, "": 0.0}
     board = foretell.leaderboard(make_run(tmp_path / "run", file, {"bc": rates}))
     size = [row for row in board.curves if row["factor"] == "MO_Size"]
@@ -358,7 +358,7 @@ def test_factor_of_an_arm() -> None:
 
 def test_the_page_and_its_section(tmp_path: Path) -> None:
     pytest.importorskip("altair")
-    file = make_set(tmp_path / "set.jsonl", severities=[0.5, 1.0])
+    file = make_set(tmp_path / "set.jsonl", severity=[0.5, 1.0])
     policies = {"bc </script>": {"none": 1.0, "": 0.5}, "dp": {"": 0.2}}
     a = make_run(tmp_path / "a", file, policies)
     b = make_run(tmp_path / "b", file, policies, world="standin", world_hash="v")
@@ -386,7 +386,7 @@ def test_the_section_marks_what_is_not_charged(tmp_path: Path) -> None:
     pytest.importorskip("altair")
     from foretell.report.leaderboard import section
 
-    spared = make_set(tmp_path / "spared.jsonl", severities=[0.5, 1.0], unsolvable=["MO_Size@0.5"])
+    spared = make_set(tmp_path / "spared.jsonl", severity=[0.5, 1.0], unsolvable=["MO_Size@0.5"])
     run = make_run(tmp_path / "spared", spared, {"bc": {"": 0.5}})
     blocks = {b.name: b for b in section(foretell.leaderboard(run)).blocks if b.kind != "words"}
     mine = next(row for row in blocks["by-factor"].rows if row[1] == "MO_Size@0.5")

@@ -128,6 +128,12 @@ def test_the_page_has_a_card_for_every_scenario(run: Path, tmp_path: Path) -> No
         write_page("/proc/nope.html", run, cards(run))
 
 
+def test_cards_writes_the_page_and_the_spreadsheet(run: Path, tmp_path: Path) -> None:
+    found = cards(run, csv=tmp_path / "c.csv", html=tmp_path / "c.html")
+    assert found == cards(run) and (tmp_path / "c.html").read_text() == page(run, found)
+    assert len((tmp_path / "c.csv").read_text().splitlines()) == 1 + len(found)
+
+
 def test_names_on_the_page_are_data(tmp_path: Path) -> None:
     scenario = make_task("lift").scenario(0).model_copy(update={"instruction": "<script>alert(1)</script>"})
     with Store(tmp_path / "run") as store:

@@ -341,7 +341,7 @@ def spots(count, shift, policy, labelled=True):
 
 
 def common(run, a="bc", b="dp"):
-    (pair,) = foretell.compare(run, policies=[a, b]).pairs
+    (pair,) = foretell.compare(run, policy=[a, b]).pairs
     assert pair.paired
     return pair.n_a
 

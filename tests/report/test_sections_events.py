@@ -93,7 +93,7 @@ def test_definitions_of_what_happened_are_on_the_page(sim: Path) -> None:
 
 
 def test_show_says_what_went_wrong(sim: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from foretell.answers.show import episode_table, episodes, table
+    from foretell.answers.show import episode_table, list_episodes, table
 
     found = show(sim)
     assert {row["policy"]: row["events"] for row in found} == {
@@ -104,7 +104,7 @@ def test_show_says_what_went_wrong(sim: Path, capsys: pytest.CaptureFixture[str]
     said = capsys.readouterr().out
     assert "What went wrong, in episodes:\n  lift, clumsy: hit the table 2 of 10, dropped an object 1 of 10\n" in said
     assert "deft:" not in said  # to grasp is nothing wrong
-    episode_table(episodes(sim))
+    episode_table(list_episodes(sim))
     assert "hit the table x3" in capsys.readouterr().out
 
 

@@ -56,7 +56,7 @@ def test_the_function_takes_runs_as_arguments_or_as_a_list(run: Path, tmp_path: 
         (["nowhere"], "nowhere is not a run folder: there is no such folder"),
         (["a run", "-o", "x.pdf"], "out: x.pdf should end in .html"),
         (["a run", "-o", "a run/study.yaml/x.html"], "out: cannot write"),
-        (["a run", "--embed", "-1"], "embed is -1000000, it must be 0 or more bytes"),
+        (["a run", "--embed", "-1"], "embed is -1, it must be 0 or more megabytes"),
         (["a run", "a run", "-o", "x.html"], "is given twice"),
     ],
 )

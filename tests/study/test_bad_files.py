@@ -144,7 +144,7 @@ def test_commands_that_lack_something(tmp_path: Path, capsys: pytest.CaptureFixt
         assert capsys.readouterr().err.startswith(said)
     scenarios, rows = made.rows({"p": 1.0}, 1)
     run = made.run(tmp_path / "run", scenarios, rows)
-    main(["show", "--no-json", "--alpha=0.1", str(run)])
+    main(["show", "--alpha=0.1", str(run)])
     assert "90% interval" in capsys.readouterr().out
 
 

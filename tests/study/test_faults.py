@@ -273,7 +273,7 @@ def test_a_stopped_study_goes_on_where_it_was(lab: Lab, clean: pa.Table, mark: s
     assert first.returncode == 128 + how
     assert said == ""
     *progress, last = complained.splitlines()  # a slow machine tells how far it is
-    assert last == "foretell: stopped; everything finished is kept, and the same command goes on from there"
+    assert last == "foretell: stopped. Every finished episode is kept. Run the same command to resume"
     assert all(" of 10 episodes, " in line for line in progress)
     assert wait_for(lambda: not marked(mark))
     kept = len(read(out))

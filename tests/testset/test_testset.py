@@ -47,13 +47,13 @@ def test_the_standard_protocol_is_none_each_and_all_paired(tmp_path: Path) -> No
 
 
 def test_every_factor_and_several_severities(tmp_path: Path) -> None:
-    found = built(tmp_path / "all.jsonl", arms=["each", "all"], severities=[0.5, 1.0], episodes=1)
+    found = built(tmp_path / "all.jsonl", arms=["each", "all"], severity=[0.5, 1.0], episodes=1)
     arms = [arm for arm, _ in read_scenario_file(found.path).lines]
     assert {"Instruction", "Robot_Init@0.5", "all", "all@0.5"} <= set(arms)
     assert len(arms) == 1 + 2 * 19 + 2
-    for severities in ([0.0], [], [-1]):
+    for severity in ([0.0], [], [-1], 0):
         with pytest.raises(UsageError, match="0 is the clean control"):
-            built(tmp_path / "bad.jsonl", severities=severities)
+            built(tmp_path / "bad.jsonl", severity=severity)
     with pytest.raises(UsageError, match="Light_Colour"):
         built(tmp_path / "bad.jsonl", arms=["Light_Colour"])
     with pytest.raises(UsageError, match="arms: RO_Color does not apply to 'lift'"):

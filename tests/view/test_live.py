@@ -118,7 +118,7 @@ def test_the_page_follows_a_study_and_stops_it(lab: Lab, url: str, browser: Any)
         card.get_by_role("button", name="Really stop?").click()
         page.wait_for_selector("#live .run[data-state=stopped]", timeout=60_000)
         assert study.wait(30) == 130
-        assert "everything finished is kept" in study.stderr.read()
+        assert "Every finished episode is kept" in study.stderr.read()
     kept = len(read(lab.folder / "runs" / "slow"))
     assert 0 < kept < 800
     wait_for(lambda: finished(page) == kept)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,7 +126,7 @@ def budget(
     variance: float | None = None,
     n_extra: int | None = None,
     alpha: float = stats.ALPHA,
-    policies: tuple[str, ...] = (),
+    policy: str | Sequence[str] = (),
     task: str | None = None,
     clock: str | None = None,
     arm: str | None = None,
@@ -134,11 +135,12 @@ def budget(
 ) -> Budget:
     """Plan real trials for a `width` of the bound, or for `power` to see a `difference` between two policies.
 
-    A pilot (`real` and `sim`, as for `bound`; for power with two `policies`) gives the rate, the correlation and the
+    A pilot (`real` and `sim`, as for `bound`; for power with two policies) gives the rate, the correlation and the
     rest; what is given outright goes before it. Without either, real trials alone are planned. `n_extra`: simulated
     scenarios to come; default endless. `stand_in`: a simulated world plays reality in `real`.
     """
     _check(width, power, difference, n_extra)
+    policies = (policy,) if isinstance(policy, str) else tuple(policy)
     pilot: Pilot | None = None
     notes: list[str] = []
     if real is not None or sim is not None:
@@ -150,7 +152,7 @@ def budget(
         if power is not None and len(policies) < 2 and correlation is None:
             notes.append("the pilot has one policy: its correlation stands for that of the difference of two")
     elif policies:
-        raise UsageError("policies belong to a pilot: give real and sim too")
+        raise UsageError("policy belongs to a pilot: give real and sim too")
     unknown = correlation is None and pilot is None
     if unknown:
         notes.append(

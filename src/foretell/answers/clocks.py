@@ -66,8 +66,8 @@ class Clocks(Displayed):
 
 def clocks(
     *sources: Source,
-    policies: Sequence[str] = (),
-    tasks: Sequence[str] = (),
+    policy: str | Sequence[str] = (),
+    task: str | Sequence[str] = (),
     arm: str | None = None,
     keep: float = 0.95,
     alpha: float = stats.ALPHA,
@@ -76,13 +76,13 @@ def clocks(
     """What latency costs each policy: run folders (or Parquet, Arrow tables) with episodes under `sync` and others.
 
     Episodes are paired by policy, task, arm, scenario and trial. `keep`: share of synchronous success that a latency
-    budget must keep. `policies`, `tasks`: default all. `seed`: of the resampling.
+    budget must keep. `policy` and `task` choose some; default all. `seed`: of the resampling.
     """
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"alpha is {alpha}, it must be between 0 and 1")
     if not 0.0 < keep <= 1.0:
         raise UsageError(f"keep is {keep}, it must be above 0 and at most 1: the share of success to keep")
-    cells, notes = cells_of(sources, tasks, policies, arm)
+    cells, notes = cells_of(sources, _names(task), _names(policy), arm)
     lines: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)
     speeds: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)
     for cell in cells:
@@ -105,6 +105,10 @@ def clocks(
         alpha,
         tuple(dict.fromkeys(notes)),
     )
+
+
+def _names(given: str | Sequence[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
 
 
 def _ways(keys: list[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:

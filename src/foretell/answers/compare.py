@@ -92,7 +92,7 @@ class Compared(Displayed):
 def compare(
     *sources: Source,
     sim: Source | None = None,
-    policies: Sequence[str] = (),
+    policy: str | Sequence[str] = (),
     task: str | None = None,
     clock: str | None = None,
     arm: str | None = None,
@@ -120,7 +120,9 @@ def compare(
     if not sources:
         raise UsageError("nothing to compare: give two files, or a run folder with two policies or more")
     if test not in ("auto", "barnard", "fisher", "mcnemar", "betting"):
-        raise UsageError(f"test {test!r} is not known; {suggest(test, ('auto', 'barnard', 'fisher', 'mcnemar'))}")
+        raise UsageError(
+            f"test {test!r} is not known; {suggest(test, ('auto', 'barnard', 'fisher', 'mcnemar', 'betting'))}"
+        )
     if not 0.0 < alpha < 1.0 or not 0.0 < effect <= 1.0:
         raise UsageError(f"alpha must lie between 0 and 1 and effect in (0, 1], got {alpha:g} and {effect:g}")
     if horizon is not None and sim is not None:
@@ -130,7 +132,7 @@ def compare(
     chosen, notes = choose(given, Choice(task, None, clock, arm), ("task", "clock", "arm"))
     for one in chosen[: len(opened)] if sim is not None else ():
         notes += check_roles(one, chosen[-1], stand_in)
-    entrants = _entrants(chosen[: len(opened)], policies)
+    entrants = _entrants(chosen[: len(opened)], [policy] if isinstance(policy, str) else policy)
     if horizon is not None:
         entrants = {name: one.as_run() for name, one in entrants.items()}
     sims = simulations(chosen[-1], entrants) if sim is not None else {}

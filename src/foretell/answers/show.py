@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.table import Table
 
-__all__ = ["Figures", "episode_table", "episodes", "figures", "show", "table"]
+__all__ = ["Figures", "episode_table", "figures", "list_episodes", "show", "table"]
 
 WRONG, LINES = 4, 12
 """Kinds of events told of each entry, and entries, at most."""
@@ -37,8 +37,10 @@ class Figures(list[dict[str, Any]]):
         return html_of(told) + html_table(header, rows) + html_of(below)
 
 
-def show(run: str | Path, alpha: float = 0.05) -> Figures:
+def show(run: str | Path, alpha: float = 0.05, *, episodes: bool = False, failed: bool = False) -> list[dict[str, Any]]:
     """One entry per world, task, policy, clock and arm: n, successes, rate, interval, errors.
+
+    `episodes` gives one entry per episode instead; `failed` gives only the episodes that did not succeed.
 
     The interval is that of `foretell bound` where all that was planned is finished: Clopper-Pearson's, or `star` where
     scenarios were tried several times. Elsewhere the entry is `running`: it counts the leading scenarios that are
@@ -48,6 +50,8 @@ def show(run: str | Path, alpha: float = 0.05) -> Figures:
     """
     if not 0 < alpha < 1:
         raise UsageError(f"alpha is {alpha}, it must be between 0 and 1")
+    if episodes or failed:
+        return list_episodes(run, failed=failed)
     return figures(plan_table(run), read_columns(run, COLUMNS), alpha)
 
 
@@ -58,7 +62,7 @@ def figures(plan: pa.Table, rows: pa.Table, alpha: float = 0.05) -> Figures:
     return Figures({name: value for name, value in row.items() if name != "pace"} for row in found)
 
 
-def episodes(run: str | Path, failed: bool = False) -> list[dict[str, Any]]:
+def list_episodes(run: str | Path, failed: bool = False) -> list[dict[str, Any]]:
     """One entry per episode: its key, what it was, how it ended. `failed`: only those that did not succeed."""
     columns = [
         "episode",
@@ -82,7 +86,7 @@ def episodes(run: str | Path, failed: bool = False) -> list[dict[str, Any]]:
 
 
 def episode_table(rows: list[dict[str, Any]]) -> None:
-    """Print what `episodes` found."""
+    """Print what `list_episodes` found."""
     page = _page("episode", "task", "policy", "clock", "scenario", "trial", "outcome", "why", "events")
     for row in rows:
         outcome = "success" if row["success"] else row["end"] if row["success"] is None else "failure"

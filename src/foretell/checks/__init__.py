@@ -9,6 +9,7 @@ The package is `checks` because `foretell.check` is the function.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from foretell.checks.policy import check_policy
@@ -16,15 +17,29 @@ from foretell.checks.report import Finding, Report
 from foretell.checks.task import check_task
 from foretell.checks.world import check_world
 from foretell.errors import UsageError, suggest
+from foretell.tasks.task import Task
 
 __all__ = ["Finding", "Report", "check", "check_policy", "check_task", "check_world"]
 
-CHECKS = {"policy": check_policy, "task": check_task, "world": check_world}
+CHECKS = ("policy", "task", "world")
 
 
-def check(what: str, name: Any, **options: Any) -> Report:
-    """Check a policy, a task or a world, by name or as an object. `options` are those of `check_policy` (task,
-    world, options, controller), `check_task` (world) or `check_world` (task)."""
+def check(
+    what: str,
+    name: Any,
+    *,
+    task: str | Task | type[Task] = "lift",
+    world: Any = "mujoco",
+    controller: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Report:
+    """Check a policy, a task or a world, by name or as an object.
+
+    A policy or a world is checked on `task`, a policy or a task in `world`. `controller` moves the robot while a
+    policy is checked; default: the task's own. `options` go to the policy.
+    """
     if what not in CHECKS:
         raise UsageError(f"check: {what!r} is not a kind of thing; {suggest(what, CHECKS)}")
-    return CHECKS[what](name, **options)
+    if what == "policy":
+        return check_policy(name, task=task, world=world, options=options, controller=controller)
+    return check_task(name, world=world) if what == "task" else check_world(name, task=task)

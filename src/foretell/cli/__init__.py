@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import os
+import re
+import shutil
 import signal
 import sys
+import textwrap
 import threading
 import warnings
 from collections.abc import Callable
@@ -19,14 +23,14 @@ __all__ = ["main"]
 
 JOURNEY = {
     "Start here": ("demo", "doctor", "list"),
-    "Bring what is yours": ("check", "latency"),
-    "Run in simulation, and look": ("run", "view", "show", "replay", "timeline", "judge"),
+    "Check your policy, task or world": ("check", "latency"),
+    "Run in simulation and look at the results": ("run", "view", "show", "replay", "timeline", "judge"),
     "Find what breaks a policy": ("clocks", "testset", "leaderboard", "redteam"),
-    "Try it on the robot": ("budget", "cards", "import"),
-    "Tell how it will do there": ("bound", "compare", "predictivity"),
-    "Show it to others": ("report", "figure", "reproduce"),
+    "Plan and record real trials": ("budget", "cards", "import"),
+    "Predict and compare real performance": ("bound", "compare", "predictivity"),
+    "Share the results": ("report", "figure", "reproduce"),
 }
-"""What a user does, in the order in which it is done -> verbs for it."""
+"""What a user does, in order -> the verbs for it."""
 
 
 def verbs() -> dict[str, Path]:
@@ -59,7 +63,7 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(told(error), 1)
     except KeyboardInterrupt as stop:
         code = 128 + (stop.args[0] if stop.args else signal.SIGINT)
-        _fail("stopped; everything finished is kept, and the same command goes on from there", code)
+        _fail("stopped. Every finished episode is kept. Run the same command to resume", code)
     except BrokenPipeError:  # the reader of our output has gone: `foretell show RUN | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     finally:
@@ -90,24 +94,47 @@ def _run(arguments: list[str]) -> None:
 
     if verb not in known:
         raise UsageError(f"there is no verb {verb!r}; {suggest(verb, known)}")
-    import tyro
-
-    from foretell.cli._flags import check_flags
+    from foretell.cli._confidence import check_once
+    from foretell.cli._defaults import with_defaults
+    from foretell.cli._spelling import check_flags
 
     module = import_module(f"foretell.cli.{known[verb].stem}")
-    check_flags(verb, module.main, rest)
+    main = with_defaults(verb, module.main)
+    check_flags(verb, main, rest)
+    check_once(rest)
     try:
-        tyro.cli(_plain(module.main), prog=f"foretell {verb}", args=rest)
+        parse(verb, _plain(main), rest)
     except SystemExit as end:
         if not end.code and {"-h", "--help"} & set(rest):
             print("\n".join(["examples:", *(f"  {line}" for line in examples(module.__doc__ or ""))]))
         raise
 
 
+def parse(verb: str, main: Callable[..., None], arguments: list[str]) -> None:
+    """Call a verb's `main` with the arguments of a command line."""
+    import tyro
+
+    from foretell.cli._numbers import numbers
+
+    about = (inspect.getdoc(main) or "").partition("\nArgs:\n")[0]
+    wide = min(shutil.get_terminal_size().columns, 120)
+    lines = [
+        textwrap.fill(part, wide, initial_indent=" ", subsequent_indent=" ") for part in about.strip().split("\n\n")
+    ]
+    tyro.cli(
+        main,
+        prog=f"foretell {verb}",
+        description="\n".join(lines),  # the parser keeps the breaks before lines that begin with a space
+        args=arguments,
+        config=(tyro.conf.FlagCreatePairsOff, tyro.conf.DisallowNone),
+        registry=numbers(),
+    )
+
+
 def examples(text: str) -> list[str]:
     """The commands under "Examples:" in the docstring of a verb's file."""
     _, _, below = text.partition("\nExamples:\n")
-    return [line.strip() for line in below.splitlines() if line.strip()]
+    return [re.sub(" +#", "  #", line.strip()) for line in below.splitlines() if line.strip()]
 
 
 def _plain(main: Callable[..., None]) -> Callable[..., None]:
@@ -135,9 +162,11 @@ def _fail(message: str, code: int) -> None:
 def _help(known: dict[str, Path]) -> str:
     """One line per verb, read from the files without importing them: help must be instant."""
     lines = [
-        "foretell tells how a robot policy will do in the real world, and how far to trust the answer.",
+        "foretell tells how a robot policy will do in the real world, and how far to",
+        "trust the answer.",
         "",
-        "usage: foretell VERB [options]        foretell help VERB says more, with examples",
+        "usage: foretell VERB [options]",
+        "       foretell help VERB            shows the options of a verb, with examples",
     ]
     placed = {verb for group in JOURNEY.values() for verb in group}
     rest = tuple(verb for verb in known if verb not in placed)

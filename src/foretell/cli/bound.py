@@ -1,8 +1,8 @@
-"""Bound real performance from few real trials and many simulated ones.
+"""Bound a policy's real performance from few real trials.
 
 Examples:
-    foretell bound 14/20                                  # successes of trials, without simulation
-    foretell bound --real runs/real --sim runs/first-study --policy mine --task lift
+    foretell bound 14/20  # successes of trials, without simulation
+    foretell bound --real runs/real --sim runs/first-study --policy mine
     foretell bound --real trials.csv --confidence 90
 """
 
@@ -10,60 +10,72 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
+
+from foretell.cli._flags import (
+    Alpha,
+    Arm,
+    Clock,
+    Confidence,
+    Horizon,
+    Json,
+    Metric,
+    Policy,
+    Sim,
+    StandIn,
+    Switch,
+    Task,
+    choice,
+    named,
+)
 
 __all__ = ["main"]
 
 
 def main(
-    trials: Annotated[str | None, tyro.conf.Positional] = None,
-    real: str | None = None,
-    sim: Path | None = None,
-    extra: Path | None = None,
-    method: str = "auto",
-    alpha: float | None = None,
-    confidence: float | None = None,
-    policy: str | None = None,
-    task: str | None = None,
-    clock: str | None = None,
-    arm: str | None = None,
-    metric: str | None = None,
-    design: Literal["iid", "grid", "chosen"] | None = None,
-    randomised: bool = False,
-    horizon: int | Literal["open"] | None = None,
-    stand_in: bool = False,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    trials: Annotated[str | None, tyro.conf.Positional, named("[TRIALS]")] = None,
+    real: Annotated[str | None, named("TRIALS")] = None,
+    sim: Sim,
+    extra: Annotated[Path | None, named("RUN|FILE")],
+    method: Annotated[str, named("METHOD")],
+    alpha: Alpha,
+    confidence: Confidence = None,
+    policy: Policy,
+    task: Task,
+    clock: Clock,
+    arm: Arm,
+    metric: Metric,
+    design: Annotated[str | None, choice("iid", "grid", "chosen", default="as the run folder says, else iid")],
+    randomised: Switch,
+    horizon: Horizon,
+    stand_in: StandIn,
+    json_: Json = False,
 ) -> None:
-    """Bound a policy's mean real performance. Files have columns scenario and score; docs/answers.md says more.
+    """Bound the mean real performance of a policy, with a guarantee. Many simulations make the bound narrower.
+
+    Files need the columns scenario and score. docs/answers.md explains the methods.
 
     Args:
-        trials: The same as --real: `foretell bound 14/20`.
-        real: Real trials: CSV, Parquet, a run folder, or successes of trials such as 14/20.
-        sim: Simulations of the same scenarios; further scenarios in it count as extra.
-        extra: More simulated scenarios.
-        method: strata, blocked, star, ...; `all` for every one; `auto` picks by the data's size and kind.
-        alpha: One minus the confidence level; default 0.05.
-        confidence: The confidence level in percent, such as 95, instead of alpha.
-        policy: Which policy, where there are several.
-        task: Which task.
-        clock: Which clock.
-        arm: Which perturbation arm.
-        metric: Which column; default score or success, in run folders success.
-        design: How scenarios came about; a run folder knows, a file is taken as iid.
-        randomised: The cells of a grid were drawn or ordered at random.
-        horizon: For looking more than once: the number of real trials planned before the first look, or `open`.
-        stand_in: A simulated world plays reality in --real.
-        json_: Print JSON.
+        trials: The same as --real.
+        real: Real trials: a run folder, a CSV or Parquet file, or counts such as 14/20 (successes/trials).
+        extra: Simulations of further scenarios, which have no real trial.
+        method: The method, such as strata, blocked or star. `all` shows every method. `auto` chooses one by the size
+            and kind of the data.
+        design: How the scenarios were chosen: drawn at random (iid), on a grid, or by hand (chosen).
+        randomised: The cells of the grid were drawn or ordered at random.
+        horizon: Give this if you look at the results more than once: the number of real trials planned before the first
+            look, or `open` if there is no plan.
     """
     from foretell.answers.bound import bound
-    from foretell.cli._level import alpha_of
+    from foretell.cli._confidence import alpha_of
     from foretell.errors import UsageError
 
     alpha = alpha_of(alpha, confidence)
     if (trials is None) == (real is None):
-        raise UsageError("give the real trials once: --real FILE, --real RUN, or counts as in `foretell bound 14/20`")
+        raise UsageError("give the real trials once: --real RUN, --real FILE, or counts as in `foretell bound 14/20`")
     found = bound(
         trials if real is None else real, sim, extra, method=method, alpha=alpha, policy=policy, task=task,
         clock=clock, arm=arm, metric=metric, design=design, randomised=randomised, horizon=horizon, stand_in=stand_in,

@@ -1,4 +1,4 @@
-"""Say how to set a real table for each scenario of a run, and what to print.
+"""Print how to set the real table for each scenario.
 
 Examples:
     foretell cards runs/first-study --csv trials.csv
@@ -13,45 +13,42 @@ from typing import Annotated
 
 import tyro
 
+from foretell.cli._flags import Json, Switch, Task, named
+
 __all__ = ["main"]
 
 
 def main(
-    run: Annotated[Path | None, tyro.conf.Positional] = None,
-    task: str | None = None,
-    csv: Path | None = None,
-    html: Path | None = None,
-    stl: Path | None = None,
-    trust: bool = False,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    run: Annotated[Path | None, tyro.conf.Positional, named("[RUN]")] = None,
+    task: Annotated[Task, named(None, "Print only the scenarios of this task.")],
+    csv: Annotated[Path | None, named("FILE")],
+    html: Annotated[Path | None, named("FILE")],
+    stl: Annotated[Path | None, named("FOLDER")],
+    trust: Switch,
+    json_: Json = False,
 ) -> None:
-    """Print a card per scenario: its id, and where to put what. Try them in this order, and leave none out.
+    """Print a card for each scenario: its id, and where each object goes. Try the scenarios in this order, and try all.
 
     Args:
-        run: A run folder. Without one, --stl writes every object at its own size.
-        task: Only scenarios of this task.
-        csv: Also write a spreadsheet to fill in and give to `foretell import FILE --like RUN`.
-        html: Also write the cards as a page to print, with drawings of the table from above.
-        stl: Also write a binary STL file (mm) into this folder for each object and size in these scenarios.
-        trust: With --stl: import the file of a task that the run's study names. That is code of whoever wrote it.
-        json_: Print the cards as JSON.
+        run: A run folder. Without it, --stl writes every object at its own size.
+        csv: Write a spreadsheet to fill in. `foretell import FILE --like RUN` reads it.
+        html: Write the cards as a page to print, with drawings of the table from above.
+        stl: Write an STL file (mm, for a 3D printer) into this folder for each object and size.
+        trust: With --stl: import the Python file of a task that the study of the run names. This runs code of whoever
+            wrote that file.
     """
     from foretell.counting import counted
     from foretell.errors import UsageError
-    from foretell.reality.card_page import write_page
-    from foretell.reality.cards import cards, frames, write_sheet
+    from foretell.reality.cards import cards, frames
     from foretell.tasks.frame import describe
 
     if run is None:
         if stl is None or task is not None or csv is not None or html is not None:
-            raise UsageError("cards: give a run folder; without one there is only --stl DIR, which writes all objects")
+            raise UsageError("cards: give a run folder. Without it, only --stl FOLDER works, which writes all objects")
         _objects(stl, json_)
         return
-    found = cards(run, task, stl=stl, trust=trust)
-    if csv is not None:
-        write_sheet(csv, found)
-    if html is not None:
-        write_page(html, run, found)
+    found = cards(run, task, csv=csv, html=html, stl=stl, trust=trust)
     if json_:
         print(json.dumps(found, indent=2))
         return
@@ -64,7 +61,7 @@ def main(
     if html is not None:
         print(f"{counted(len(found), 'card')} to print in {html}")
     if csv is not None:
-        print(f"{counted(len(found), 'line')} in {csv}; once filled in: foretell import {csv} --like {run}")
+        print(f"{counted(len(found), 'line')} in {csv}; when it is filled in: foretell import {csv} --like {run}")
     if stl is not None:
         files = {thing["file"] for card in found for thing in card["print"]}
         print(f"{counted(len(files), 'STL file')} in {stl}")

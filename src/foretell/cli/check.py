@@ -1,4 +1,4 @@
-"""Check that a policy, a task or a world keeps its contract.
+"""Check that a policy, a task or a world works as it must.
 
 Examples:
     foretell check policy my_policy.py:MyPolicy --task can
@@ -11,37 +11,36 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
+
+from foretell.cli._flags import Json, World, choice, named
 
 __all__ = ["main"]
 
 
 def main(
-    what: Annotated[Literal["policy", "task", "world"], tyro.conf.Positional],
-    name: Annotated[str, tyro.conf.Positional],
-    task: str = "lift",
-    world: str = "mujoco",
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    what: Annotated[str, tyro.conf.Positional, choice("policy", "task", "world")],
+    name: Annotated[str, tyro.conf.Positional, named("NAME")],
+    task: Annotated[str, named("TASK")],
+    world: World,
+    controller: Annotated[str | None, named("NAME", default="the task's own")],
+    json_: Json = False,
 ) -> None:
-    """Check a policy, a task or a world. Exit code 1 if anything is wrong with it.
+    """Check a policy, a task or a world. The exit code is 1 if anything is wrong.
 
     Args:
-        what: Which kind of thing.
-        name: Its name, or "package.module:Class", or "file.py:Class"; a world may be a world file.
-        task: The task a policy or a world is checked on.
-        world: The world a policy or a task is checked in.
-        json_: Print what was found as JSON.
+        what: What to check.
+        name: Its name, package.module:Class or file.py:Class. A world may be a world file.
+        task: The task on which a policy or a world is checked.
+        world: The world in which a policy or a task is checked.
+        controller: The controller that moves the robot while a policy is checked.
     """
-    from foretell.checks import check_policy, check_task, check_world
+    from foretell.checks import check
 
-    checks = {
-        "policy": lambda: check_policy(name, task=task, world=world),
-        "task": lambda: check_task(name, world=world),
-        "world": lambda: check_world(name, task=task),
-    }
-    report = checks[what]()
+    report = check(what, name, task=task, world=world, controller=controller)
     if json_:
         print(json.dumps(report.to_dict(), indent=2))
     else:

@@ -1,4 +1,4 @@
-"""Tell what latency costs: success under asynchronous clocks beside sync, and the latency budget.
+"""Measure what latency costs a policy.
 
 Examples:
     foretell clocks runs/latency
@@ -8,41 +8,33 @@ Examples:
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
-import tyro
+from foretell.cli._flags import Alpha, Arm, Confidence, Json, Policies, Runs, Seed, named
 
 __all__ = ["main"]
 
 
 def main(
-    runs: Annotated[tuple[Path, ...], tyro.conf.Positional],
-    policy: tuple[str, ...] = (),
-    task: tuple[str, ...] = (),
-    arm: str | None = None,
-    keep: float = 0.95,
-    alpha: float | None = None,
-    confidence: float | None = None,
-    seed: int = 0,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    sources: Annotated[Runs, named(None, "Run folders or Parquet files, with episodes under sync and other clocks.")],
+    policy: Policies,
+    task: Annotated[tuple[str, ...], named("TASK ...", "Choose one or more tasks.", default="all")],
+    arm: Arm,
+    keep: Annotated[float, named("SHARE")],
+    alpha: Alpha,
+    confidence: Confidence = None,
+    seed: Seed,
+    json_: Json = False,
 ) -> None:
-    """Gap between sync and async, retention, trends with latency and speed, latency budgets, and changes of rank.
+    """Compare success under asynchronous clocks with success under sync: gaps, trends, ranks, and the latency budget.
 
     Args:
-        runs: Run folders, or Parquet files made from one, with episodes under sync and under other clocks.
-        policy: Which policies; default all.
-        task: Which tasks; default all.
-        arm: Which perturbation arm.
-        keep: Share of synchronous success that a latency budget must keep.
-        alpha: One minus the confidence level; default 0.05.
-        confidence: The confidence level in percent, such as 95, instead of alpha.
-        seed: Seed of the resampling behind intervals.
-        json_: Print JSON.
+        keep: The share of synchronous success that the latency budget keeps.
     """
     from foretell.answers.clocks import clocks
-    from foretell.cli._level import alpha_of
+    from foretell.cli._confidence import alpha_of
 
     alpha = alpha_of(alpha, confidence)
-    found = clocks(*runs, policies=policy, tasks=task, arm=arm, keep=keep, alpha=alpha, seed=seed)
+    found = clocks(*sources, policy=policy, task=task, arm=arm, keep=keep, alpha=alpha, seed=seed)
     print(json.dumps(found.to_dict(), indent=2, allow_nan=False) if json_ else found.text())

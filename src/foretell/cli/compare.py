@@ -1,4 +1,4 @@
-"""Tell whether one policy is better than another.
+"""Test whether one policy is better than another.
 
 Examples:
     foretell compare runs/first-study --task lift
@@ -10,56 +10,68 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
+
+from foretell.cli._flags import (
+    Alpha,
+    Arm,
+    Clock,
+    Confidence,
+    Horizon,
+    Json,
+    Metric,
+    Policies,
+    Sim,
+    StandIn,
+    Switch,
+    Task,
+    choice,
+    named,
+)
 
 __all__ = ["main"]
 
 
 def main(
-    sources: Annotated[tuple[Path, ...], tyro.conf.Positional],
-    policy: tuple[str, ...] = (),
-    sim: Path | None = None,
-    task: str | None = None,
-    clock: str | None = None,
-    arm: str | None = None,
-    metric: str | None = None,
-    test: Literal["auto", "barnard", "fisher", "mcnemar", "betting"] = "auto",
-    unpaired: bool = False,
-    effect: float = 0.2,
-    alpha: float | None = None,
-    confidence: float | None = None,
-    horizon: int | Literal["open"] | None = None,
-    stand_in: bool = False,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    sources: Annotated[tuple[Path, ...], tyro.conf.Positional, named("RUN|FILE ...")],
+    policy: Policies,
+    sim: Annotated[Sim, named(None, default="real trials alone")],
+    task: Task,
+    clock: Clock,
+    arm: Arm,
+    metric: Metric,
+    test: Annotated[str, choice("auto", "barnard", "fisher", "mcnemar", "betting")],
+    unpaired: Switch,
+    effect: Annotated[float, named("RATE")],
+    alpha: Alpha,
+    confidence: Confidence = None,
+    horizon: Horizon,
+    stand_in: StandIn,
+    json_: Json = False,
 ) -> None:
-    """Compare policies: `compare a.csv b.csv`, or a run folder with several policies.
+    """Compare two or more policies. Policies that tried the same scenarios are compared scenario by scenario.
+
+    With --sim, two policies are compared by a betting test that uses simulation as control; for more policies,
+    simulation orders the tests. Choose --sim or not before you look at the outcomes.
 
     Args:
-        sources: Files (columns scenario and score, several policies with a column policy) or run folders.
-        policy: Which policies; default all.
-        sim: Simulations of the same policies: a run folder or a file with a column policy. Two policies: control of a
-            betting test. More: simulated scenarios without a real trial order the tests. Choose before looking.
-        task: Which task.
-        clock: Which clock.
-        arm: Which perturbation arm.
-        metric: Which column; default score or success, in run folders success.
-        test: Default: McNemar or Barnard for success, betting for partial credit.
-        unpaired: Do not match trials on common scenarios.
-        effect: A difference worth knowing about; trials are too few if both +effect and -effect are still possible.
-        alpha: One minus the confidence level; default 0.05.
-        confidence: The confidence level in percent, such as 95, instead of alpha.
-        horizon: For looking more than once: the number of scenarios planned before the first look, or `open`.
-        stand_in: With --sim: a simulated world plays reality in the sources.
-        json_: Print JSON.
+        sources: Run folders, or files with the columns scenario and score (and policy, if a file has several).
+        test: The test. `auto` takes McNemar's or Barnard's for success, and betting for partial scores.
+        unpaired: Do not pair trials of the same scenario.
+        effect: The smallest difference that matters to you. If +effect and -effect are both still possible, the result
+            is "too few trials".
+        horizon: Give this if you look at the results more than once: the number of scenarios planned before the first
+            look, or `open` if there is no plan.
     """
     from foretell.answers.compare import compare
-    from foretell.cli._level import alpha_of
+    from foretell.cli._confidence import alpha_of
 
     alpha = alpha_of(alpha, confidence)
     found = compare(
-        *sources, sim=sim, policies=policy, task=task, clock=clock, arm=arm, metric=metric, test=test,
+        *sources, sim=sim, policy=policy, task=task, clock=clock, arm=arm, metric=metric, test=test,
         unpaired=unpaired, effect=effect, alpha=alpha, horizon=horizon, stand_in=stand_in,
     )  # fmt: skip
     print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())

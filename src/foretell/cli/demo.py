@@ -1,4 +1,4 @@
-"""See it work: the whole story once, in a few minutes, with pictures and a report.
+"""See everything work once, in a few minutes, with a report.
 
 Examples:
     foretell demo
@@ -9,34 +9,32 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
-import tyro
+from foretell.cli._flags import Json, Switch, Workers, named
 
 __all__ = ["main"]
 
 
 def main(
-    out: Annotated[Path, tyro.conf.arg(aliases=["-o"])] = Path("runs"),
-    trials: int = 30,
-    more: int = 300,
-    seen: int = 6,
-    films: bool = True,
-    workers: int | None = None,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    out: Annotated[str, named("FOLDER", short="-o")],
+    trials: Annotated[int, named("N")],
+    more: Annotated[int, named("N")],
+    seen: Annotated[int, named("N")],
+    films: Switch,
+    workers: Workers,
+    json_: Json = False,
 ) -> None:
-    """Run a few small studies and tell what they show: a table cloth that a policy cannot bear, policies ranked in
-    simulation and in a stand-in for reality, what simulation is worth in real trials, and what latency costs.
+    """Run a few small studies and explain what they show: a table cloth that a policy does not tolerate, policies
+    ranked in simulation and in a stand-in for reality, how many real trials simulation saves, and what latency costs.
 
     Args:
-        out: Folder for the runs.
-        trials: Episodes of each policy in the stand-in reality, paired with simulated ones.
-        more: Further simulated scenarios of the policy that is bounded.
-        seen: Scenarios with and without a table cloth.
-        films: Film some episodes; needs OpenGL and PyAV.
-        workers: Processes; default one per core.
-        json_: Print JSON instead of text.
+        out: The folder for the runs.
+        trials: Number of trials of each policy in the stand-in reality, each with its simulation.
+        more: Number of further simulated scenarios.
+        seen: Number of scenarios with and without a table cloth.
+        films: Do not film. Films need OpenGL and PyAV.
     """
     from foretell.demo import demo
     from foretell.demo.strip import colours, drawn

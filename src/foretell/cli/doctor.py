@@ -1,4 +1,4 @@
-"""Say what works on this machine, and what to install.
+"""Check this machine and say what to install.
 
 Examples:
     foretell doctor
@@ -7,20 +7,15 @@ Examples:
 from __future__ import annotations
 
 import json
-from typing import Annotated
 
-import tyro
+from foretell.cli._flags import Json
 
 __all__ = ["main"]
 
 
-def main(json_: Annotated[bool, tyro.conf.arg(name="json")] = False) -> None:
-    """Try everything foretell may want of this machine. Exit code 1 if something it cannot do without is broken,
-    or nothing can be written in this folder.
-
-    Args:
-        json_: Print what was found as JSON.
-    """
+def main(*, json_: Json = False) -> None:
+    """Try everything that foretell uses on this machine. It takes about ten seconds. The exit code is 1 if something
+    necessary does not work, or if this folder is not writable."""
     from foretell import doctor
 
     found = doctor()

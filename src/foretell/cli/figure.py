@@ -1,7 +1,7 @@
-"""Draw one chart of the report for a paper: PDF, SVG, PNG, or its data.
+"""Draw one chart of the report for a paper.
 
 Examples:
-    foretell figure runs/first-study                      # lists the charts there are
+    foretell figure runs/first-study  # lists the charts
     foretell figure runs/first-study success -o success.pdf --width column
 """
 
@@ -16,28 +16,30 @@ from typing import Annotated
 
 import tyro
 
+from foretell.cli._flags import Json, OutFile, Switch, named
+
 __all__ = ["main"]
 
 
 def main(
-    runs_and_name: Annotated[tuple[str, ...], tyro.conf.Positional],
-    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
-    width: str = "column",
-    text: float = 8.0,
-    dpi: float = 300.0,
-    title: bool = False,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    runs_and_name: Annotated[tuple[str, ...], tyro.conf.Positional, named("RUN ... [NAME]")],
+    out: Annotated[OutFile, named(None, default="NAME.pdf")],
+    width: Annotated[str, named("MM|column|page")],
+    text: Annotated[float, named("POINTS")],
+    dpi: Annotated[float, named("DPI")],
+    title: Switch,
+    json_: Json = False,
 ) -> None:
-    """Draw one chart of the report of some runs; without a name, list the charts there are.
+    """Draw one chart of the report of some runs. Without a name, list the charts.
 
     Args:
-        runs_and_name: One run folder or several, and then the chart's name.
-        out: The file; its ending (pdf, svg, png, json or csv) says what kind. Default NAME.pdf.
-        width: Millimetres, or column or page of a two-column paper (88.9 and 181.9).
-        text: Size of labels, in points.
-        dpi: Dots per inch of a PNG.
+        runs_and_name: One or more run folders, then the name of the chart.
+        out: The file to write. Its ending sets the format: pdf, svg, png, json or csv.
+        width: The width in millimetres, or `column` (88.9 mm) or `page` (181.9 mm) of a two-column paper.
+        text: The size of labels in points.
+        dpi: The resolution of a PNG, in dots per inch.
         title: Write the title into the picture.
-        json_: Print JSON.
     """
     from foretell.report.figure import figure, figures
 
@@ -54,7 +56,10 @@ def main(
             print(json.dumps([asdict(chart) for chart in listed], indent=2))
         else:
             size = max((len(chart.name) for chart in listed), default=0)
-            print("\n".join(f"{chart.name:<{size}}  {chart.title}" for chart in listed) or "no charts: no data for any")
+            print(
+                "\n".join(f"{chart.name:<{size}}  {chart.title}" for chart in listed)
+                or "no charts: these runs have no data for any"
+            )
         return
     drawn = figure(*runs, name=last, out=out, width=width, text=text, dpi=dpi, title=title, told=told)
     print(json.dumps(drawn.to_dict(), indent=2) if json_ else drawn.text())

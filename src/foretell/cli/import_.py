@@ -14,28 +14,29 @@ from typing import Annotated
 
 import tyro
 
+from foretell.cli._flags import Json, OutRun, named
+
 __all__ = ["main"]
 
 
 def main(
-    trials: Annotated[Path, tyro.conf.Positional],
-    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
-    name: str | None = None,
-    world: str = "real",
-    like: Path | None = None,
-    tolerance: float = 0.002,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    trials: Annotated[Path, tyro.conf.Positional, named("TRIALS")],
+    out: OutRun,
+    name: Annotated[str | None, named("NAME", default="the name of the file")],
+    world: Annotated[str, named("NAME")],
+    like: Annotated[Path | None, named("RUN")],
+    tolerance: Annotated[float, named("METRES")],
+    json_: Json = False,
 ) -> None:
-    """Import real trials. The same command again adds the lines that are new; docs/real_trials.md has the columns.
+    """Import real trials. Run the same command to add new lines. docs/real_trials.md lists the columns.
 
     Args:
-        trials: A spreadsheet saved as CSV: a line per trial, with policy, task and success or score.
-        out: The run folder; default runs/NAME.
-        name: Name of the set of trials; default the file's.
-        world: What the real world is called in tables.
+        trials: A spreadsheet saved as CSV, with a line per trial and the columns policy, task, and success or score.
+        name: The name of this set of trials.
+        world: The name of the real world in tables.
         like: The run folder whose scenarios the column `scenario` names.
-        tolerance: Metres within which two measured positions are one spot.
-        json_: Print what was done as JSON.
+        tolerance: Two measured positions closer than this are the same spot.
     """
     from foretell.answers.show import show, table
     from foretell.counting import counted

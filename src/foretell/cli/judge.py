@@ -1,4 +1,4 @@
-"""Judge recorded episodes again, after a task's rule changed or by a rule of your own.
+"""Judge recorded episodes again, by a changed rule or your own.
 
 Examples:
     foretell judge runs/first-study
@@ -10,33 +10,28 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
-import tyro
+from foretell.cli._flags import Alpha, Confidence, Json, OutRun, Run, named
 
 __all__ = ["main"]
 
 
 def main(
-    run: Annotated[Path, tyro.conf.Positional],
-    task: str | None = None,
-    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
-    alpha: float | None = None,
-    confidence: float | None = None,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    run: Annotated[Run, named(None, "A run folder whose study recorded steps (`record: {steps: all}`).")],
+    task: Annotated[str | None, named("TASK", default="each episode's own task, as it is now")],
+    out: Annotated[OutRun, named(None, default="none")],
+    alpha: Alpha,
+    confidence: Confidence = None,
+    json_: Json = False,
 ) -> None:
-    """Judge success, stages and events again from recorded steps, without running physics.
+    """Judge success, stages and events again from recorded steps, without physics.
 
     Args:
-        run: A run folder whose study recorded steps (`record: {steps: all}`).
-        task: Judge by this task: a name, or file.py:Class. Default: each episode's own task, as it is now.
-        out: Write the new rows into this new run folder.
-        alpha: One minus the confidence level; default 0.05.
-        confidence: The confidence level in percent, such as 95, instead of alpha.
-        json_: Print what was found as JSON.
+        task: The task whose rule judges: a name, or file.py:Class.
     """
-    from foretell.cli._level import alpha_of
+    from foretell.cli._confidence import alpha_of
     from foretell.study.judge import judge
 
     found = judge(run, task=task, out=out, alpha=alpha_of(alpha, confidence))

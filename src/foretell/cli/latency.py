@@ -1,4 +1,4 @@
-"""Time a policy's inference on this machine, for the virtual clock to replay.
+"""Time a policy's inference for the virtual clock to replay.
 
 Examples:
     foretell latency onnx:model.onnx --task can
@@ -8,31 +8,32 @@ Examples:
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import tyro
+
+from foretell.cli._flags import Json, OutFile, World, named
 
 __all__ = ["main"]
 
 
 def main(
-    policy: Annotated[str, tyro.conf.Positional],
-    task: str = "lift",
-    world: str = "mujoco",
-    calls: int = 100,
-    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    policy: Annotated[str, tyro.conf.Positional, named("POLICY")],
+    task: Annotated[str, named("TASK")],
+    world: World,
+    calls: Annotated[int, named("N")],
+    out: OutFile,
+    json_: Json = False,
 ) -> None:
-    """Time a policy's inference, one robot at a time, on an otherwise idle machine.
+    """Time a policy's inference, for one robot at a time. Leave the machine idle meanwhile.
 
     Args:
-        policy: A policy, as a study names it: expert, onnx:model.onnx, file.py:Class.
-        task: The task it runs meanwhile.
-        world: The world it runs in.
-        calls: Inferences to time; the first ten are not counted.
-        out: Write the trace here, a number of seconds a line, for `latency: {trace: FILE}`.
-        json_: Print JSON instead of words.
+        policy: A policy, as a study names it: expert, onnx:model.onnx or file.py:Class.
+        task: The task that the policy runs.
+        world: The world in which it runs.
+        calls: Number of inferences to time. The first ten are not counted.
+        out: The trace to write, in seconds, one inference per line. A study reads it by `latency: {trace: FILE}`.
     """
     from foretell.study.measure import latency
 

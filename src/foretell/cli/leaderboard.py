@@ -1,4 +1,4 @@
-"""Rank policies by success under perturbation, on one test set.
+"""Rank policies by success on one test set.
 
 Examples:
     foretell leaderboard runs/bc runs/dp --html board.html
@@ -11,36 +11,31 @@ import json
 from pathlib import Path
 from typing import Annotated
 
-import tyro
+from foretell.cli._flags import Alpha, Clock, Confidence, Json, Runs, Seed, named
 
 __all__ = ["main"]
 
 
 def main(
-    runs: Annotated[tuple[Path, ...], tyro.conf.Positional],
-    testset: Path | None = None,
-    real: tuple[Path, ...] = (),
-    clock: str | None = None,
-    alpha: float | None = None,
-    confidence: float | None = None,
-    seed: int = 0,
-    html: Path | None = None,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    runs: Annotated[Runs, named(None, "Run folders of the same test set, in one world.")],
+    testset: Annotated[Path | None, named("FILE")],
+    real: Annotated[tuple[Path, ...], named("RUN ...")],
+    clock: Clock,
+    alpha: Alpha,
+    confidence: Confidence = None,
+    seed: Seed,
+    html: Annotated[Path | None, named("FILE")] = None,
+    json_: Json = False,
 ) -> None:
-    """Score, success and change under every factor, of all policies in runs of one test set.
+    """Rank policies by success under perturbation, and show the effect of every factor.
 
     Args:
-        runs: Run folders that hold the same test set, in one world.
-        testset: The file that says what is certified, for runs that did not take their scenarios from it.
-        real: Runs of the same test set in another world, to set beside: R squared of every factor.
-        clock: Which clock, where there are several.
-        alpha: One minus the confidence level; default 0.05.
-        confidence: The confidence level in percent, such as 95, instead of alpha.
-        seed: Seed of the resampling behind some intervals.
-        html: Also write a page.
-        json_: Print JSON.
+        testset: The test set file with the certificates. Only runs that did not take their scenarios from it need it.
+        real: Runs of the same test set in another world. R squared is shown for every factor.
+        html: Write the leaderboard as an HTML page.
     """
-    from foretell.cli._level import alpha_of
+    from foretell.cli._confidence import alpha_of
     from foretell.files import require_writable
     from foretell.leaderboard import leaderboard
 

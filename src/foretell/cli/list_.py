@@ -1,4 +1,4 @@
-"""List what there is: tasks, robots, factors, policies, worlds, transforms.
+"""List tasks, robots, factors, policies, worlds or transforms.
 
 Examples:
     foretell list tasks
@@ -9,22 +9,26 @@ Examples:
 from __future__ import annotations
 
 import json
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
+
+from foretell.cli._flags import Json, choice
 
 __all__ = ["main"]
 
 
 def main(
-    what: Annotated[Literal["tasks", "robots", "factors", "policies", "worlds", "transforms"], tyro.conf.Positional],
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    what: Annotated[
+        str, tyro.conf.Positional, choice("tasks", "robots", "factors", "policies", "worlds", "transforms")
+    ],
+    json_: Json = False,
 ) -> None:
-    """List what can be named in a study.
+    """List the names that a study may use, each with a line about it.
 
     Args:
-        what: Which kind of thing.
-        json_: Print a list of objects instead of lines.
+        what: What to list.
     """
     from foretell.catalogue import catalogue
 

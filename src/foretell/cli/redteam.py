@@ -8,56 +8,48 @@ Examples:
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
-import tyro
+from foretell.cli._flags import Alpha, Confidence, Json, OutRun, Policy, Slots, Study, Switch, Task, Workers, named
 
 __all__ = ["main"]
 
 
 def main(
-    study: Annotated[Path, tyro.conf.Positional],
-    policy: str | None = None,
-    task: str | None = None,
-    factors: tuple[str, ...] = (),
-    budget: int = 800,
-    most: int = 3,
-    severity: float = 1.0,
-    breaks: float = 0.5,
-    certificate: float = 0.9,
-    fresh: int = 50,
-    alpha: float | None = None,
-    confidence: float | None = None,
-    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
-    workers: int | None = None,
-    slots: int = 32,
-    video: bool = True,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    study: Study,
+    policy: Policy,
+    task: Task,
+    factors: Annotated[tuple[str, ...], named("FACTOR ...", default="all that apply to the task")],
+    budget: Annotated[int, named("N")],
+    most: Annotated[int, named("N")],
+    severity: Annotated[float, named("SEVERITY")],
+    breaks: Annotated[float, named("SHARE")],
+    certificate: Annotated[float, named("SHARE")],
+    fresh: Annotated[int, named("N")],
+    alpha: Alpha,
+    confidence: Confidence = None,
+    out: Annotated[OutRun, named("FOLDER", "The folder to write.", default="runs/NAME-redteam")],
+    workers: Workers,
+    slots: Slots,
+    video: Switch,
+    json_: Json = False,
 ) -> None:
-    """Search within a budget of episodes, and verify what is found on fresh scenarios. The same command again runs
-    nothing twice.
+    """Search within a budget of episodes, and verify the result on fresh scenarios. Run the same command to resume.
+
+    The study gives the world, the clock, the seed, one task and one policy.
 
     Args:
-        study: A study file (YAML): its world, clock and seed are used, and one of its tasks and policies.
-        policy: Which policy, where the study has several.
-        task: Which task, where the study has several.
-        factors: Which factors; default all that apply to the task.
-        budget: Episodes in all: of the search, the expert's, and of the verification.
-        most: At most so many factors together.
-        severity: Up to which severity; 1 is the published extreme.
-        breaks: Success below this share of clean success counts as broken.
-        certificate: Share of the same scenarios that the scripted expert must solve.
-        fresh: Scenarios to verify on; fewer than could verify anything are refused.
-        alpha: One minus the confidence level; default 0.05.
-        confidence: The confidence level in percent, such as 95, instead of alpha.
-        out: The folder; default runs/NAME-redteam.
-        workers: Processes; default one per core; 0 runs everything in this process.
-        slots: Episodes side by side in each worker. Rows do not depend on it.
-        video: Film a failing episode.
-        json_: Print JSON.
+        factors: Search only these factors.
+        budget: Number of episodes in all, for the search, for the scripted expert and for the verification.
+        most: The largest number of factors in one combination.
+        severity: The highest severity to try. 1 is the published extreme.
+        breaks: A combination breaks the policy if success is below this share of success without perturbation.
+        certificate: The share of the same scenarios that the scripted expert must solve.
+        fresh: Number of scenarios for the verification. A number too small to verify anything is an error.
+        video: Do not film a failed episode.
     """
-    from foretell.cli._level import alpha_of
+    from foretell.cli._confidence import alpha_of
     from foretell.redteam import redteam
     from foretell.study.progress import Bar
 

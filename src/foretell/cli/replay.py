@@ -1,7 +1,7 @@
-"""Run one episode again and compare it bit for bit; film it.
+"""Run one episode again, compare it bit for bit, and film it.
 
 Examples:
-    foretell replay runs/first-study 4f2a1c                # the beginning of an episode's key
+    foretell replay runs/first-study 4f2a1c  # the first characters of a key
     foretell replay runs/first-study 4f2a1c --video episode.mp4 --camera front
 """
 
@@ -9,29 +9,26 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
-import tyro
+from foretell.cli._flags import Episode, Json, OutFile, Run, named
 
 __all__ = ["main"]
 
 
 def main(
-    run: Annotated[Path, tyro.conf.Positional],
-    episode: Annotated[str, tyro.conf.Positional],
-    video: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
-    camera: str | None = None,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    run: Run,
+    episode: Episode,
+    video: OutFile,
+    camera: Annotated[str | None, named("CAMERA", default="the one that the task films with")],
+    json_: Json = False,
 ) -> None:
-    """Run one episode of a run again. Exit code 1 if it does not come out identical.
+    """Run one episode of a run again. The exit code is 1 if the result is not identical.
 
     Args:
-        run: A run folder.
-        episode: The episode's key, or enough of its beginning; foretell.read(RUN) has them, in column `episode`.
-        video: Write a video of it (mp4).
-        camera: The camera to film with, for --video; default the one that the task films with.
-        json_: Print what was found as JSON.
+        video: The video (mp4) to write.
+        camera: The camera of the video.
     """
     from foretell.study.replay import replay
 

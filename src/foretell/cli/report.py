@@ -1,4 +1,4 @@
-"""Write what runs show as one HTML page that opens from disk.
+"""Write one HTML page with everything that runs show.
 
 Examples:
     foretell report runs/first-study
@@ -10,28 +10,26 @@ from __future__ import annotations
 import json
 import sys
 import time
-from pathlib import Path
 from typing import Annotated
 
-import tyro
+from foretell.cli._flags import Json, OutFile, Runs, named
 
 __all__ = ["main"]
 
 
 def main(
-    runs: Annotated[tuple[Path, ...], tyro.conf.Positional],
-    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
-    embed: float = 20.0,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    runs: Runs,
+    out: Annotated[OutFile, named(None, default="report.html in the run folder, if there is one run")],
+    embed: Annotated[float, named("MB")],
+    json_: Json = False,
 ) -> None:
-    """Success, stages, failures, comparisons and every episode of one run or several, with charts and videos, in a file
-    that needs no network.
+    """Write success, stages, failures, comparisons and every episode, with charts and videos, into one HTML page. The
+    page opens from disk and needs no network.
 
     Args:
-        runs: Run folders.
-        out: The page; default report.html in the run folder, if there is one.
-        embed: Megabytes of videos to put into the page, failures first; the others are linked.
-        json_: Print what was written as JSON.
+        out: The page to write.
+        embed: Megabytes of videos to put into the page, failures first. The other videos are linked.
     """
     import gc
 
@@ -45,7 +43,7 @@ def main(
 
     gc.disable()  # what a report is made of has hardly a cycle, and looking for them takes a fifth of its time
     try:
-        written = report(*runs, out=out, embed=round(embed * 1e6), told=told)
+        written = report(*runs, out=out, embed=embed, told=told)
     finally:
         gc.enable()
     print(json.dumps(written.to_dict(), indent=2) if json_ else written.text())

@@ -1,4 +1,4 @@
-"""Recompute the published figures of a paper and print them beside the paper's.
+"""Recompute the published figures of a paper.
 
 Examples:
     foretell reproduce simpler
@@ -8,26 +8,29 @@ Examples:
 from __future__ import annotations
 
 import json
-from typing import Annotated, Literal
+from typing import Annotated
 
 import tyro
+
+from foretell.cli._flags import Json, Switch, choice
 
 __all__ = ["main"]
 
 
 def main(
-    paper: Annotated[Literal["simpler", "async", "srcc", "suresim"], tyro.conf.Positional],
-    brief: bool = False,
-    full: bool = False,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    paper: Annotated[str, tyro.conf.Positional, choice("simpler", "async", "srcc", "suresim")],
+    brief: Switch = False,
+    full: Switch,
+    json_: Json = False,
 ) -> None:
-    """Published figures, recomputed from published numbers; differences are shown with their reason.
+    """Recompute the figures of a paper from published numbers, and print them beside the paper's. Differences are
+    explained.
 
     Args:
         paper: SIMPLER, AsyncRoboSim, Sim2Real Predictivity (SRCC) or SureSim.
-        brief: Leave out figures that agree without remark.
-        full: More random draws where data is drawn (suresim; minutes instead of seconds).
-        json_: Print a list of objects instead of tables.
+        brief: Print only figures that differ or have a note.
+        full: Draw more random data (suresim only). This takes minutes instead of seconds.
     """
     from foretell.reproduction import reproduce, show
 

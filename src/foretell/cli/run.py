@@ -1,7 +1,7 @@
-"""Run a study into a run folder; the same command again resumes it.
+"""Run a study. Run the same command to resume it.
 
 Examples:
-    foretell run study.yaml                               # again: goes on where it stopped
+    foretell run study.yaml  # run it again to resume
     foretell run study.yaml --dry-run
     foretell run study.yaml -o runs/standin --pair-with runs/real --workers 4
 """
@@ -16,7 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import tyro
+from foretell.cli._flags import Json, OutRun, Slots, Study, Switch, Workers, named
 
 if TYPE_CHECKING:
     from foretell.study.run import Run
@@ -25,36 +25,33 @@ __all__ = ["main"]
 
 
 def main(
-    study: Annotated[Path, tyro.conf.Positional],
-    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
-    workers: int | None = None,
-    slots: int = 32,
-    limit: int | None = None,
-    pair_with: Path | None = None,
-    dry_run: bool = False,
-    watch: bool = False,
-    large: bool = False,
-    add: bool = False,
-    retire: bool = False,
-    engine: str | None = None,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    study: Study,
+    out: OutRun,
+    workers: Workers,
+    slots: Slots,
+    limit: Annotated[int | None, named("N")],
+    pair_with: Annotated[Path | None, named("RUN")],
+    dry_run: Switch = False,
+    watch: Switch,
+    large: Switch,
+    add: Switch,
+    retire: Switch,
+    engine: Annotated[str | None, named("ENGINE", default="as the study says")],
+    json_: Json = False,
 ) -> None:
-    """Run a study. The same command again resumes it: finished episodes are never run twice.
+    """Run a study. Run the same command to resume it: no finished episode runs twice.
 
     Args:
-        study: A study file (YAML).
-        out: The run folder; default runs/NAME.
-        workers: Processes; default one per core; 0 runs everything in this process.
-        slots: Episodes side by side in each worker. Rows do not depend on it.
-        limit: Run at most this many episodes in this call.
-        pair_with: A run folder whose scenarios are run instead of the study's own.
-        dry_run: Only say how many episodes, how long, and how much disk.
-        watch: Show episodes under the realtime clock in MuJoCo's viewer, where there is a screen.
-        large: Allow more than 1,000,000 episodes. Without it, a terminal is asked, and anything else is refused.
-        add: Run this study beside the other one that the run folder holds.
-        retire: Let this study take the place of the other one. Its finished episodes stay; the rest is given up.
-        engine: Who runs the episodes: processes, or here (in this process). Default: what the study says.
-        json_: Print the summary as JSON.
+        limit: Run at most this many episodes now.
+        pair_with: Run the scenarios of this run folder instead of the study's own.
+        dry_run: Run nothing. Print the number of episodes, the time and the disk space.
+        watch: Show episodes under the realtime clock in MuJoCo's viewer. This needs a screen.
+        large: Allow more than 1,000,000 episodes. Without it, foretell asks on a terminal and refuses elsewhere.
+        add: The run folder holds another study. Run this study beside it.
+        retire: The run folder holds another study. Replace it by this study. Finished episodes stay, and the rest of
+            the other study is given up.
+        engine: What runs the episodes: `processes`, or `here` (this process).
     """
     from foretell.errors import ForetellError
     from foretell.study.config import load_study
@@ -76,7 +73,7 @@ def main(
             found = estimate(study, out=out, workers=workers, slots=slots, pair_with=pair_with, large=large, told=say)
         print(json.dumps(asdict(found)) if json_ else found.text())
         return
-    # where the world talks to a person, nothing may be drawn over what it says
+    # where the world asks a person on the terminal, a bar must not be drawn over its questions
     with _of(study), Bar(live=not asks_person(load_study(study).world)) as bar:
         done = run(
             study,
@@ -99,7 +96,7 @@ def main(
         _say(done)
     if done.failing:
         names = ", ".join(map(repr, done.failing))
-        raise ForetellError(f"every episode of {names} ended in an error, so nothing is known of how well it does")
+        raise ForetellError(f"every episode of {names} ended in an error, so its success rate is unknown")
 
 
 @contextmanager

@@ -1,48 +1,41 @@
-"""Print a run's results: success rates with intervals.
+"""Print success rates with confidence intervals.
 
 Examples:
     foretell show runs/first-study
-    foretell show runs/first-study --failed               # episodes, with keys for replay and timeline
+    foretell show runs/first-study --failed  # with keys for replay
     foretell show runs/first-study --confidence 99 --json
 """
 
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Annotated
 
-import tyro
+from foretell.cli._flags import Alpha, Confidence, Json, Run, Switch
 
 __all__ = ["main"]
 
 
 def main(
-    run: Annotated[Path, tyro.conf.Positional],
-    alpha: float | None = None,
-    confidence: float | None = None,
-    episodes: bool = False,
-    failed: bool = False,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    run: Run,
+    alpha: Alpha,
+    confidence: Confidence = None,
+    episodes: Switch,
+    failed: Switch,
+    json_: Json = False,
 ) -> None:
-    """Success rates of a run, with Clopper-Pearson intervals (while episodes are to come: anytime-valid ones).
+    """Print the success rates of a run with Clopper-Pearson confidence intervals. While episodes are still to run, the
+    intervals are anytime-valid.
 
     Args:
-        run: A run folder.
-        alpha: One minus the confidence level; default 0.05.
-        confidence: The confidence level in percent, such as 95, instead of alpha.
-        episodes: List every episode with its key (for `foretell replay`) and how it ended.
-        failed: List the episodes that did not succeed.
-        json_: Print a list of objects instead of a table.
+        episodes: List every episode with its key and its outcome.
+        failed: List only the episodes that did not succeed.
     """
     from foretell.answers.show import episode_table, show, table
-    from foretell.answers.show import episodes as list_episodes
-    from foretell.cli._level import alpha_of
+    from foretell.cli._confidence import alpha_of
 
-    alpha = alpha_of(alpha, confidence)
-    each = episodes or failed
-    rows = list_episodes(run, failed=failed) if each else show(run, alpha=alpha)
+    rows = show(run, alpha=alpha_of(alpha, confidence), episodes=episodes, failed=failed)
     if json_:
         print(json.dumps(rows, indent=2))
     else:
-        (episode_table if each else table)(rows)
+        (episode_table if episodes or failed else table)(rows)

@@ -1,4 +1,4 @@
-"""Build a test set: perturbed scenarios in one file, certified as solvable; or show one.
+"""Build or show a test set of perturbed scenarios.
 
 Examples:
     foretell testset build lift can -o table.jsonl --episodes 25
@@ -8,44 +8,45 @@ Examples:
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import tyro
+
+from foretell.cli._flags import Json, OutFile, Switch, Workers, choice, named
 
 __all__ = ["main"]
 
 
 def main(
-    action: Annotated[Literal["build", "show"], tyro.conf.Positional],
-    names: Annotated[tuple[str, ...], tyro.conf.Positional] = (),
-    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
-    arms: tuple[str, ...] = ("colosseum:each", "colosseum:all"),
-    severity: tuple[float, ...] = (1.0,),
-    episodes: int = 25,
-    seed: int = 50_000,
-    rate: float = 0.9,
-    certify: bool = True,
-    workers: int | None = None,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    action: Annotated[str, tyro.conf.Positional, choice("build", "show")],
+    names: Annotated[tuple[str, ...], tyro.conf.Positional, named("[TASK ... | FILE]", default="all tasks")],
+    out: OutFile,
+    arms: Annotated[tuple[str, ...], named("ARM ...")],
+    severity: Annotated[tuple[float, ...], named("SEVERITY ...")],
+    episodes: Annotated[int, named("N")],
+    seed: Annotated[int, named("SEED")],
+    required: Annotated[float, named("RATE")],
+    certify: Switch,
+    workers: Workers,
+    json_: Json = False,
 ) -> None:
-    """Build a test set (`build lift can -o FILE`), or show one (`show FILE`).
+    """Build a test set (`build lift can -o FILE`), or show one (`show FILE`). Run the same command to resume a build.
 
-    The scripted expert runs every cell, a task under an arm; what it cannot solve is kept, and not charged to a policy.
+    The scripted expert runs each task under each arm (perturbation setting). What the expert does not solve stays in
+    the test set, but is not held against a policy.
 
     Args:
-        action: build or show.
-        names: build: tasks, default all. show: the file.
-        out: The file to write.
-        arms: Perturbation arms as a study has them (11, '{MO_Size: [0.9, 1.1]}'); `each all` takes every factor. The
-            clean control is always there.
-        severity: Severities of every arm, such as 0.25 0.5 1 for curves.
-        episodes: Episodes of each task and arm.
-        seed: Scenario i of a task is the one of seed + i.
-        rate: Success rate of the expert that certifies a cell.
-        certify: Run the expert. Without, the test set has no certificates, and policies no headline score.
-        workers: Processes; default one per core; 0 runs everything in this process.
-        json_: Print JSON.
+        action: What to do.
+        names: To build: the tasks. To show: the file.
+        out: The test set file to write.
+        arms: The arms, as in a study: `11`, `'{MO_Size: [0.9, 1.1]}'`. `each all` takes every factor. The arm without
+            perturbation is always there.
+        severity: The severities of each arm. `0.25 0.5 1` gives curves.
+        episodes: Number of episodes of each task and arm.
+        seed: The seed of the first scenario of each task. The seeds of the others follow.
+        required: The success rate of the expert that certifies a task under an arm.
+        certify: Do not run the expert. The test set then has no certificates, and policies get no score.
     """
     from foretell.study.progress import Bar
     from foretell.testset.testset import testset
@@ -53,12 +54,12 @@ def main(
     wanted = [_arm(text) for text in arms]
     with Bar() as bar:
         found = testset(
-            action, names, out=out, arms=wanted, severities=severity, episodes=episodes, seed=seed, required=rate,
+            action, names, out=out, arms=wanted, severity=severity, episodes=episodes, seed=seed, required=required,
             certify=certify, workers=workers, progress=bar.update, told=bar.say,
         )  # fmt: skip
     print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())
     if action == "build" and not json_:
-        print(f"everything is in {found.path}; a study runs it by `scenarios: {{file: {found.path}}}`")
+        print(f"everything is in {found.path}; to run it in a study: `scenarios: {{file: {found.path}}}`")
 
 
 def _arm(text: str) -> Any:

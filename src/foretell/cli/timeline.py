@@ -1,4 +1,4 @@
-"""Show when one episode looked, thought, acted and waited: a trace for Perfetto, or a picture.
+"""Show when one episode observed, inferred, acted and waited.
 
 Examples:
     foretell timeline runs/latency 4f2a1c
@@ -8,31 +8,29 @@ Examples:
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
-import tyro
+from foretell.cli._flags import Episode, Json, OutFile, Run, named
 
 __all__ = ["main"]
 
 
 def main(
-    run: Annotated[Path, tyro.conf.Positional],
-    episode: Annotated[str, tyro.conf.Positional],
-    out: Annotated[Path | None, tyro.conf.arg(aliases=["-o"])] = None,
-    start: float = 0.0,
-    stop: float | None = None,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    run: Run,
+    episode: Episode,
+    out: OutFile,
+    start: Annotated[float, named("SECONDS")],
+    stop: Annotated[float | None, named("SECONDS", default="the end of the episode")],
+    json_: Json = False,
 ) -> None:
-    """Observations, inferences, actions, starvation and seams of one episode, whose study had `record: {events: N}`.
+    """Show the observations, inferences, actions and waiting times of one episode. Its study needs
+    `record: {events: N}`.
 
     Args:
-        run: A run folder.
-        episode: The episode's key, or enough of its beginning; `foretell show RUN --episodes` lists them.
-        out: FILE.json for https://ui.perfetto.dev or chrome://tracing, or FILE.svg, a picture.
-        start: Where the picture begins, in simulated seconds.
-        stop: Where the picture ends; default with the episode.
-        json_: Print the figures as JSON.
+        out: The file to write: FILE.json for https://ui.perfetto.dev or chrome://tracing, or FILE.svg for a picture.
+        start: The start of the picture, in simulated seconds.
+        stop: The end of the picture, in simulated seconds.
     """
     from foretell.report.timeline import timeline
 

@@ -1,4 +1,4 @@
-"""Watch runs in a browser while they are made; stop a study from there.
+"""Watch runs in a browser while they are running.
 
 Examples:
     foretell view runs/first-study --open
@@ -7,29 +7,27 @@ Examples:
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
-import tyro
+from foretell.cli._flags import Json, Runs, Switch, named
 
 __all__ = ["main"]
 
 
 def main(
-    runs: Annotated[list[Path], tyro.conf.Positional],
-    host: str = "127.0.0.1",
-    port: int = 0,
-    open: bool = False,
-    json_: Annotated[bool, tyro.conf.arg(name="json")] = False,
+    *,
+    runs: Annotated[Runs, named(None, "Run folders. A folder may appear later.")],
+    host: Annotated[str, named("ADDRESS")],
+    port: Annotated[int, named("PORT")],
+    open: Switch,
+    json_: Json = False,
 ) -> None:
-    """Serve the report's page of some runs, updated while they are written, until Ctrl-C.
+    """Serve the report of some runs and update it while they are running, until Ctrl-C. The page can stop a study.
 
     Args:
-        runs: Run folders; one that does not exist yet is waited for.
-        host: Address to serve at; by default only this machine can reach it.
-        port: Default any that is free.
+        host: The address to serve at. 127.0.0.1 is reachable from this machine only.
+        port: The port. 0 takes a free one.
         open: Open the page in a browser.
-        json_: Print the address as JSON.
     """
     from foretell.view import Served, view
 

@@ -30,7 +30,7 @@ NEEDS = {
     "gymnasium": "1.2",
     "pydantic": "2.7",
     "pyyaml": "6.0",
-    "tyro": "0.9",
+    "tyro": "1.0",
     "rich": "13",
     "pyarrow": "16",
     "duckdb": "1.0",

@@ -31,12 +31,19 @@ FIRST, LAST = ("policy", "task", "scenario"), ("success", "failure_reason", "des
 
 
 def cards(
-    run: str | Path, task: str | None = None, *, stl: str | Path | None = None, trust: bool = False
+    run: str | Path,
+    task: str | None = None,
+    *,
+    csv: str | Path | None = None,
+    html: str | Path | None = None,
+    stl: str | Path | None = None,
+    trust: bool = False,
 ) -> list[dict[str, Any]]:
     """Id, task, card, design and objects of each scenario of a run, in the order in which they were planned; of one
     task, if given. `objects`: object, asset, `x` and `y` in the task frame, `ahead` and `left` of the base of `robot`,
     the first one (m; None where the frame is not known), `yaw` in degrees, `scale`.
 
+    `csv` writes a spreadsheet to fill in, `html` a page to print.
     `stl` is a folder to write one STL file into per object and size that occurs; each card then says which to print
     and how heavy, and has it under `print`: object, file, size in mm and grams (None for what stands still).
     `trust`: where a task is a file (`file.py:Class`), import it. A run folder may come from someone else, and its study
@@ -61,6 +68,12 @@ def cards(
         for card, scenario in zip(found, chosen, strict=True):
             card["print"] = _prints(scenario, tasks[scenario.task], Path(stl), written)
             card["card"] += "".join(f"\n  {_said(thing)}" for thing in card["print"])
+    if csv is not None:
+        write_sheet(csv, found)
+    if html is not None:
+        from foretell.reality.card_page import write_page  # it takes frames from here
+
+        write_page(html, run, found)
     return found
 
 

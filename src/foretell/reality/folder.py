@@ -51,7 +51,7 @@ class Imported:
 
 
 def import_(
-    path: str | Path,
+    trials: str | Path,
     *,
     out: str | Path | None = None,
     name: str | None = None,
@@ -68,7 +68,7 @@ def import_(
         raise UsageError(f"tolerance: {tolerance} should be metres, 0 or more and less than 1, such as {TOLERANCE}")
     if not world.strip() or world in names("worlds"):
         raise UsageError(f"world: {world!r} should name a real world; simulated ones: {', '.join(names('worlds'))}")
-    sheet = read_sheet(path)
+    sheet = read_sheet(trials)
     title = _title(sheet.path.stem if name is None else name, given=name is not None)
     folder = Path(out) if out is not None else Path("runs") / title
     spots = Spots(folder, tolerance)

@@ -194,13 +194,13 @@ def more_trials(
     aided = None
     for sim in sims:
         try:
-            told = budget(group.table, sim.table, policies=(a, b), **plan)
+            told = budget(group.table, sim.table, policy=(a, b), **plan)
         except UsageError:  # not every real scenario was simulated with both
             continue
         aided = told.with_simulation
         break
     try:
-        alone = budget(group.table, group.table, policies=(a, b), **plan)  # for how alike their outcomes are
+        alone = budget(group.table, group.table, policy=(a, b), **plan)  # for how alike their outcomes are
     except UsageError:
         alone = budget(rate=low, **plan)
     return alone.real_only, aided

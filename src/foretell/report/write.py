@@ -18,8 +18,8 @@ from foretell.report.section import Section
 
 __all__ = ["EMBED", "Written", "report"]
 
-EMBED = 20_000_000
-"""Bytes of videos that a page carries; the others are linked."""
+EMBED = 20.0
+"""Megabytes of videos that a page carries; the others are linked."""
 
 
 @dataclass(frozen=True)
@@ -56,21 +56,21 @@ class Written(Displayed):
 def report(
     *runs: str | Path,
     out: str | Path | None = None,
-    embed: int = EMBED,
+    embed: float = EMBED,
     first: Sequence[Section] = (),
     told: Callable[[str], None] = lambda text: None,
 ) -> Written:
     """Write what runs show as one HTML page that opens from disk: `report.html` in the run folder, if there is one run.
 
-    `embed`: bytes of videos to put into it, failures first; the others are linked. `first`: sections of the
+    `embed`: megabytes of videos to put into it, failures first; the others are linked. `first`: sections of the
     caller's own, which come before all others. `told` hears what is being done.
     """
     needs_extra()
     given = _together(runs)
     if not given:
         raise UsageError("runs: give at least one run folder, such as runs/demo")
-    if embed < 0:
-        raise UsageError(f"embed is {embed}, it must be 0 or more bytes")
+    if not 0 <= embed < 1e6:
+        raise UsageError(f"embed is {embed:g}, it must be 0 or more megabytes, and fewer than a million")
     if out is None and len(given) > 1:
         raise UsageError(f"out: {len(given)} runs are given: say where the page goes, such as report.html")
     path = given[0] / "report.html" if out is None else Path(out)
@@ -84,7 +84,7 @@ def report(
     except OSError as error:
         raise UsageError(f"out: cannot write {path}: {error.strerror}") from None
     require_writable(path, "out")
-    found = contents(given, place=path.parent, embed=embed, first=first, told=told)
+    found = contents(given, place=path.parent, embed=round(embed * 1e6), first=first, told=told)
     told("the page")
     text = page(found).encode()
     part = path.with_name(f".{path.name}.{os.getpid()}.part")

@@ -107,7 +107,7 @@ def testset(
     *,
     out: str | Path | None = None,
     arms: Sequence[Any] = ARMS,
-    severities: Sequence[float] = (1.0,),
+    severity: float | Sequence[float] = (1.0,),
     episodes: int = EPISODES,
     seed: int = SEED,
     required: float = REQUIRED,
@@ -119,7 +119,7 @@ def testset(
     """Build a test set of tasks into the file `out`, or show the one in a file.
 
     build: `names` are tasks (default: all that have a scripted expert). `arms` as a study writes them, each at every
-    one of `severities`. The expert runs every cell into a run folder next to the file, and certifies those that it
+    `severity`. The expert runs every cell into a run folder next to the file, and certifies those that it
     solves at the rate `required`; calling it again resumes. Without `certify` there are no certificates, and policies
     get no headline score.
     """
@@ -138,7 +138,7 @@ def testset(
         raise UsageError(f"required is {required}, it must be above 0 and at most 1: the expert's success rate")
     path = Path(out)
     tasks = _tasks(given)
-    wanted = _arms(arms, severities)
+    wanted = _arms(arms, [severity] if isinstance(severity, int | float) else severity)
     for item in wanted:
         if not any(expand([item], task) for task in tasks.values()):
             raise UsageError("arms: " + "; ".join(str(parse(item).applies(task)) for task in tasks.values()))
@@ -198,7 +198,7 @@ def _arms(arms: Sequence[Any], severities: Sequence[float]) -> list[Any]:
     """Arms at every severity, the clean control first."""
     if not severities or any(not s > 0 for s in severities):
         raise UsageError(
-            f"severities {list(severities)} must be numbers above 0: 0 is the clean control, which is always there"
+            f"severity {list(severities)} must be numbers above 0: 0 is the clean control, which is always there"
         )
     wanted: list[Any] = ["none"]
     for item in arms:
