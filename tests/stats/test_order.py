@@ -8,10 +8,11 @@ from foretell.stats import bound
 from foretell.stats.betting import betting, star
 from foretell.stats.blocked import blocked
 from foretell.stats.bounds import METHODS
-from foretell.stats.compare import compare
+from foretell.stats.compare import compare, paired_betting
 from foretell.stats.disorder import CASES, cover_case, cover_looks, cover_pool, false_differences
 from foretell.stats.interval import AS_RUN, FIXED_N, HASHED, PLANNED
 from foretell.stats.order import by_content, by_id
+from foretell.stats.sequence import sequence
 
 
 def test_ids_have_one_order_whatever_the_order_of_the_rows():
@@ -111,3 +112,16 @@ def test_sorted_successes_are_covered_as_often_as_said(n, method):
         other = bound(rows[::-1], method=method, alpha=0.1)
         assert (other.low, other.high) == (one.low, one.high)
         assert "several orders" in other.assumes[2] and not other.anytime
+
+
+@pytest.mark.parametrize("horizon", [0, -5, 2.5, True, "later"])
+def test_what_is_no_plan_makes_nothing_anytime_valid(horizon):
+    # Before: a horizon of 0 meant the number of trials so far, and the interval and p-value were called anytime-valid.
+    y = np.random.default_rng(0).random(12)
+    calls = [bound, betting, star, lambda y, **plan: blocked(y, y, y, **plan)]
+    calls += [lambda y, **plan: compare(y, y[::-1], **plan), lambda y, **plan: paired_betting(y, y[::-1], **plan)]
+    calls += [lambda y, horizon, kind=kind: sequence(kind, horizon) for kind in ("betting", "star", "blocked")]
+    for call in calls:
+        with pytest.raises(ValueError, match="horizon must be a whole number from 1 on, or 'open'"):
+            call(y, horizon=horizon)
+    assert star(y, horizon=np.int64(12)) == star(y, horizon=12)

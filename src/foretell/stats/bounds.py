@@ -18,7 +18,7 @@ from foretell.stats.betting import betting, hoeffding, star
 from foretell.stats.blocked import blocked
 from foretell.stats.control import control_variate, control_variate_split
 from foretell.stats.diagnosis import Diagnosis, diagnose
-from foretell.stats.interval import ALPHA, FIXED_N, IID, OPEN, RANGE, UNITED, Horizon, Interval
+from foretell.stats.interval import ALPHA, FIXED_N, IID, OPEN, RANGE, UNITED, Horizon, Interval, check_horizon
 from foretell.stats.order import several
 from foretell.stats.savings import TrialsSaved, WidthCurve, real_trials_saved, width_curve
 from foretell.stats.scenarios import Paired, Units, by_scenario, pair_units
@@ -144,8 +144,7 @@ def bound(
     scores, where a sorted file would leave too few orders.
     """
     notes: tuple[str, ...] = ()
-    if horizon is not None and horizon != OPEN and (not isinstance(horizon, int) or horizon < 1):
-        raise ValueError(f"horizon must be a whole number from 1 on, or 'open', got {horizon!r}")
+    horizon = check_horizon(horizon)
     options: dict[str, Any] = {} if horizon is None else {"horizon": horizon}
     unused = None
     if method == "auto":
