@@ -167,6 +167,8 @@ def test_trials_saved_agrees_with_the_widths_it_was_asked_about():
 def test_what_is_said_of_simulation_fits_the_bound_beside_it():
     few = bound(Y[:20], Y[:20], E)  # a perfect simulator, and too few trials for the default to use it
     assert few.method == "clopper_pearson" and not few.diagnostics["helps"]
-    assert few.diagnostics["sentence"].startswith("simulation is not used here: it narrows a success rate only")
+    assert few.diagnostics["sentence"].startswith(
+        "simulation is not used here: the default uses it for a success rate only"
+    )
     named = bound(Y[:20], Y[:20], E[:200], method="strata")
     assert named.diagnostics["helps"] and named.width < few.width

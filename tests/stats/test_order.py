@@ -8,10 +8,11 @@ from foretell.stats import bound
 from foretell.stats.betting import betting, star
 from foretell.stats.blocked import blocked
 from foretell.stats.bounds import METHODS
-from foretell.stats.compare import compare
+from foretell.stats.compare import compare, paired_betting
 from foretell.stats.disorder import CASES, cover_case, cover_looks, cover_pool, false_differences
-from foretell.stats.interval import AS_RUN, FIXED_N, HASHED, PLANNED
+from foretell.stats.interval import AS_RUN, FIXED_N, HASHED, PLANNED, SAME_EXTRA
 from foretell.stats.order import by_content, by_id
+from foretell.stats.sequence import sequence
 
 
 def test_ids_have_one_order_whatever_the_order_of_the_rows():
@@ -111,3 +112,42 @@ def test_sorted_successes_are_covered_as_often_as_said(n, method):
         other = bound(rows[::-1], method=method, alpha=0.1)
         assert (other.low, other.high) == (one.low, one.high)
         assert "several orders" in other.assumes[2] and not other.anytime
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.5, 1.0), (0.0, 0.5)])
+@pytest.mark.parametrize(("n", "method"), [(20, "betting"), (30, "star")])
+def test_sorted_scores_of_two_values_are_covered_as_often_as_said(n, method, low, high):
+    # As successes: in one order drawn for each number, `betting` covered 0.84 of scores of 0.5 and 1 at n = 20.
+    found = [bound(np.r_[np.full(n - k, low), np.full(k, high)], method=method, alpha=0.1) for k in range(n + 1)]
+    assert all("several orders" in one.assumes[2] for one in found)
+    for p in np.linspace(0.02, 0.98, 97):
+        held = sum(binom.pmf(k, n, p) for k, one in enumerate(found) if low + (high - low) * p in one)
+        assert held >= 0.9
+
+
+@pytest.mark.parametrize("horizon", [0, -5, 2.5, True, "later"])
+def test_what_is_no_plan_makes_nothing_anytime_valid(horizon):
+    # Before: a horizon of 0 meant the number of trials so far, and the interval and p-value were called anytime-valid.
+    y = np.random.default_rng(0).random(12)
+    calls = [bound, betting, star, lambda y, **plan: blocked(y, y, y, **plan)]
+    calls += [lambda y, **plan: compare(y, y[::-1], **plan), lambda y, **plan: paired_betting(y, y[::-1], **plan)]
+    calls += [lambda y, horizon, kind=kind: sequence(kind, horizon) for kind in ("betting", "star", "blocked")]
+    for call in calls:
+        with pytest.raises(ValueError, match="horizon must be a whole number from 1 on, or 'open'"):
+            call(y, horizon=horizon)
+    assert star(y, horizon=np.int64(12)) == star(y, horizon=12)
+
+
+def test_what_simulation_is_worth_is_told_of_the_same_looks():
+    # Before: a bound that holds at every look was held against Clopper-Pearson's interval, which is for one look.
+    rng = np.random.default_rng(1)
+    ease = rng.random(440)
+    real, sim = (rng.random(40) < ease[:40]).astype(float), (rng.random(440) < ease).astype(float)
+    pairs = real, sim[:40], sim[40:]
+    found = bound(*pairs, horizon=60)
+    assert found.method == "blocked" and SAME_EXTRA in found.assumes
+    assert found.diagnostics["width_real"] == bound(real, horizon=60).width
+    assert found.diagnostics["width_sim"] == found.width
+    few = bound(real, sim[:40], sim[40:90], horizon=60)
+    assert few.method == "star" and "only 50 extra" in few.notes[-1] and "at least 60" in few.notes[-1]
+    assert SAME_EXTRA not in few.assumes and SAME_EXTRA not in bound(*pairs, method="blocked").assumes

@@ -22,7 +22,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foretell.stats.blocked import played
-from foretell.stats.interval import ALPHA, CONTRADICTION, FIXED_N, IID, OPEN, RANGE, Horizon, Interval, looked_at
+from foretell.stats.interval import (
+    ALPHA,
+    CONTRADICTION,
+    FIXED_N,
+    IID,
+    OPEN,
+    RANGE,
+    Horizon,
+    Interval,
+    check_horizon,
+    looked_at,
+)
 from foretell.stats.order import by_content
 from foretell.stats.rungs import Ends, Games, meeting, rungs
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, scores, stretch
@@ -159,6 +170,7 @@ def betting(
     horizon: the number of trials planned before the first look, or "open": scores then stand as run, and the interval
     is anytime-valid. Without it scores are taken in canonical order (`order`), for a single look.
     """
+    horizon = check_horizon(horizon)
     z = scores(real, "real", within=within)
     z = z[by_content(z)] if horizon is None else z
     (low, high), level = mirrored_ends(z, check_alpha(alpha), horizon or z.size, cap=cap)

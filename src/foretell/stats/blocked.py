@@ -83,6 +83,7 @@ from foretell.stats.interval import (
     UNFITTED,
     Horizon,
     Interval,
+    check_horizon,
     looked_at,
 )
 from foretell.stats.order import by_content
@@ -238,7 +239,7 @@ def in_turn(y: Floats, f: Floats, e: Floats, horizon: Horizon) -> tuple[Floats, 
     Without a horizon pairs stand in canonical order, and `extra` is dealt to n blocks. With one they stand as run,
     and `extra` is dealt to `horizon` blocks, so that a trial has the same block at every look.
     """
-    e = e[by_content(e)]
+    horizon, e = check_horizon(horizon), e[by_content(e)]
     if horizon is None:
         order = by_content(y, f, e)
         return (y[order], *controls(f[order], e))
@@ -321,10 +322,11 @@ def played(
     steps: int = STEPS,
 ) -> Interval:
     """Interval of the mean of y in [0, 1] with controls c bounded by g, all of shape (n,), in the order bet on."""
+    horizon = check_horizon(horizon)
     (low, high), level = both_ends(y, c, g, check_alpha(alpha), horizon, steps)
     guess = min(max(estimate(y, c), low), high)
     notes = () if level == alpha else (CONTRADICTION.format(level),)
-    assumes = (*assumes, *looked_at(horizon))
+    assumes = (*assumes, *looked_at(horizon, extra))
     anytime = horizon is not None
     return Interval(guess, low, high, alpha, method, "finite-sample", assumes, y.size, extra, None, anytime, notes)
 

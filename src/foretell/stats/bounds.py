@@ -18,14 +18,14 @@ from foretell.stats.betting import betting, hoeffding, star
 from foretell.stats.blocked import blocked
 from foretell.stats.control import control_variate, control_variate_split
 from foretell.stats.diagnosis import Diagnosis, diagnose
-from foretell.stats.interval import ALPHA, FIXED_N, IID, OPEN, RANGE, UNITED, Horizon, Interval
-from foretell.stats.order import several
+from foretell.stats.interval import ALPHA, OPEN, Horizon, Interval, check_horizon
 from foretell.stats.savings import TrialsSaved, WidthCurve, real_trials_saved, width_curve
 from foretell.stats.scenarios import Paired, Units, by_scenario, pair_units
 from foretell.stats.scores import UNIT, Range, is_binary, scores, stretch
 from foretell.stats.sequence import BettingSequence, BlockedSequence, Sequence, StarSequence, sequence
 from foretell.stats.strata import strata
 from foretell.stats.suresim import suresim, suresim_2stage, suresim_2stage_ub, suresim_ub
+from foretell.stats.united import two_valued, united
 
 __all__ = [
     "ANYTIME", "METHODS", "REAL_ONLY", "WITH_SIMULATION", "BettingSequence", "BlockedSequence", "Diagnosis", "Paired",
@@ -140,27 +140,26 @@ def bound(
     Without it the interval is for one look, and rows are taken in canonical order, not in the order given.
 
     unordered: `betting` and `star` shall give the same interval for every order of the rows, which have nothing else to
-    be told apart by. That is the hull over several orders (`order.several`), and wider. It is always so for binary
-    scores, where a sorted file would leave too few orders.
+    be told apart by. That is the hull over several orders (`order.several`), and wider. It is always so for scores of
+    two values, where a sorted file would leave too few orders.
     """
     notes: tuple[str, ...] = ()
-    if horizon is not None and horizon != OPEN and (not isinstance(horizon, int) or horizon < 1):
-        raise ValueError(f"horizon must be a whole number from 1 on, or 'open', got {horizon!r}")
+    horizon = check_horizon(horizon)
     options: dict[str, Any] = {} if horizon is None else {"horizon": horizon}
     unused = None
     if method == "auto":
         method = default_method(real, sim, extra, within, sim_within, horizon)
         if method not in WITH_SIMULATION:
             given, trials = 0 if extra is None else np.size(extra), np.size(real)
-            need = _too_few(given, trials, graded=method == "star")
+            need = _too_few(given, trials, graded=method == "star", horizon=horizon)
             notes = (f"{method} on real trials alone: {'no paired simulation was given' if sim is None else need}",)
             unused = need if given else None
     if horizon is not None and method in METHODS and method not in ANYTIME:
         raise ValueError(f"{method} is for a single look and takes no horizon; use {', '.join(ANYTIME)}")
     if method in REAL_ONLY:
-        binary = is_binary(scores(real, "real", within=within))
-        if method in ANYTIME and horizon is None and (unordered or binary):
-            interval = _united(method, real, alpha, within)
+        few = two_valued(scores(real, "real", within=within))
+        if method in ANYTIME and horizon is None and (unordered or few):
+            interval = united(REAL_ONLY[method], real, alpha, within)
         else:
             interval = REAL_ONLY[method](real, alpha, within=within, **options)
     elif method in WITH_SIMULATION:
@@ -183,30 +182,22 @@ def bound(
             method=used,
             width_sim=known,
             unused=unused,
+            horizon=horizon,
         )
         interval = replace(interval, diagnostics=found.to_dict())
     return interval
 
 
-def _united(method: str, real: ArrayLike, alpha: float, within: Range) -> Interval:
-    """Hull of a betting method's intervals over several orders of real scores, shape (n,)."""
-    y = scores(real, "real", within=within)
-    found = [REAL_ONLY[method](y[order], alpha, horizon=y.size) for order in several(y)]
-    low, high = min(one.low or 0.0 for one in found), max(1.0 if one.high is None else one.high for one in found)
-    guess = min(max(float(y.mean()), low), high)
-    notes = tuple(dict.fromkeys(note for one in found for note in one.notes))
-    one = replace(found[0], estimate=guess, low=low, high=high, anytime=False, notes=notes)
-    return stretch(replace(one, assumes=(IID, RANGE, UNITED, FIXED_N)), within)
-
-
-def _too_few(extra: int, trials: int, graded: bool) -> str:
+def _too_few(extra: int, trials: int, graded: bool, horizon: Horizon = None) -> str:
     """Why simulation is not used although pairs were given."""
     few = f"{f'only {extra}' if extra else 'no'} extra simulated scenarios"
+    if isinstance(horizon, int):
+        return f"{few}, and blocked needs at least {horizon}, one for each planned trial"
     if extra >= trials and trials < STRATA_TRIALS[0]:
-        return f"it narrows a success rate only from {STRATA_TRIALS[0]} real trials on, and there are {trials}"
+        return f"the default uses it for a success rate only from {STRATA_TRIALS[0]} real trials on: there are {trials}"
     if graded or not extra:
         return f"{few}, and blocked needs at least {trials}, one for each real trial"
-    return f"{few}, and with fewer than {enough(trials)} simulation is no gain for a success rate"
+    return f"{few}, and with fewer than {enough(trials)} the default uses none for a success rate"
 
 
 def _weigh_design(interval: Interval, design: str, randomised: bool) -> Interval:

@@ -17,7 +17,7 @@ from foretell.stats.barnard import Alternative, barnard
 from foretell.stats.binomial import newcombe, newcombe_paired
 from foretell.stats.evidence import Evidence, fisher, mcnemar, paired_betting
 from foretell.stats.family import Expected, bets_aim, expected, holm, in_forecast_order, leaning
-from foretell.stats.interval import ALPHA, Horizon, Interval
+from foretell.stats.interval import ALPHA, Horizon, Interval, check_horizon
 from foretell.stats.letters import compact_letters, rank_ranges
 from foretell.stats.order import by_content
 from foretell.stats.paired import EXACT, paired_difference
@@ -117,6 +117,7 @@ def compare(
     For simulation as control see `paired_betting`.
     """
     check_alpha(alpha)
+    horizon = check_horizon(horizon)
     x, y = scores(a, "a", within=within), scores(b, "b", within=within)
     if paired and x.size != y.size:
         raise ValueError(f"paired policies need the same scenarios, got {x.size} and {y.size} scores")

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from foretell.stats.betting import star
 from foretell.stats.binomial import clopper_pearson_ends
 from foretell.stats.blocked import blocked
-from foretell.stats.interval import ALPHA
+from foretell.stats.interval import ALPHA, Horizon
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, is_binary, scores
 from foretell.stats.strata import strata
+from foretell.stats.united import two_valued, united
 
 WORTH = 0.97
 """Simulation is said to help when the bound shrinks below this share of the real-only one."""
@@ -39,7 +40,7 @@ class Diagnosis:
     bias: float
     """Mean of sim - real on the pairs."""
     width_real: float
-    """Width from real trials alone: by clopper_pearson where real scores are binary, else by star."""
+    """Width from real trials alone: by clopper_pearson where real scores are binary, else (and with a horizon) star."""
     width_sim: float | None
     """Width of `method`; None without extra simulations."""
     method: str
@@ -52,10 +53,13 @@ class Diagnosis:
         return asdict(self)
 
 
-def real_only_width(y: Floats, alpha: float) -> float:
-    """Width without simulation: by `clopper_pearson` for binary unit scores y, shape (n,), else by `star`."""
+def real_only_width(y: Floats, alpha: float, horizon: Horizon = None) -> float:
+    """Width without simulation: by `clopper_pearson` for binary unit scores y, shape (n,), else by `star`. With a
+    horizon always by `star`, because the other is for a single look."""
+    if horizon is not None:
+        return star(y, alpha, horizon=horizon).width
     if not is_binary(y):
-        return star(y, alpha).width
+        return (united(star, y, alpha) if two_valued(y) else star(y, alpha)).width
     low, high = clopper_pearson_ends(int(y.sum()), y.size, alpha)
     return high - low
 
@@ -71,11 +75,13 @@ def diagnose(
     method: str | None = None,
     width_sim: float | None = None,
     unused: str | None = None,
+    horizon: Horizon = None,
 ) -> Diagnosis:
     """Diagnosis of paired scores real and sim, shape (n,), n >= 2, with extra of shape (N,) or None.
 
     method: `strata` or `blocked`; by default `strata` where all scores are binary. width_sim: its width on these data
-    as a share of the range, if already known. unused: why the bound at hand leaves simulation out, if it does.
+    as a share of the range, if already known. unused: why the bound at hand leaves simulation out, if it does. horizon:
+    that of the bound at hand (as in `bounds.bound`); real trials alone are then looked at as often.
     """
     check_alpha(alpha)
     y = scores(real, "real", within=within, at_least=2)
@@ -89,11 +95,13 @@ def diagnose(
     varies = min(vy, vf) > FLAT
     rho = float(np.clip(cov / np.sqrt(vy * vf), -1.0, 1.0)) if varies else None
     residual = vy - cov * cov / vf if varies else vy
-    width_real = real_only_width(y, alpha)
+    width_real = real_only_width(y, alpha, horizon)
     if method is None:
-        method = "strata" if is_binary(y) and is_binary(f) and is_binary(e) else "blocked"
+        binary = is_binary(y) and is_binary(f) and is_binary(e)
+        method = "strata" if binary and horizon is None else "blocked"
     if e.size and width_sim is None:
-        width_sim = (strata if method == "strata" else blocked)(y, f, e, alpha).width
+        by = strata(y, f, e, alpha) if method == "strata" else blocked(y, f, e, alpha, horizon=horizon)
+        width_sim = by.width
     helps = width_sim is not None and width_sim < WORTH * width_real and unused is None
     flat = " and ".join(name for name, v in (("simulation", vf), ("reality", vy)) if v <= FLAT)
     facts = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from operator import index
 from typing import Any, Literal
 
 Guarantee = Literal["finite-sample", "asymptotic"]
@@ -29,14 +30,25 @@ HASHED = "scores taken in an order drawn by a hash of all of them, which cannot 
 UNITED = "scores taken in several orders drawn by a hash of all of them, and the intervals united"
 AS_RUN = "scores listed in the order in which trials were run, and that order chosen without looking at outcomes"
 PLANNED = "planned number of trials fixed before the first look"
+SAME_EXTRA = "the same extra scores at every look"
 CONTRADICTION = "early and late trials contradict each other at this level, so the interval is that of level {:.3g}"
 
 
-def looked_at(horizon: Horizon) -> tuple[str, ...]:
-    """What a bet trial by trial assumes about the order; `horizon` as in `bounds.bound`."""
+def check_horizon(horizon: Any) -> Horizon:
+    """`horizon` itself: None, "open" or a whole number from 1 on. Anything else is no plan, and raises."""
+    if horizon is None or (isinstance(horizon, str) and horizon == OPEN):
+        return None if horizon is None else OPEN
+    if not isinstance(horizon, bool) and hasattr(horizon, "__index__") and (planned := index(horizon)) >= 1:
+        return planned
+    raise ValueError(f"horizon must be a whole number from 1 on, or 'open', got {horizon!r}")
+
+
+def looked_at(horizon: Horizon, extra: int = 0) -> tuple[str, ...]:
+    """What a bet trial by trial assumes about the order; `horizon` as in `bounds.bound`. extra: scores without a real
+    partner, which are dealt to the trials."""
     if horizon is None:
         return (HASHED, FIXED_N)
-    return (AS_RUN,) if horizon == OPEN else (AS_RUN, PLANNED)
+    return (AS_RUN, *((PLANNED,) if horizon != OPEN else ()), *((SAME_EXTRA,) if extra else ()))
 
 
 @dataclass(frozen=True)

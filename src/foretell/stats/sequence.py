@@ -9,9 +9,16 @@ from numpy.typing import ArrayLike
 
 from foretell.stats.betting import betting
 from foretell.stats.blocked import CONTROLLED, STEPS, candidates, estimate, every_game, played
-from foretell.stats.interval import ALPHA, IID, OPEN, RANGE, Interval, looked_at
+from foretell.stats.interval import ALPHA, IID, RANGE, Interval, check_horizon, looked_at
 from foretell.stats.rungs import rungs
 from foretell.stats.scores import UNIT, Range, check_alpha, scores, stretch
+
+
+def check_plan(horizon: int | Literal["open"]) -> int | Literal["open"]:
+    """`horizon` itself, if it is one. A sequence is looked at after every trial, so there has to be one."""
+    if (plan := check_horizon(horizon)) is None:
+        raise ValueError("a sequence needs a horizon: the planned number of trials, or 'open'")
+    return plan
 
 
 class Sequence(Protocol):
@@ -24,7 +31,7 @@ class BettingSequence:
     """`betting` after every trial; horizon is the planned number of trials."""
 
     def __init__(self, horizon: int | Literal["open"], alpha: float = ALPHA, *, within: Range = UNIT) -> None:
-        self.horizon, self.alpha, self.within = horizon, check_alpha(alpha), within
+        self.horizon, self.alpha, self.within = check_plan(horizon), check_alpha(alpha), within
         self._scores: list[float] = []
 
     def update(self, real: float, sim: float | None = None, extra: ArrayLike = ()) -> Interval:
@@ -50,9 +57,7 @@ class BlockedSequence:
         sim_within: Range = UNIT,
         steps: int = STEPS,
     ) -> None:
-        if horizon != OPEN and horizon < 1:
-            raise ValueError(f"horizon must be at least 1, got {horizon}")
-        self.horizon: int | Literal["open"] = horizon
+        self.horizon = horizon = check_plan(horizon)
         self.alpha, self.within, self.sim_within, self.steps = check_alpha(alpha), within, sim_within, steps
         self._grid, games = candidates(steps), rungs(alpha)
         self._above, self._below = every_game(self._grid, games, horizon), every_game(self._grid, games, horizon)
@@ -89,7 +94,7 @@ class BlockedSequence:
             unit = played(y, c, g, self.alpha, self.horizon, self.method, assumes, self._extra, self.steps)
             return stretch(unit, self.within)
         guess, n = min(max(estimate(y, c), low), high), len(self._y)
-        assumes = (*assumes, *looked_at(self.horizon))
+        assumes = (*assumes, *looked_at(self.horizon, self._extra))
         unit = Interval(
             guess, low, high, self.alpha, self.method, "finite-sample", assumes, n, self._extra, anytime=True
         )
