@@ -1,8 +1,10 @@
 """Rows become scenarios, scenarios become pairs, and the answer says what it is worth."""
 
 import math
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.stats import beta
 from statsmodels.stats.proportion import proportion_confint
@@ -10,6 +12,7 @@ from statsmodels.stats.proportion import proportion_confint
 import foretell
 from foretell import stats
 from foretell.answers.bound import bound
+from foretell.errors import UsageError
 from foretell.stats import METHODS
 from foretell.stats.order import by_id
 
@@ -124,7 +127,7 @@ def test_an_ambiguous_choice_lists_the_options(csv, refused):
     other = csv("other.csv", scenario=NAMES[:N], score=REAL, policy=["act"] * N)
     assert "which policy" in refused(bound, other, both)
     assert "policy: 'act' in other.csv, 'dp' in one.csv" in bound(other, one).notes
-    assert "no table has a column 'task'" in refused(bound, one, task="lift")
+    assert "there is no column 'task', so 'lift' cannot be chosen" in refused(bound, one, task="lift")
 
 
 def test_design_decides_the_label(real, sim, refused):
@@ -257,3 +260,29 @@ def test_imported_trials_without_a_scenario_have_one_answer_in_any_order_of_line
         found.add((one.low, one.high, one.estimate))
     assert len(found) == 1
     assert bound(run, metric="score", horizon=24).intervals[0].low != one.low  # looked at as run, the order counts
+
+
+def test_all_methods_and_the_default_give_one_advice() -> None:
+    rng = np.random.default_rng(4)
+    sim = (rng.random(220) < 0.6).astype(int)
+    rows = [{"scenario": f"s{i}", "success": int(v)} for i, v in enumerate(sim)]
+    real = pa.Table.from_pylist(rows[:20])
+    one, every = (bound(real, pa.Table.from_pylist(rows), method=method) for method in ("auto", "all"))
+    assert "not used here" in one.text() and "simulation helps" not in every.text().lower()
+    assert one.intervals[0].diagnostics["sentence"] == every.intervals[0].diagnostics["sentence"]
+
+
+def test_one_file_is_not_both_real_and_simulated(tmp_path: Path) -> None:
+    path, copy = tmp_path / "real.csv", tmp_path / "copy.csv"
+    text = "scenario,success\n" + "\n".join(f"s{i},{i % 3 == 0:d}" for i in range(40)) + "\n"
+    path.write_text(text)
+    copy.write_text(text)
+    with pytest.raises(UsageError, match="real and sim are both"):
+        bound(path, path)
+    assert "not a copy of the real trials" in bound(path, copy).text()
+
+
+def test_a_bound_with_a_horizon_is_said_to_hold_at_every_look() -> None:
+    rows = pa.Table.from_pylist([{"scenario": f"s{i}", "success": i % 2} for i in range(12)])
+    assert "holds at every look" in bound(rows, horizon=20).text()
+    assert "holds at every look" not in bound(rows).text()

@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+import numpy as np
+
 from foretell import stats
 from foretell.answers.choice import Choice, choose, labels
 from foretell.answers.counts import bound_counts, read_counts
 from foretell.answers.draw import Shift, shift_of, unlike
 from foretell.answers.inputs import Source, Table, open_table
 from foretell.answers.more_trials import more_trials
-from foretell.answers.reality import check_roles
+from foretell.answers.reality import check_roles, check_sources
 from foretell.answers.units import Measured, measure, pair
-from foretell.answers.words import DRAWN, amount, level, noted, of_counts, of_scenarios, plain, sentence, table
+from foretell.answers.words import ANYTIME, DRAWN, amount, level, noted, of_counts, of_scenarios, plain, sentence, table
 from foretell.counting import counted
 from foretell.errors import UsageError, suggest
 from foretell.notebook import Displayed
@@ -89,6 +91,8 @@ class Bound(Displayed):
         moved = self.shift.sentence(one.estimate, self.real["metric"]) if self.shift and one.n_extra else None
         if moved is not None:
             parts.append(sentence(moved))
+        if one.anytime:
+            parts.append(ANYTIME)
         fails = [a for a in one.assumes if a == DRAWN and self._undrawn(one)]
         parts.append(sentence("this relies on: " + "; ".join(a for a in one.assumes if a not in fails)))
         if fails:
@@ -196,6 +200,7 @@ def bound(
     opened = [open_table(source, name, metric=metric) for name, source in given.items() if source is not None]
     tables, notes = choose(opened, Choice(task, policy, clock, arm))
     notes += check_roles(tables[0], tables[1] if sim is not None else None, stand_in)
+    check_sources(real, sim)
     tried = measure(tables[0]) if horizon is None else measure(tables[0]).as_run()
     kept, said = design_of(tables, design)
     simulated = measure(tables[1], whole=True) if sim is not None else None
@@ -267,7 +272,7 @@ def _intervals(
     if not made:
         raise ValueError("; ".join(dict.fromkeys(left.values())))
     if f is not None:
-        diagnosis = stats.diagnose(y, f, e, alpha=options["alpha"]).to_dict()
+        diagnosis = stats.bound(y, f, e, **options).diagnostics  # of the default: one table, one advice
         made = [replace(i, diagnostics=diagnosis) for i in made]
     return tuple(made), left
 
@@ -293,6 +298,13 @@ def _same(real: Measured, sim: Measured) -> list[str]:
         told.append(f"the policy's weights differ: {weights[0][0][:8]} in real, {weights[1][0][:8]} in sim")
     elif all(weights) and labels(real.table, "version") != labels(sim.table, "version"):
         told.append("the policy's options differ between real and sim")
+    if not real.table.episodes and len(common := set(real.ids) & set(sim.ids)) >= 10:
+        ids = sorted(common)
+        if np.array_equal(real.of(ids), sim.of(ids)) and np.ptp(real.of(ids)) > 0:
+            told.append(
+                f"warning: real and simulated scores are equal in all {len(ids)} scenarios: check that the file of "
+                "simulations is not a copy of the real trials"
+            )
     worlds = [labels(m.table, "world_hash") for m in (real, sim)]
     if worlds[0] and worlds[0] == worlds[1]:
         told.append("real and sim are the same world with the same parameters")

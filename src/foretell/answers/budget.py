@@ -61,8 +61,8 @@ class Budget(Displayed):
 
     def _needs(self, scenarios: int | None) -> str:
         if self.question == "width" or scenarios is None:
-            return f"{_trials(scenarios)} real trials"
-        return f"{scenarios} real scenarios x two policies = {self._total(scenarios)} real trials"
+            return f"{_about(scenarios)} real trials"
+        return f"about {scenarios} real scenarios x two policies = {self._total(scenarios)} real trials"
 
     def _sentence(self) -> str:
         a = self.asked
@@ -72,10 +72,10 @@ class Budget(Displayed):
             else f"telling {a['rate'] + a['difference']:.3g} from {a['rate']:.3g} with a chance of {a['power']:.0%}"
         )
         if a["correlation"] == 0.0 and self.pilot is None:
-            return sentence(f"{goal} takes about {self._needs(self.real_only)} alone")
+            return sentence(f"{goal} takes {self._needs(self.real_only)} alone")
         extra = "unlimited" if a["n_extra"] is None else str(a["n_extra"])
         return sentence(
-            f"{goal} takes about {self._needs(self.real_only)} alone, or {self._with(self.with_simulation)} with "
+            f"{goal} takes {self._needs(self.real_only)} alone, or {self._with(self.with_simulation)} with "
             f"{extra} simulated scenarios, at a correlation of {a['correlation']:.2f} between real and sim"
         )
 
@@ -107,6 +107,10 @@ class Budget(Displayed):
             parts.append(f"No number of simulated scenarios makes it narrower than {w['floor']:.3f}{stop}.")
         parts.append("These are forecasts for planning, not bounds.")
         return "\n".join(parts + noted(self.notes))
+
+
+def _about(count: int | None) -> str:
+    return "more than a million" if count is None else f"about {count}"
 
 
 def _trials(count: int | None) -> str:
@@ -177,10 +181,12 @@ def budget(
                 for rho, size in ((0.0, 0.0), (taken["correlation"], endless), (low, endless))
             ]
             said: list[str] = []
-            if spread is None or spread >= taken["rate"] * (1.0 - taken["rate"]) - 1e-9:
+            binary = spread is None or spread >= taken["rate"] * (1.0 - taken["rate"]) - 1e-9
+            if binary:
                 counts[1:], said = _as_bound_does(counts[0], counts[1:], n_extra)
                 notes += said
-            worth = _worth(counts[1], taken, spread, alpha) if counts[1] and counts[1] != counts[0] else None
+            least = enough(counts[1]) if binary and counts[1] else 0
+            worth = _worth(counts[1], taken, spread, alpha, least) if counts[1] and counts[1] != counts[0] else None
             if worth is None and not unknown and not said:
                 notes.append("simulation buys nothing at this correlation")
             asked = {"width": width, "variance": spread, **common}
@@ -244,8 +250,10 @@ def _as_bound_does(
     return raised, [note]
 
 
-def _worth(n: int, taken: dict[str, float], variance: float | None, alpha: float) -> dict[str, Any]:
-    found = stats.simulation_worth(n, taken["rate"], taken["correlation"], variance=variance, alpha=alpha)
+def _worth(n: int, taken: dict[str, float], variance: float | None, alpha: float, least: int) -> dict[str, Any]:
+    """What simulation buys for n real trials, from `least` simulated scenarios on."""
+    sizes = sorted({max(n * k, least) for k in (1, 2, 5, 10, 20, 50, 100, 1000)})
+    found = stats.simulation_worth(n, taken["rate"], taken["correlation"], sizes, variance=variance, alpha=alpha)
     return {
         "n": n,
         "n_extra": found.sizes.tolist(),

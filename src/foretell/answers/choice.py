@@ -44,7 +44,8 @@ def choose(
         if asked is not None:
             picks = [_asked(table, column, names, asked) for table, names in zip(kept, known, strict=True)]
             if not any(known):
-                raise UsageError(f"{column} {plain(asked)!r} was asked for, but no table has a column {column!r}")
+                listed = ", ".join(table.name for table in kept)
+                raise UsageError(f"{listed}: there is no column {column!r}, so {plain(asked)!r} cannot be chosen")
             notes += _unlike(column, picks, kept)
         elif all(len(names) < 2 for names in known):
             picks = [names[0] if names else None for names in known]

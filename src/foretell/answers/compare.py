@@ -19,7 +19,7 @@ from foretell.answers.inputs import PROTOCOL, Source, Table, open_table
 from foretell.answers.reality import check_roles
 from foretell.answers.units import Measured, measure
 from foretell.answers.versus import Versus, versus
-from foretell.answers.words import amount, level, noted, of_scenarios, plain, table
+from foretell.answers.words import ANYTIME, amount, level, noted, of_scenarios, plain, table
 from foretell.counting import counted
 from foretell.errors import UsageError, suggest
 from foretell.notebook import Displayed
@@ -63,6 +63,8 @@ class Compared(Displayed):
             how = "Holm" if self.forecast is None else "closed tests in the order of the forecast"
             parts = [table(header, rows), f"Policies that share a letter are not shown to differ ({how})."]
         parts += [self._sentence(pair) for pair in self.pairs]
+        if all(pair.anytime for pair in self.pairs):
+            parts.append(ANYTIME)
         return "\n".join(parts + noted(self.notes))
 
     def _sentence(self, pair: Versus) -> str:

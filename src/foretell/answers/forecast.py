@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from foretell.answers.choice import Choice, choose
+from foretell.answers.choice import Choice, choose, labels
 from foretell.answers.inputs import Table
 from foretell.answers.units import Measured, measure
 from foretell.answers.words import listed, plain
@@ -50,6 +50,8 @@ class Forecast:
 
 def simulations(sim: Table, names: Iterable[str]) -> dict[str, Measured]:
     """Simulated scores of each policy."""
+    if not labels(sim, "policy"):
+        raise UsageError(f"{sim.name} has no column 'policy': it must name the policy of each simulated episode")
     sims = {}
     for name in names:
         tables, _ = choose([sim], Choice(policy=name), ("policy",))

@@ -11,7 +11,7 @@ import numpy as np
 from foretell.answers.choice import Choice, choose
 from foretell.answers.inputs import Source, open_table
 from foretell.answers.more_trials import more_trials
-from foretell.answers.reality import check_roles
+from foretell.answers.reality import check_roles, check_sources
 from foretell.answers.units import measure, pair
 from foretell.answers.words import plain
 from foretell.counting import counted
@@ -44,6 +44,7 @@ def read_pilot(
     real: Source, sim: Source, choice: Choice, metric: str | None, policies: tuple[str, ...], stand_in: bool = False
 ) -> tuple[Pilot, list[str]]:
     """One policy's pilot or, of two policies, that of the first less the second."""
+    check_sources(real, sim)
     opened = [open_table(real, "real", metric=metric), open_table(sim, "sim", metric=metric)]
     if len(policies) > 2:
         raise UsageError(f"a pilot has one policy or two, not {len(policies)}")

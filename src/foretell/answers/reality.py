@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from foretell.answers.choice import labels
-from foretell.answers.inputs import Table
+from foretell.answers.inputs import Source, Table
 from foretell.answers.words import plain
 from foretell.errors import UsageError
 from foretell.registry import names
 
-__all__ = ["check_roles", "simulated"]
+__all__ = ["check_roles", "check_sources", "simulated"]
 
 ROBOT = ("robot", "real")
 """Worlds that are real in rows which do not say themselves: older ones, and tables from elsewhere."""
@@ -48,6 +50,14 @@ def check_roles(real: Table, sim: Table | None, stand_in: bool) -> list[str]:
     return [
         f"the simulated world {plain(plays)!r} plays reality: this shows the mechanism, and is no evidence about robots"
     ]
+
+
+def check_sources(real: Source, sim: Source | None) -> None:
+    """Raises UsageError where real trials and simulations are one file: simulation would predict itself. Run folders
+    name their world, and `check_roles` looks at that."""
+    paths = [Path(one) for one in (real, sim) if isinstance(one, (str, Path)) and Path(one).is_file()]
+    if len(paths) == 2 and paths[0].samefile(paths[1]):
+        raise UsageError(f"real and sim are both {real}: give the simulations of these scenarios as sim")
 
 
 def _worlds(table: Table) -> list[tuple[str, bool]]:

@@ -9,14 +9,27 @@ from dataclasses import replace
 from foretell.stats.interval import ALIKE, AS_RUN, HASHED, IID, PAIRS, UNITED, Interval
 from foretell.terminal import plain
 
-__all__ = ["DRAWN", "amount", "level", "listed", "noted", "of_counts", "of_scenarios", "plain", "sentence", "table"]
+__all__ = [
+    "ANYTIME",
+    "DRAWN",
+    "amount",
+    "level",
+    "listed",
+    "noted",
+    "of_counts",
+    "of_scenarios",
+    "plain",
+    "sentence",
+    "table",
+]
 
+ANYTIME = "This holds at every look: you may look after each trial, and stop when you like."
 DRAWN = "scenarios drawn independently from one distribution"
 ASSUMED = {
     IID: DRAWN,
     PAIRS: "real trials placed on randomly chosen scenarios",
     ALIKE: "paired and extra scenarios drawn from the same distribution",
-    HASHED: "scenarios taken in the order of a hash of their names, which cannot follow outcomes",
+    HASHED: "scenarios taken in an order drawn by a hash of their names and scores, which cannot follow outcomes",
     UNITED: "trials taken in several orders drawn by a hash of all scores, and the intervals united",
     AS_RUN: "trials listed in the order in which they were run, and that order chosen without looking at outcomes",
 }
