@@ -21,7 +21,7 @@ from foretell.clock import safe_label
 from foretell.counting import counted
 from foretell.episodes.columns import by_name, cells, codes
 from foretell.episodes.parts import DamagedError, read_parquet
-from foretell.episodes.provenance import read_provenance
+from foretell.episodes.provenance import design_of
 from foretell.episodes.read import read_columns
 from foretell.errors import ForetellError, UsageError
 from foretell.stats.order import by_id
@@ -152,7 +152,7 @@ def _gathered(sources: Sequence[Source]) -> tuple[pa.Table, list[str]]:
         if not found.num_rows:
             raise UsageError(f"{name} has no episodes yet")
         tables.append(found)
-        if (design := _design(source)) not in (None, "iid"):
+        if isinstance(source, (str, Path)) and Path(source).is_dir() and (design := design_of(source)) != "iid":
             notes.append(
                 f"{name}: scenarios are {design}, not drawn at random: intervals speak of these scenarios only"
             )
@@ -177,13 +177,6 @@ def _read(source: Source, name: str) -> pa.Table:
     except (pa.ArrowException, DamagedError, OSError, TypeError, ValueError) as error:
         what = f"{name} is neither a run folder nor a Parquet file made from one"
         raise UsageError(f"{what}: {plain(str(error))[:200]}") from None
-
-
-def _design(source: Source) -> str | None:
-    """How the scenarios of a run came about; None where the source cannot know."""
-    if not isinstance(source, (str, Path)) or not Path(source).is_dir():
-        return None
-    return str(read_provenance(source).get("design", "chosen"))
 
 
 def _only(table: Table, column: str, wanted: Sequence[str]) -> Table:

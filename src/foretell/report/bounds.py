@@ -15,6 +15,7 @@ from foretell.answers.inputs import open_table
 from foretell.answers.units import measure, pair
 from foretell.answers.words import listed
 from foretell.counting import counted
+from foretell.episodes.provenance import weakest
 from foretell.errors import UsageError
 from foretell.report.charts import dots, lines, slug
 from foretell.report.groups import Group, distinct, noted, unfinished
@@ -109,7 +110,7 @@ def _says(found: Sequence[Cell]) -> str:
 
 
 def _cells(tried: Group, simulated: Group, left: list[str]) -> list[Cell]:
-    design: Any = max(tried.design, simulated.design, key=("iid", "grid", "chosen").index)
+    design: Any = weakest([tried.design, simulated.design])
     cells: list[Cell] = []
     for policy in tried.policies:
         if policy not in simulated.policies:

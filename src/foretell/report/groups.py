@@ -20,6 +20,7 @@ from foretell.counting import counted
 from foretell.digest import digest
 from foretell.episodes.columns import cells, codes, grouped, spread
 from foretell.episodes.planned import CELL, is_retired, planned_rows
+from foretell.episodes.provenance import design_of, weakest
 from foretell.errors import UsageError
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Block, Words
@@ -33,7 +34,6 @@ COLUMNS = (
     "trial", "arm", "severity", "clock", "success", "score", "blame",
 )  # fmt: skip
 NOTES = 4
-DESIGNS = ("iid", "grid", "chosen")
 
 
 @dataclass(frozen=True)
@@ -228,9 +228,8 @@ def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: li
         index, policies = codes(table["policy"])
         names = [f"{p} ({run.name})" if p in apart else p for p in policies]
         tables.append(_with(table, policy=spread(names, index)))
-    known = [d if (d := str(run.provenance.get("design"))) in DESIGNS else "chosen" for run, _ in parts]
     real = all(run.real for run, _ in parts)
-    table, design = pa.concat_tables(tables), max(known, key=DESIGNS.index)
+    table, design = pa.concat_tables(tables), weakest(design_of(run.provenance) for run, _ in parts)
     late = {unit for _, units in ahead for unit in units}
     leading = frozenset(_units(table)) - late if ahead else frozenset()
     return Group(world, task, _label(clock), arm, real, design, table, sum(left for left, _ in ahead), leading)
