@@ -13,14 +13,16 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
-from foretell.clock import safe_label
+from foretell.clock import label, safe_label
 from foretell.digest import digest
 from foretell.episodes.cells import Cell
+from foretell.errors import UsageError
 
-__all__ = ["MARK", "Name", "family", "marked", "names_of", "other_words"]
+__all__ = ["MARK", "Name", "family", "family_label", "marked", "names_of", "other_words"]
 
 MARK = 6
 """Hex digits of a hash in a name."""
@@ -77,17 +79,28 @@ def family(clock: str) -> str:
     return json.dumps(value, sort_keys=True)
 
 
+def family_label(text: str) -> str:
+    """The label of a `family` whose clocks have several names."""
+    value = json.loads(text)
+    name = value.get("latency")
+    if isinstance(name, str):
+        value["latency"] = {"kind": "constant", "values": [0.0], "name": name}
+    with suppress(UsageError):
+        return label(json.dumps(value))
+    return str(value["kind"])
+
+
 def other_words(cells: Sequence[Cell], names: Sequence[Name]) -> dict[str, dict[str, frozenset[str]]]:
     """Column -> word -> the names that it may mean. A user copies a word from whatever was printed, maybe of other
     runs, so every word that some table may print for a cell is accepted."""
     found: dict[str, dict[str, set[str]]] = {column: defaultdict(set) for column in Name._fields}
     for cell, name in zip(cells, names, strict=True):
-        label = _label(cell.clock)
+        short = _label(cell.clock)
         words = {
             "world": (cell.world, marked(cell.world, cell.world_hash)),
             "task": (cell.task, marked(cell.task, cell.task_source)),
             "policy": (cell.policy, marked(cell.policy, cell.policy_version)),
-            "clock": (cell.clock, label, marked(label, digest(cell.clock)), str(json.loads(cell.clock)["kind"])),
+            "clock": (cell.clock, short, marked(short, digest(cell.clock)), str(json.loads(cell.clock)["kind"])),
             "arm": (cell.arm,),
         }
         for column, meant in zip(Name._fields, name, strict=True):

@@ -289,7 +289,7 @@ class Tally:
         return _pace(self._ends, self.since, time.time() if now is None else now)
 
     def figures(
-        self, alpha: float = 0.05, now: float | None = None, besides: Iterable[Cell] = ()
+        self, alpha: float = 0.05, now: float | None = None, *, begun: bool = False, besides: Iterable[Cell] = ()
     ) -> list[dict[str, Any]]:
         """One entry per cell: the names, n, successes, rate, interval, errors, `events` (in how many episodes
         each happened); `planned`, `finished`, `running` and
@@ -298,10 +298,11 @@ class Tally:
 
         Errors blamed on the policy count as failures; those of world or machine are left out of n and counted apart.
         A policy whose weights changed, a task whose file did, or a world whose θ did, under one name is listed once for
-        each, with its hash. `besides`: cells of other runs on the same page, as `names_of` takes them.
+        each, with its hash. `begun`: only cells that have rows, with the names that these rows have in other answers.
+        `besides`: cells of other runs on the same page, as `names_of` takes them.
         """
         now = time.time() if now is None else now
-        cells = sorted(self._cells, key=_order)
+        cells = sorted((cell for cell, count in self._cells.items() if count.rows or not begun), key=_order)
         found = []
         for cell, name in zip(cells, names_of(cells, besides), strict=True):
             count = self._cells[cell]

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from foretell.episodes.columns import codes
 from foretell.stats.order import by_id
 
-__all__ = ["Means", "unit_means", "unit_of", "units"]
+__all__ = ["Units", "by_unit", "unit_of", "units"]
 
 
 def unit_of(parent: str | None, scenario: str | None, episode: str | None = None) -> str | None:
@@ -26,33 +26,33 @@ def units(table: pa.Table) -> pa.ChunkedArray:
     return pc.coalesce(*(_filled(table[name]) for name in names))
 
 
-class Means(NamedTuple):
-    """Rows averaged within units, which stand in the order in which `foretell bound` takes them."""
+class Units(NamedTuple):
+    """The units of rows."""
 
     names: list[Any]
-    means: np.ndarray
-    """(n,) mean of each unit."""
+    number: np.ndarray
+    """Row -> an index into the names."""
     counts: np.ndarray
     """(n,) rows of each unit."""
 
+    def means(self, values: Sequence[bool] | np.ndarray) -> np.ndarray:
+        """(n,) mean of each unit. values: one per row, whole numbers such as successes: their sums are exact."""
+        return np.bincount(self.number, np.asarray(values, dtype=np.float64), minlength=len(self.names)) / self.counts
 
-def unit_means(
-    names: pa.ChunkedArray | Sequence[Any], values: Sequence[Any] | np.ndarray, *, sort: bool = True
-) -> Means:
-    """The mean within each unit. names: unit of each row, (r,). values: (r,) 0 and 1. `sort`: put units into the order
-    of a hash, which does not depend on outcomes; else they keep the order of their first rows."""
-    if isinstance(names, pa.ChunkedArray):
-        index, known = codes(names)
-    else:
-        place: dict[Any, int] = {}
-        index = np.array([place.setdefault(name, len(place)) for name in names], dtype=np.int64)
-        known = list(place)
-    if (index < 0).any():  # rows of no known unit count as one
-        known, index = [*known, None], np.where(index < 0, len(known), index)
-    counts = np.bincount(index, minlength=len(known))
-    means = np.bincount(index, np.asarray(values, dtype=np.float64), minlength=len(known)) / np.maximum(counts, 1)
-    order = by_id(known) if sort else np.arange(len(known))
-    return Means([known[i] for i in order.tolist()], means[order], counts[order])
+
+def by_unit(names: pa.ChunkedArray | Sequence[Any], *, sort: bool = True) -> Units:
+    """Rows by their units (r names). `sort`: units stand in the order of a hash, in which `foretell bound` takes them
+    and which cannot depend on outcomes; else in the order of their first rows."""
+    column = names if isinstance(names, pa.ChunkedArray) else pa.chunked_array([pa.array(names, pa.string())])
+    number, known = codes(column)
+    if (number < 0).any():  # rows of no known unit count as one
+        known, number = [*known, None], np.where(number < 0, len(known), number)
+    if sort:
+        order = by_id(known)
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        known, number = [known[i] for i in order.tolist()], place[number]
+    return Units(known, number, np.bincount(number, minlength=len(known)))
 
 
 def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:
