@@ -132,7 +132,8 @@ def test_worlds_and_tasks_are_named_over_all_runs_of_a_page() -> None:
 def test_every_word_that_a_table_may_print_means_its_name() -> None:
     cells = [Cell("mujoco", "a" * 16, "lift", *p, SYNC, "none", "2", "") for p in POLICIES[1:]]
     names = names_of(cells)
-    words = other_words(cells, names)
+    words = other_words(cells, names, [(0, "joint")])
+    assert words["policy"]["bc (controller joint)"] == {names[0].policy}
     for cell, name in zip(cells, names, strict=True):
         assert words["policy"][f"{cell.policy}#{cell.policy_version[:6]}"] == {name.policy}
         assert words["world"]["mujoco#aaaaaa"] == words["world"]["mujoco"] == {"mujoco"}

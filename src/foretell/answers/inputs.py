@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from foretell.answers.words import plain
 from foretell.episodes.cells import cells_of
-from foretell.episodes.columns import cells, codes
+from foretell.episodes.columns import cells, codes, grouped
 from foretell.episodes.names import names_of, other_words
 from foretell.episodes.parts import DamagedError, read_parquet
 from foretell.episodes.planned import planned_rows
@@ -233,7 +233,9 @@ def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
         columns[column] = list(np.array([getattr(name, column) for name in names], dtype=object)[group])
     if "world_params" in found.column_names:
         columns["fitted_to"] = _fitted(found["world_params"])
-    also = other_words(known, names)
+    drives = found["controller"] if "controller" in columns else pa.chunked_array([pa.nulls(len(found), pa.string())])
+    controllers = grouped([pa.chunked_array([pa.array(group)]), drives])[1]
+    also = other_words(known, names, [(number, name) for number, name in controllers if name])
     return Table(name, columns, columns["episode"], "episode", _cell, wanted, episodes=True, also=also)
 
 

@@ -22,7 +22,7 @@ from foretell.digest import digest
 from foretell.episodes.cells import Cell
 from foretell.errors import UsageError
 
-__all__ = ["MARK", "Name", "family", "family_label", "marked", "names_of", "other_words"]
+__all__ = ["MARK", "Name", "family", "family_label", "marked", "names_of", "other_words", "with_controller"]
 
 MARK = 6
 """Hex digits of a hash in a name."""
@@ -70,6 +70,11 @@ def marked(name: str, version: str, several: bool = True) -> str:
     return f"{name}#{version[:MARK]}" if several and version else name
 
 
+def with_controller(policy: str, controller: str) -> str:
+    """A policy's name, where it ran one task with several controllers."""
+    return f"{policy} (controller {controller})"
+
+
 def family(clock: str) -> str:
     """The clock (JSON) as the study wrote it: a latency that was measured, or has a name, differs among policies."""
     value = json.loads(clock)
@@ -90,9 +95,12 @@ def family_label(text: str) -> str:
     return str(value["kind"])
 
 
-def other_words(cells: Sequence[Cell], names: Sequence[Name]) -> dict[str, dict[str, frozenset[str]]]:
+def other_words(
+    cells: Sequence[Cell], names: Sequence[Name], controllers: Iterable[tuple[int, str]] = ()
+) -> dict[str, dict[str, frozenset[str]]]:
     """Column -> word -> the names that it may mean. A user copies a word from whatever was printed, maybe of other
-    runs, so every word that some table may print for a cell is accepted."""
+    runs, so every word that some table may print for a cell is accepted. controllers: (cell, its controller); a
+    leaderboard prints them where a policy has several."""
     found: dict[str, dict[str, set[str]]] = {column: defaultdict(set) for column in Name._fields}
     for cell, name in zip(cells, names, strict=True):
         short = _label(cell.clock)
@@ -106,6 +114,10 @@ def other_words(cells: Sequence[Cell], names: Sequence[Name]) -> dict[str, dict[
         for column, meant in zip(Name._fields, name, strict=True):
             for word in words[column]:
                 found[column][word].add(meant)
+    for number, controller in controllers:
+        cell, policy = cells[number], names[number].policy
+        for word in (cell.policy, marked(cell.policy, cell.policy_version)):
+            found["policy"][with_controller(word, controller)].add(policy)
     found["arm"]["clean"].add("none")
     return {column: {word: frozenset(meant) for word, meant in by.items()} for column, by in found.items()}
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from foretell.counting import counted
 from foretell.episodes.cells import Cell, cells_of
 from foretell.episodes.columns import codes, grouped, spread
-from foretell.episodes.names import names_of
+from foretell.episodes.names import names_of, with_controller
 from foretell.episodes.read import read_columns
 from foretell.errors import UsageError, suggest
 from foretell.leaderboard.ground import CLEAN, Ground, TaskArm
@@ -158,9 +158,8 @@ def entries_of(runs: list[tuple[Path, Rows]], ground: Ground) -> tuple[list[Entr
     controllers: dict[tuple[str, str], set[str]] = defaultdict(set)
     for task, policy, controller in combinations:
         controllers[task, policy].add(controller)
-    several = [f" (controller {c})" if len(controllers[t, p]) > 1 else "" for t, p, c in combinations]
-    named = spread([f"{p}{more}" for (_, p, _), more in zip(combinations, several, strict=True)], group)
-    group, policies = grouped([named])
+    named = [with_controller(p, c) if len(controllers[t, p]) > 1 else p for t, p, c in combinations]
+    group, policies = grouped([spread(named, group)])
     return [
         _entry(policy, rows.filter(pa.array(group == number)), ground) for number, (policy,) in enumerate(policies)
     ], notes
