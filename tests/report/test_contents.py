@@ -16,6 +16,7 @@ import pytest
 from studies import Lab
 
 import foretell
+from foretell.digest import digest
 from foretell.errors import UsageError
 from foretell.report import contents
 from foretell.report.contents import ORDER
@@ -194,7 +195,9 @@ def test_runs_of_different_protocols_are_told_apart(tmp_path: Path) -> None:
     _, others = made.rows(RATES, 6, task_version=99, controller="joint", world_hash="v" * 16)
     said = contents([made.run(tmp_path / "a", scenarios, episodes), made.run(tmp_path / "b", scenarios, others)])
     (version,) = (note for note in said["notes"] if "version" in note)
-    assert version == "Task lift has not the same version everywhere (2 in a; 99 in b): rates are not comparable."
+    names = [f"lift#{digest([version, ''])[:6]}" for version in ("2", "99")]
+    told = f"2 in a, called {names[0]}; 99 in b, called {names[1]}"
+    assert version == f"Task lift has not the same version everywhere ({told}): rates are not comparable."
     assert any("controller" in note for note in said["notes"])
     assert {run["name"] for run in said["runs"]} == {"a", "b"}
     _, tried = made.rows(RATES, 6, world="real", judge="person", controller="", success_rule="person", stages={})

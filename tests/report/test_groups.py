@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import made
 import pytest
 
+from foretell.digest import digest
 from foretell.episode import Episode
 from foretell.episodes.planned import CELL
 from foretell.report.groups import groups, unfinished
@@ -65,8 +67,9 @@ def test_the_same_episode_in_two_runs_counts_once(tmp_path: Path) -> None:
 
 def test_other_protocols_are_other_tasks(tmp_path: Path) -> None:
     one, other = groups(opened(tmp_path, tried("a"), tried("b", task_version=9, success_rule="end")))
-    assert one.task == f"lift (version {Lift.version}, rule of success any)"
-    assert other.task == "lift (version 9, rule of success end)"
+    first, second = (digest([str(version), ""])[:6] for version in (Lift.version, 9))
+    assert one.task == f"lift#{first} (rule of success any)"
+    assert other.task == f"lift#{second} (rule of success end)"
     assert one.policies == ["a"] and other.policies == ["b"]
     trials = tried("a", world="real", world_hash="r", judge="person", success_rule="person", controller="")
     assert {g.task for g in groups(opened(tmp_path / "person", tried("a"), trials))} == {"lift"}
@@ -96,3 +99,14 @@ def test_a_clock_that_has_not_begun_is_still_to_come(tmp_path: Path) -> None:
     with Store(run) as store:
         store.append(later)
     assert unfinished(Runs.open([run])) == []
+
+
+def test_rows_of_one_version_do_not_wait_for_another_that_has_not_begun(tmp_path: Path) -> None:
+    now, missing = tried("a"), tried("b")
+    later = tried("a", world_hash="v" * 16)
+    later = [replace(e, episode=f"later {i}") for i, e in enumerate(later)]
+    run = made.run(tmp_path / "run", SCENARIOS, [*now, *missing[:4]])
+    planned(run, [*now, *missing, *later])
+    (group,) = groups(Runs.open([run]))
+    assert (group.world, group.missing) == ("mujoco", 8)
+    assert group.leading == {s.id for s in SCENARIOS[:4]}

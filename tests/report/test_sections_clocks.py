@@ -273,4 +273,4 @@ def test_versions_of_one_world_have_clocks_of_their_own(lag: Path, tmp_path: Pat
     ]
     section = section_of(clocks, lag, made.run(tmp_path / "other", scenarios, other))
     names = {b.name for b in section.blocks if b.kind == "chart"}
-    assert {"async-gap-mujoco", "async-gap-mujoco-vvvvvv"} <= names
+    assert {"async-gap-mujoco-wwwwww", "async-gap-mujoco-vvvvvv"} <= names

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from foretell.stats import Interval, blocked, star
-from foretell.stats.coverage import FINITE, Cell, cover, main, method, print_predictivity
+from foretell.stats.coverage import FINITE, Coverage, cover, main, method, print_predictivity
 from foretell.stats.families import FAMILIES
 from foretell.stats.regimes import COVERAGE_REGIMES, WIDTH_REGIMES, monotone, regime
 from foretell.stats.useless import change, graded, successes
@@ -77,8 +77,8 @@ def test_draws_follow_the_table():
 
 
 def test_p_value_is_the_binomial_tail():
-    assert Cell("r", "m", 10, 10, 0.1, 0.0, 0.0).p_value == pytest.approx(1.0)
-    assert Cell("r", "m", 10, 0, 0.1, 0.0, 0.0).p_value == pytest.approx(0.1**10)
+    assert Coverage("r", "m", 10, 10, 0.1, 0.0, 0.0).p_value == pytest.approx(1.0)
+    assert Coverage("r", "m", 10, 0, 0.1, 0.0, 0.0).p_value == pytest.approx(0.1**10)
 
 
 def test_blocked_covers_on_a_finite_grid_visited_in_random_order():

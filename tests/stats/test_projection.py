@@ -6,7 +6,7 @@ from scipy.stats import binom, chi2, norm
 
 from foretell.stats import METRICS, pearson, rank_reversals, success_gap, with_interval
 from foretell.stats.agreement import RANGES
-from foretell.stats.coverage import Cell
+from foretell.stats.coverage import Coverage
 from foretell.stats.families import FAMILIES, Family, covered
 from foretell.stats.projection import common_luck, counted, cut_off, equivalent, known, metric_range, region
 
@@ -18,13 +18,13 @@ HARD = ("pearson", "r_squared", "kendall", "success_gap")
 def test_the_truth_is_held_where_policies_lie_within_noise(name):
     # Resampled trials held it in 9 to 76 % of draws of the first two, and gave three policies no interval.
     for metric, (one,) in covered(NAMED[name], 30, (0.05,), 3, {m: METRICS[m] for m in HARD}, widths=0).items():
-        assert one.given >= 28 and not Cell(name, metric, one.given, one.held, 0.05, 0.0, 0.0).fails, metric
+        assert one.given >= 28 and not Coverage(name, metric, one.given, one.held, 0.05, 0.0, 0.0).fails, metric
 
 
 @pytest.mark.parametrize("name", ["common scenarios, repeated trials", "common scenarios, luck of each world's own"])
 def test_the_truth_is_held_where_policies_share_scenarios(name):
     (one,) = covered(NAMED[name], 60, (0.05,), 3, {"success_gap": success_gap}, widths=0)["success_gap"]
-    assert not Cell(name, "success_gap", one.given, one.held, 0.05, 0.0, 0.0).fails
+    assert not Coverage(name, "success_gap", one.given, one.held, 0.05, 0.0, 0.0).fails
 
 
 def test_families_span_what_the_table_promises():

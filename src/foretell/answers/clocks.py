@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from foretell import stats
-from foretell.answers.clock_cells import Cell, cells_of
+from foretell.answers.clock_pairs import ClockPair, clock_pairs
 from foretell.answers.clock_words import text_of
 from foretell.answers.inputs import Source
 from foretell.errors import UsageError
@@ -82,9 +82,9 @@ def clocks(
         raise UsageError(f"alpha is {alpha}, it must be between 0 and 1")
     if not 0.0 < keep <= 1.0:
         raise UsageError(f"keep is {keep}, it must be above 0 and at most 1: the share of success to keep")
-    cells, notes = cells_of(sources, _names(task), _names(policy), arm)
-    lines: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)
-    speeds: dict[tuple[str, str, str], list[Cell]] = defaultdict(list)
+    cells, notes = clock_pairs(sources, _names(task), _names(policy), arm)
+    lines: dict[tuple[str, str, str], list[ClockPair]] = defaultdict(list)
+    speeds: dict[tuple[str, str, str], list[ClockPair]] = defaultdict(list)
     for cell in cells:
         speeds[cell.task, cell.policy, cell.without("speed")].append(cell)
         if cell.latency is None:
@@ -144,11 +144,11 @@ def _end(interval: Interval | None, reason: str | None = None, scale: float = 1.
     return row if interval.reason is None else {**row, "reason": interval.reason}
 
 
-def _about(cell: Cell) -> Row:
+def _about(cell: ClockPair) -> Row:
     return {"task": cell.task, "policy": cell.policy, "clock": cell.label, "speed": cell.speed}
 
 
-def _rows(cells: list[Cell], alpha: float) -> list[Row]:
+def _rows(cells: list[ClockPair], alpha: float) -> list[Row]:
     tests = [test_of(c.sync, c.asyn, paired=True, alpha=alpha, aim=alpha / len(cells)) for c in cells]
     rows = []
     for cell, test, p in zip(cells, tests, stats.holm([t.p_value for t in tests]), strict=True):
@@ -177,7 +177,7 @@ def _rows(cells: list[Cell], alpha: float) -> list[Row]:
     return rows
 
 
-def _trend(group: list[Cell], way: str, by: str, alpha: float, seed: int) -> Row:
+def _trend(group: list[ClockPair], way: str, by: str, alpha: float, seed: int) -> Row:
     """Success in order of latency or speed: its shape, one test for a trend in it, and the largest rise, untested."""
     ordered = sorted(group, key=lambda c: (c.latency or 0.0) if by == "latency_s" else c.speed)
     points: list[Row] = []
@@ -209,7 +209,7 @@ def _trend(group: list[Cell], way: str, by: str, alpha: float, seed: int) -> Row
     return row
 
 
-def _matrix(cells: list[Cell]) -> tuple[Any, Any]:
+def _matrix(cells: list[ClockPair]) -> tuple[Any, Any]:
     """Sync and async scores, (scenarios, cells), NaN where a cell lacks the scenario."""
     at = {unit: i for i, unit in enumerate(dict.fromkeys(u for c in cells for u in c.units))}
     sync, asyn = np.full((2, len(at), len(cells)), np.nan)
@@ -219,7 +219,7 @@ def _matrix(cells: list[Cell]) -> tuple[Any, Any]:
     return sync, asyn
 
 
-def _fits(cells: list[Cell], alpha: float, seed: int) -> list[Row]:
+def _fits(cells: list[ClockPair], alpha: float, seed: int) -> list[Row]:
     rows = []
     for task in dict.fromkeys(c.task for c in cells):
         mine = [c for c in cells if c.task == task and (c.latency or 0.0) > 0.0]
@@ -234,7 +234,7 @@ def _fits(cells: list[Cell], alpha: float, seed: int) -> list[Row]:
     return rows
 
 
-def _budget(group: list[Cell], way: str, keep: float, alpha: float) -> Row:
+def _budget(group: list[ClockPair], way: str, keep: float, alpha: float) -> Row:
     sync, asyn = _matrix(group)
     latency = [c.latency or 0.0 for c in group]
     found = latency_budget(latency, sync, asyn, keep=keep, alpha=alpha).to_dict()
@@ -243,8 +243,8 @@ def _budget(group: list[Cell], way: str, keep: float, alpha: float) -> Row:
     return {"task": group[0].task, "policy": group[0].policy, "way": way, **ends, "tried_s": tried, **found}
 
 
-def _ranks(cells: list[Cell], alpha: float, seed: int) -> list[Row]:
-    groups: dict[tuple[str, str], list[Cell]] = defaultdict(list)
+def _ranks(cells: list[ClockPair], alpha: float, seed: int) -> list[Row]:
+    groups: dict[tuple[str, str], list[ClockPair]] = defaultdict(list)
     for cell in cells:
         groups[cell.task, cell.family()].append(cell)
     rows = []

@@ -12,6 +12,7 @@ from typing import Any
 
 from foretell.answers.inputs import Table, refuse
 from foretell.answers.words import plain
+from foretell.episodes.units import unit_of
 from foretell.reality.rows import NO, YES
 
 __all__ = ["Counted", "at_once", "row_by_row"]
@@ -41,7 +42,7 @@ class Counted:
 
     def units(self) -> list[str]:
         """What each row counts for: its parent, or its scenario."""
-        return [up or own for own, up in zip(self.scenarios, self.parents, strict=True)]
+        return [unit_of(up, own) or "" for own, up in zip(self.scenarios, self.parents, strict=True)]
 
     def tries(self) -> dict[str, list[tuple[int, float]]]:
         """Unit -> trial and score of each of its rows."""
@@ -100,7 +101,7 @@ def row_by_row(table: Table, unit_range: bool) -> Counted:
         if own is None and table.episodes:  # a trial whose situation was not written down
             own = f"episode {table.marks[i]}"
             found.unplaced.add(own)
-        unit = up or own or ""
+        unit = unit_of(up, own) or ""
         if own is None:
             faults.append(f"{table.place(i)}: the scenario is blank, so the row cannot be placed")
             continue

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foretell.episodes.columns import by_name, cells, grouped
+from foretell.episodes.columns import by_name, grouped
+from foretell.episodes.units import by_unit, units
 from foretell.stats import bound
-from foretell.stats.order import by_id
 from foretell.tasks.events import EVENTS
 
 __all__ = ["READ", "event_shares", "event_words"]
@@ -42,18 +42,17 @@ def event_shares(table: pa.Table, by: Sequence[str], alpha: float = 0.05) -> lis
     counts = np.isin(world, np.flatnonzero(np.bincount(world[some], minlength=len(names))))
     order = [*(n for n in EVENTS if n in found), *sorted(n for n in found if n not in EVENTS)]
     happened = {name: np.nan_to_num(found[name]) for name in order}
-    units = [parent or own for parent, own in zip(cells(table["parent"]), cells(table["scenario"]), strict=True)]
+    unit = units(table)
     group, names = grouped([table[c] for c in by]) if len(table) else (np.zeros(0, dtype=int), [])
     entries = []
     for number, values in enumerate(names):
         mine = np.flatnonzero((group == number) & counts)
         if not len(mine):
             continue
-        label, sizes = _units([units[i] for i in mine.tolist()])
+        here = by_unit(unit.take(pa.array(mine)))
         for name in order:
             times = happened[name][mine]
-            means = np.bincount(label, times > 0, minlength=len(sizes)) / sizes
-            interval = bound(means, alpha=alpha)
+            interval = bound(here.means(times > 0), alpha=alpha)
             entries.append(
                 {
                     **dict(zip(by, values, strict=True)),
@@ -69,11 +68,3 @@ def event_shares(table: pa.Table, by: Sequence[str], alpha: float = 0.05) -> lis
                 }
             )
     return entries
-
-
-def _units(names: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
-    """(row -> number of its unit, unit -> its rows); units in the order in which `foretell bound` takes them."""
-    known = list(dict.fromkeys(names))
-    place = {known[i]: number for number, i in enumerate(by_id(known).tolist())}
-    label = np.array([place[name] for name in names], dtype=np.int64)
-    return label, np.bincount(label, minlength=len(known))

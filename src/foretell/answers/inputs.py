@@ -13,15 +13,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from foretell.answers.names import clock_names, other_words, task_names, versions
 from foretell.answers.words import plain
-from foretell.digest import digest
-from foretell.episodes.columns import cells
+from foretell.episodes.cells import cells_of
+from foretell.episodes.columns import cells, codes, grouped
+from foretell.episodes.names import names_of, other_words
 from foretell.episodes.parts import DamagedError, read_parquet
 from foretell.episodes.planned import planned_rows
-from foretell.episodes.provenance import read_provenance
+from foretell.episodes.provenance import design_of
 from foretell.episodes.read import read_columns
 from foretell.errors import UsageError, suggest
 from foretell.reality.sheet import plain_name, read_sheet
@@ -204,10 +205,7 @@ def _run(run: Path, metric: str | None) -> Table:
         raise UsageError(f"{run} has no episodes yet")
     table = _episodes(found, str(run), metric)
     table = table.keep(planned_rows(run, found["scenario"]).tolist())
-    design = "chosen"  # unless the run says otherwise: nothing is promised of what is not known
-    if (said := read_provenance(run).get("design")) in ("iid", "grid"):
-        design = str(said)
-    return replace(table, design=design, notes=tuple(str(w.message) for w in damage), run=run)
+    return replace(table, design=design_of(run), notes=tuple(str(w.message) for w in damage), run=run)
 
 
 def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
@@ -228,18 +226,16 @@ def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
         _value(v, success, blame, wanted)
         for v, success, blame in zip(values, columns["success"], columns["blame"], strict=True)
     ]
-    pairs = list(zip(columns["policy_hash"], columns["policy_options"], strict=True))
-    digests = {pair: digest(pair) for pair in set(pairs)}
-    columns["version"] = [digests[pair] for pair in pairs]
-    given = {c: columns[c] for c in ("policy", "world", "clock", "task")}
-    columns["policy"] = versions(columns["policy"], columns["version"], columns["task"])
-    columns["world"] = versions(columns["world"], columns["world_hash"])
-    if {"task_version", "task_hash", "judge"} <= columns.keys():
-        columns["task"] = task_names(columns)
-    columns["clock"] = clock_names(columns["clock"], columns["task"], columns["policy"])
+    group, known = cells_of(found)
+    names = names_of(known)
+    columns["version"] = list(np.array([cell.policy_version for cell in known], dtype=object)[group])
+    for column in ("world", "task", "policy", "clock"):
+        columns[column] = list(np.array([getattr(name, column) for name in names], dtype=object)[group])
     if "world_params" in found.column_names:
-        columns["fitted_to"] = _fitted(cells(found["world_params"]))
-    also = other_words(columns, given)
+        columns["fitted_to"] = _fitted(found["world_params"])
+    drives = found["controller"] if "controller" in columns else pa.chunked_array([pa.nulls(len(found), pa.string())])
+    controllers = grouped([pa.chunked_array([pa.array(group)]), drives])[1]
+    also = other_words(known, names, [(number, name) for number, name in controllers if name])
     return Table(name, columns, columns["episode"], "episode", _cell, wanted, episodes=True, also=also)
 
 
@@ -252,12 +248,13 @@ def _value(given: Any, success: bool | None, blame: str | None, metric: str) -> 
     return 1.0 if metric == "score" and success else None
 
 
-def _fitted(params: list[str | None]) -> list[bool]:
+def _fitted(params: pa.ChunkedArray) -> list[bool]:
     """Whether each row's world was fitted to real trials of its scenario."""
-    known: dict[str | None, bool] = {}
-    for text in set(params):
+    index, texts = codes(params)
+    known = []
+    for text in texts:
         try:
-            known[text] = bool(json.loads(text or "{}").get("fitted_to", {}).get("seen", False))
+            known.append(bool(json.loads(text or "{}").get("fitted_to", {}).get("seen", False)))
         except (ValueError, AttributeError):
-            known[text] = False
-    return [known[text] for text in params]
+            known.append(False)
+    return list(np.array([*known, False], dtype=object)[index])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foretell.answers.events import event_words
 from foretell.clock import label
+from foretell.episodes.cells import Cell
 from foretell.episodes.columns import plain_text
 from foretell.episodes.planned import plan_table
 from foretell.episodes.read import read_columns
@@ -55,10 +57,9 @@ def show(run: str | Path, alpha: float = 0.05, *, episodes: bool = False, failed
     return figures(plan_table(run), read_columns(run, COLUMNS), alpha)
 
 
-def figures(plan: pa.Table, rows: pa.Table, alpha: float = 0.05) -> Figures:
-    """As `show`, of a plan and rows that have been read already."""
-    tally = Tally(plan, rows=rows)
-    found = [row for row in tally.figures(alpha) if row["finished"]]
+def figures(plan: pa.Table, rows: pa.Table, alpha: float = 0.05, besides: Iterable[Cell] = ()) -> Figures:
+    """As `show`, of a plan and rows that have been read already. `besides`: cells of other runs on the same page."""
+    found = Tally(plan, rows=rows).figures(alpha, begun=True, besides=besides)
     return Figures({name: value for name, value in row.items() if name != "pace"} for row in found)
 
 

@@ -16,12 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pyarrow.compute as pc
 
 from foretell.answers.inputs import Table
-from foretell.episodes.columns import cells, grouped
+from foretell.episodes.cells import cells_of, still_to_come, turns_of
+from foretell.episodes.columns import cells
 from foretell.episodes.journal import journals, parse
 from foretell.episodes.parts import DamagedError, parts, read_part
-from foretell.episodes.planned import CELL, is_retired, plan_table
+from foretell.episodes.planned import plan_table
 from foretell.episodes.read import JOURNAL, read_columns
 from foretell.files import read_file
 
@@ -76,12 +78,11 @@ def _planned(run: Path) -> tuple[dict[str, int], frozenset[str]]:
         return {}, frozenset()
     names = cells(plan["episode"])
     rows = read_columns(run, ["episode", "blame"])
-    done = {name for name, blame in zip(cells(rows["episode"]), cells(rows["blame"]), strict=True) if blame != RERUN}
-    to_come = np.array([name not in done for name in names]) & ~is_retired(plan)
-    group, labels = grouped([plan[c] for c in CELL])
-    first = np.full(len(labels), len(names))
-    np.minimum.at(first, group[to_come], np.flatnonzero(to_come))
-    waits = np.arange(len(names)) > first[group]
+    done = rows["episode"].filter(pc.not_equal(rows["blame"], RERUN).fill_null(True))
+    group, found = cells_of(plan)
+    turn = turns_of(group, np.arange(len(plan)))  # each row by itself
+    leading = turn.leading(turn.counts(still_to_come(plan, done)), len(found))
+    waits = turn.within[turn.number] > leading[group]
     return {name: i for i, name in enumerate(names)}, frozenset(names[i] for i in np.flatnonzero(waits))
 
 

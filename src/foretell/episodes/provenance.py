@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ from typing import Any
 from foretell.document import load_json
 from foretell.files import SMALL, read_file
 
-__all__ = ["provenance", "read_provenance"]
+__all__ = ["DESIGNS", "design_of", "provenance", "read_provenance", "weakest"]
 
+DESIGNS = ("iid", "grid", "chosen")
+"""How scenarios came about, the one that allows the strongest guarantee first."""
 PACKAGES = ("foretell", "mujoco", "numpy", "scipy", "onnxruntime", "pyarrow")
 
 
@@ -42,6 +45,20 @@ def read_provenance(run: Path | str) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
+
+
+def design_of(run: Path | str | Mapping[str, Any], unknown: str = "chosen") -> str:
+    """How the scenarios of a run came about: iid, grid or chosen. `run`: its folder, or its provenance as read.
+
+    Where the run has no known design, `unknown` is returned. By default that is the design without any guarantee.
+    """
+    about = run if isinstance(run, Mapping) else read_provenance(run)
+    return str(said) if (said := about.get("design")) in DESIGNS else unknown
+
+
+def weakest(designs: Iterable[str]) -> str:
+    """The design of rows that come from several runs: the one with the weakest guarantee."""
+    return max(designs, key=DESIGNS.index)
 
 
 def _commit() -> str | None:

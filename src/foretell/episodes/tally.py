@@ -15,9 +15,10 @@ Trials of one scenario, or of children of one parent, are no independent draws, 
 
 from __future__ import annotations
 
+import json
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
@@ -26,19 +27,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foretell.clock import label
-from foretell.digest import digest
-from foretell.episodes.columns import by_name, cells, codes, grouped
+from foretell.episodes.cells import Cell, cells_of, turns_of
+from foretell.episodes.columns import by_name, cells, codes
+from foretell.episodes.names import names_of
 from foretell.episodes.planned import CELL, PLAN, is_retired
+from foretell.episodes.units import unit_of, units
 
 if TYPE_CHECKING:
     from foretell.stats import Interval
 
 __all__ = ["COLUMNS", "METHOD_NAMES", "Tally"]
 
-SHOWN = tuple(CELL.index(name) for name in ("world", "task", "policy", "clock", "arm"))
-"""Of these, the names that a table shows."""
-COLUMNS = (*CELL, "episode", "scenario", "parent", "success", "blame", "events", "wall_started", "wall_s")
+COLUMNS = (*CELL, "judge", "episode", "scenario", "parent", "success", "blame", "events", "wall_started", "wall_s")
 """What a tally reads of a row."""
 METHOD_NAMES = {
     "clopper_pearson": "Clopper-Pearson",
@@ -51,7 +51,9 @@ WINDOW, LEAST = 60.0, 10
 
 
 @dataclass
-class _Cell:
+class _Count:
+    """What there is of a cell."""
+
     shown: tuple[str, ...] = ()
     """Names that the plan gives to its episodes. A row with other names was altered, and is no episode of this cell."""
     units: list[str] = field(default_factory=list)
@@ -116,7 +118,7 @@ class Tally:
     ) -> None:
         self.since = since
         """Seconds since the epoch: the pace is reckoned from there."""
-        self._cells: dict[tuple[str, ...], _Cell] = defaultdict(_Cell)
+        self._cells: dict[Cell, _Count] = defaultdict(_Count)
         self._plan: Any = None
         self._rows: Any = None
         """What `_load` was given, until `add` needs it by key."""
@@ -127,7 +129,7 @@ class Tally:
             self._load(table, PLAN.empty_table() if rows is None else rows)
 
     @cached_property
-    def _where(self) -> dict[str, tuple[_Cell, int]]:
+    def _where(self) -> dict[str, tuple[_Count, int]]:
         """Planned episode -> its cell, and which unit of that."""
         if self._plan is None:
             return {}
@@ -141,13 +143,14 @@ class Tally:
 
     def _load(self, plan: pa.Table, rows: pa.Table) -> None:
         """The plan, and the rows that there are, all at once: as `add` for each, in a hundredth of the time."""
-        group, names = grouped([plan[c] for c in CELL])
-        owners = [self._cells[_plain(name)] for name in names]
+        group, names = cells_of(plan)
+        owners = [self._cells[name] for name in names]
         for cell, name in zip(owners, names, strict=True):
-            cell.shown = _shown(name)
-        number, within, unit, first = _units(group, codes(plan["unit"])[0])
-        titles = np.array(plan["unit"].take(pa.array(first)).to_pylist(), dtype=object)
-        self._plan = (plan["episode"], owners, group, within)
+            cell.shown = name.shown
+        turn = turns_of(group, codes(plan["unit"])[0])
+        number, unit = turn.number, turn.owner
+        titles = np.array(plan["unit"].take(pa.array(turn.first)).to_pylist(), dtype=object)
+        self._plan = (plan["episode"], owners, group, turn.within[number])
         given_up = np.bincount(group[is_retired(plan)], minlength=len(owners))
         self._retired = int(given_up.sum())
         left, judged, solved = np.bincount(number, minlength=len(unit)), *np.zeros((2, len(unit)), dtype=np.int64)
@@ -157,10 +160,10 @@ class Tally:
             owners[index].retired = True
         if rows.num_rows:
             at = pc.index_in(rows["episode"], value_set=plan["episode"].combine_chunks()).fill_null(-1).to_numpy()
-            mine, others = grouped([rows[c] for c in CELL])
-            every = [*owners, *(self._cells[_plain(name)] for name in others)]
-            number_of = {name: i for i, name in enumerate(dict.fromkeys(map(_shown, [*names, *others])))}
-            mine_of, other_of = (np.array([number_of[_shown(n)] for n in ns], dtype=int) for ns in (names, others))
+            mine, others = cells_of(rows)
+            every = [*owners, *(self._cells[name] for name in others)]
+            number_of = {shown: i for i, shown in enumerate(dict.fromkeys(n.shown for n in [*names, *others]))}
+            mine_of, other_of = (np.array([number_of[n.shown] for n in ns], dtype=int) for ns in (names, others))
             known = at >= 0
             known[known] = mine_of[group[at[known]]] == other_of[mine[known]]
             place = len(owners) + mine
@@ -171,13 +174,19 @@ class Tally:
             solved += np.bincount(number[at[known]], right[known], minlength=len(unit)).astype(np.int64)
             self._count(every, place, known, counts, right, rows)
             self._unplanned(every, place, np.flatnonzero(~known & (counts > 0)), right, rows)
-        for index, cell in enumerate(owners):
+        for index, (cell, leading) in enumerate(zip(owners, turn.leading(left, len(owners)).tolist(), strict=True)):
             mine = unit == index
             cell.units, cell.left, cell.judged, cell.solved = (a[mine].tolist() for a in (titles, left, judged, solved))
-            cell.leading = next((i for i, count in enumerate(cell.left) if count), len(cell.left))
+            cell.leading = leading
 
     def _count(
-        self, every: list[_Cell], place: np.ndarray, known: np.ndarray, counts: np.ndarray, right: np.ndarray, rows: Any
+        self,
+        every: list[_Count],
+        place: np.ndarray,
+        known: np.ndarray,
+        counts: np.ndarray,
+        right: np.ndarray,
+        rows: Any,
     ) -> None:
         """Rows into the cells of their place; a cell may have two."""
         blame, blames = codes(rows["blame"])
@@ -210,12 +219,12 @@ class Tally:
             self._ends.append(float(began[i] + took[i]))
 
     def _unplanned(
-        self, every: list[_Cell], place: np.ndarray, which: np.ndarray, right: np.ndarray, rows: Any
+        self, every: list[_Count], place: np.ndarray, which: np.ndarray, right: np.ndarray, rows: Any
     ) -> None:
         """These rows, which were judged and which no plan has, by the unit that they count for."""
-        names = zip(*(cells(rows[c].take(pa.array(which))) for c in ("parent", "scenario", "episode")), strict=True)
-        for i, (parent, own, episode) in zip(which.tolist(), names, strict=True):
-            counts = every[place[i]].unplanned[parent or own or episode]
+        names = cells(units(rows.select(["parent", "scenario", "episode"]).take(pa.array(which))))
+        for i, unit in zip(which.tolist(), names, strict=True):
+            counts = every[place[i]].unplanned[unit]
             counts[:] = counts[0] + 1, counts[1] + int(right[i])
 
     @property
@@ -236,8 +245,9 @@ class Tally:
             return
         self._blames[key] = blame
         cell, unit = self._where.get(key, (None, None))
-        if cell is None or cell.shown != _shown(_names(row)):
-            cell, unit = self._cells[_names(row)], None
+        mine = Cell.of(row)
+        if cell is None or cell.shown != mine.shown:
+            cell, unit = self._cells[mine], None
         if again:
             cell.errors["machine"] -= 1
         else:
@@ -256,7 +266,7 @@ class Tally:
             while cell.leading < len(cell.left) and cell.left[cell.leading] == 0:
                 cell.leading += 1
         elif judged:
-            counts = cell.unplanned[row.get("parent") or row.get("scenario") or key]
+            counts = cell.unplanned[str(unit_of(row.get("parent"), row.get("scenario"), key))]
             counts[:] = counts[0] + judged, counts[1] + solved
         end = (row["wall_started"] or 0.0) + (row["wall_s"] or 0.0)
         if end >= self.since:
@@ -268,18 +278,19 @@ class Tally:
         """Planned policies of which every episode so far ended in an error, whoever is to blame."""
         ended: Counter[str] = Counter()
         wrong: Counter[str] = Counter()
-        for names, cell in self._cells.items():
-            if cell.planned:
-                policy = names[CELL.index("policy")]
-                ended[policy] += cell.rows
-                wrong[policy] += cell.errors.total()
-        return [policy for policy, count in ended.items() if count and wrong[policy] == count]
+        for cell, count in self._cells.items():
+            if count.planned:
+                ended[cell.policy] += count.rows
+                wrong[cell.policy] += count.errors.total()
+        return [policy for policy, total in ended.items() if total and wrong[policy] == total]
 
     def pace(self, now: float | None = None) -> float | None:
         """Episodes per second of late; None before the first."""
         return _pace(self._ends, self.since, time.time() if now is None else now)
 
-    def figures(self, alpha: float = 0.05, now: float | None = None) -> list[dict[str, Any]]:
+    def figures(
+        self, alpha: float = 0.05, now: float | None = None, *, begun: bool = False, besides: Iterable[Cell] = ()
+    ) -> list[dict[str, Any]]:
         """One entry per cell: the names, n, successes, rate, interval, errors, `events` (in how many episodes
         each happened); `planned`, `finished`, `running` and
         `retired` (n is then that of the leading scenarios), the `method` of the interval, and the `pace` in episodes
@@ -287,81 +298,36 @@ class Tally:
 
         Errors blamed on the policy count as failures; those of world or machine are left out of n and counted apart.
         A policy whose weights changed, a task whose file did, or a world whose θ did, under one name is listed once for
-        each, with its hash.
+        each, with its hash. `begun`: only cells that have rows, with the names that these rows have in other answers.
+        `besides`: cells of other runs on the same page, as `names_of` takes them.
         """
         now = time.time() if now is None else now
-        hashes: dict[tuple[str, ...], set[str]] = defaultdict(set)
-        for world, world_hash, task, policy, policy_hash, options, clock, _, *source in self._cells:
-            hashes["world", world].add(world_hash)
-            if source[0]:  # a plan without versions, of an older foretell
-                hashes["task", task].add(digest(source))
-            hashes[task, policy].add(digest([policy_hash, options]))
-            hashes[world_hash, task, policy, policy_hash, options, _label(clock)].add(digest(clock))
+        cells = sorted((cell for cell, count in self._cells.items() if count.rows or not begun), key=_order)
         found = []
-        for names in sorted(self._cells, key=_order):
-            world, world_hash, task, policy, policy_hash, options, clock, arm, *source = names
-            cell = self._cells[names]
-            n, successes, interval = cell.interval(alpha)
-            clock_name = _label(clock)
-            if len(hashes[world_hash, task, policy, policy_hash, options, clock_name]) > 1:
-                clock_name += f"#{digest(clock)[:6]}"
-            left = cell.finished < cell.planned
-            if len(hashes["world", world]) > 1:
-                world += f"#{world_hash[:6]}"
-            if len(hashes[task, policy]) > 1:
-                policy += f"#{digest([policy_hash, options])[:6]}"
-            if len(hashes["task", task]) > 1:
-                task += f"#{digest(source)[:6]}"
+        for cell, name in zip(cells, names_of(cells, besides), strict=True):
+            count = self._cells[cell]
+            n, successes, interval = count.interval(alpha)
+            left = count.finished < count.planned
             found.append(
                 {
-                    "world": world,
-                    "task": task,
-                    "policy": policy,
-                    "clock": clock_name,
-                    "arm": arm,
+                    **name._asdict(),
                     "n": n,
                     "successes": successes,
                     "rate": interval.estimate if interval else None,
                     "low": interval.low if interval else None,
                     "high": interval.high if interval else None,
                     "alpha": alpha,
-                    "errors": {blame: count for blame, count in dict(cell.errors).items() if count},
-                    "events": {name: count for name, count in dict(cell.events).items() if count},
+                    "errors": {blame: k for blame, k in dict(count.errors).items() if k},
+                    "events": {event: k for event, k in dict(count.events).items() if k},
                     "method": interval.method if interval else None,
-                    "running": left and not cell.retired,
-                    "retired": left and cell.retired,
-                    "finished": cell.rows,
-                    "planned": cell.planned + cell.rows - cell.finished,
-                    "pace": _pace(cell.ends, cell.began, now) if left and not cell.retired else None,
+                    "running": left and not count.retired,
+                    "retired": left and count.retired,
+                    "finished": count.rows,
+                    "planned": count.planned + count.rows - count.finished,
+                    "pace": _pace(count.ends, count.began, now) if left and not count.retired else None,
                 }
             )
         return found
-
-
-def _names(row: Mapping[str, Any]) -> tuple[str, ...]:
-    return _plain(map(row.get, CELL))
-
-
-def _shown(cell: Sequence[Any]) -> tuple[str, ...]:
-    return _plain(cell[i] for i in SHOWN)
-
-
-def _plain(names: Iterable[Any]) -> tuple[str, ...]:
-    return tuple("" if name is None else str(name) for name in names)  # a part or plan may be older than a column
-
-
-def _units(group: np.ndarray, unit: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Units are counted cell by cell, in the order of the plan: (row -> number of its unit, row -> its place within
-    the cell, number -> cell, number -> its first row)."""
-    pairs, first, found = np.unique(group * (unit.max(initial=0) + 1) + unit, return_index=True, return_inverse=True)
-    owner = group[first]
-    order = np.lexsort((first, owner))
-    number = np.empty_like(order)
-    number[order] = np.arange(len(pairs))
-    owner = owner[order]
-    start = np.searchsorted(owner, owner)
-    row = number[found]
-    return row, row - start[row], owner, first[order]
 
 
 def _spread(values: list[Any], index: np.ndarray) -> list[Any]:
@@ -378,13 +344,14 @@ def _judged(success: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
     return valid.to_numpy().astype(np.int64), right.to_numpy().astype(np.int64)
 
 
-_label = lru_cache(maxsize=1000)(label)
-
-
-def _order(names: tuple[str, ...]) -> tuple[Any, ...]:
+def _order(cell: Cell) -> tuple[Any, ...]:
     """By name, the plain clocks before those with options."""
-    *first, clock, arm, version, source = names
-    return (*first, version, source, _label(clock).partition(" ")[0], clock, arm)
+    return (*cell[:6], cell.task_version, cell.task_hash, _kind(cell.clock), cell.clock, cell.arm)
+
+
+@lru_cache(maxsize=1000)
+def _kind(clock: str) -> str:
+    return str(json.loads(clock)["kind"])
 
 
 def _pace(ended: deque[float], since: float, now: float) -> float | None:

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from foretell.clock import label
 from foretell.counting import counted
-from foretell.digest import digest
-from foretell.episodes.read import read
+from foretell.episodes.cells import Cell, cells_of
+from foretell.episodes.columns import codes, grouped, spread
+from foretell.episodes.names import names_of, with_controller
+from foretell.episodes.read import read_columns
 from foretell.errors import UsageError, suggest
-from foretell.leaderboard.ground import CLEAN, Cell, Ground
+from foretell.leaderboard.ground import CLEAN, Ground, TaskArm
 from foretell.study.unchanged import unchanged
 
 __all__ = ["Entry", "Rows", "entries_of", "read_runs"]
 
 COLUMNS = [
-    "episode", "world", "world_hash", "task", "task_version", "task_hash", "policy", "policy_hash", "policy_options",
-    "controller", "clock", "arm", "scenario", "base", "trial", "success", "blame",
+    "episode", "world", "world_hash", "task", "task_version", "task_hash", "policy", "controller", "clock", "arm",
+    "scenario", "base", "success", "blame",
 ]  # fmt: skip
-Rows = list[dict[str, Any]]
+Rows = pa.Table
+"""With `COLUMNS`; policy and clock have their names in all tables. `unchanged`: as without perturbation."""
 Floats = NDArray[np.float64]
 
 
@@ -35,7 +38,7 @@ class Entry:
     """One policy."""
 
     policy: str
-    outcomes: dict[Cell, Floats]
+    outcomes: dict[TaskArm, Floats]
     """Cell -> success in each scenario, a mean over trials; NaN where no episode counts."""
     episodes: int
     """That count."""
@@ -43,15 +46,15 @@ class Entry:
     """Episodes of the test set that have not run."""
     left_out: dict[str, int]
     """Blame (world, machine) -> episodes that do not count."""
-    identical: frozenset[Cell] = frozenset()
+    identical: frozenset[TaskArm] = frozenset()
     """Cells whose every episode is as without perturbation: they change looks only, and the policy does not look."""
 
-    def known(self, cell: Cell) -> Floats:
+    def known(self, cell: TaskArm) -> Floats:
         """Outcomes that count."""
         values = self.outcomes[cell]
         return values[np.isfinite(values)]
 
-    def pairs(self, cell: Cell) -> tuple[Floats, Floats]:
+    def pairs(self, cell: TaskArm) -> tuple[Floats, Floats]:
         """Perturbed and clean outcomes of the scenarios in which both count."""
         after, before = self.outcomes[cell], self.outcomes[cell[0], CLEAN]
         both = np.isfinite(after) & np.isfinite(before)
@@ -65,22 +68,28 @@ def read_runs(
     refused."""
     if not runs:
         raise UsageError("no runs: give a run folder, or several")
-    found, notes = [], []
+    read: list[tuple[Path, pa.Table, np.ndarray, list[Cell]]] = []
+    notes: list[str] = []
     for path in map(Path, dict.fromkeys(map(str, runs))):
         with warnings.catch_warnings(record=True) as damage:
             warnings.simplefilter("always", UserWarning)
-            table = read(path)
-        rows, same = table.select(COLUMNS).to_pylist(), unchanged(table)
+            table = read_columns(path)
         notes += [str(w.message) for w in damage]
-        if not rows:
+        if not len(table):
             raise UsageError(f"{path} has no episodes yet")
-        for row in rows:
-            row["clock"] = label(row["clock"])
-            row["unchanged"] = row["episode"] in same
-        found.append((path, rows))
+        same = pc.is_in(table["episode"], pa.array(sorted(unchanged(table)), pa.string()))
+        read.append((path, table.select(COLUMNS).append_column("unchanged", same), *cells_of(table)))
+    names = iter(names_of([cell for *_, cells in read for cell in cells]))
+    found = []
+    for path, table, group, cells in read:
+        policies = [next(names).policy for _ in cells]
+        clocks = [name.clock for name in names_of(cells)]  # run by run: each may have measured a latency of its own
+        for column, called in (("policy", policies), ("clock", clocks)):
+            table = table.set_column(table.column_names.index(column), column, spread(called, group))
+        found.append((path, table))
     shared = {**_world(found), "clock": _clock(found, clock)}
-    kept = [(path, [row for row in rows if row["clock"] == shared["clock"]]) for path, rows in found]
-    empty = next((path for path, rows in kept if not rows), None)
+    kept = [(path, table.filter(pc.field("clock") == shared["clock"])) for path, table in found]
+    empty = next((path for path, table in kept if not len(table)), None)
     if empty is not None:
         raise UsageError(f"{empty} has no episodes under the clock {shared['clock']!r}")
     return kept, shared, notes
@@ -88,9 +97,9 @@ def read_runs(
 
 def _world(found: list[tuple[Path, Rows]]) -> dict[str, str]:
     worlds: dict[str, tuple[str, Path]] = {}
-    for path, rows in found:
-        for row in rows:
-            worlds.setdefault(row["world_hash"], (row["world"], path))
+    for path, table in found:
+        for version, world in grouped([table["world_hash"], table["world"]])[1]:
+            worlds.setdefault(version, (world, path))
     if len(worlds) > 1:
         (one, here), (other, there) = list(worlds.values())[:2]
         same = " with other parameters" if one == other else ""
@@ -103,7 +112,7 @@ def _world(found: list[tuple[Path, Rows]]) -> dict[str, str]:
 
 
 def _clock(found: list[tuple[Path, Rows]], asked: str | None) -> str:
-    clocks = list(dict.fromkeys(row["clock"] for _, rows in found for row in rows))
+    clocks = list(dict.fromkeys(clock for _, table in found for (clock,) in grouped([table["clock"]])[1]))
     of_kind = [clock for clock in clocks if clock.partition(" ")[0] == asked]
     if asked not in clocks and len(of_kind) == 1:
         return of_kind[0]
@@ -116,60 +125,64 @@ def _clock(found: list[tuple[Path, Rows]], asked: str | None) -> str:
 
 def entries_of(runs: list[tuple[Path, Rows]], ground: Ground) -> tuple[list[Entry], list[str]]:
     """Every policy of the runs, in order of appearance; and what is to be said."""
-    place = {(*cell, scenario): i for cell, ids in ground.columns.items() for i, scenario in enumerate(ids)}
-    rows, others = {}, 0
+    known = {(*cell, scenario) for cell, ids in ground.columns.items() for scenario in ids}
+    tables, others = [], 0
     sources: dict[str, tuple[str, Path]] = {}
-    for path, found in runs:
-        for row in found:
-            if (row["task"], row["arm"], row["scenario"]) not in place:
-                others += 1
-            elif row["task_version"] != ground.versions[row["task"]]:
+    for path, table in runs:
+        group, combinations = grouped([table[c] for c in ("task", "arm", "scenario")])
+        mine = np.array([one in known for one in combinations], dtype=bool)[group]
+        others += len(table) - int(mine.sum())
+        tables.append(table.filter(pa.array(mine)))
+        for task, version, source in grouped([tables[-1][c] for c in ("task", "task_version", "task_hash")])[1]:
+            if version != ground.versions[task]:
                 raise UsageError(
-                    f"{path} has episodes of version {row['task_version']} of task {row['task']!r}, the test set is "
-                    f"for version {ground.versions[row['task']]}"
+                    f"{path} has episodes of version {version} of task {task!r}, the test set is "
+                    f"for version {ground.versions[task]}"
                 )
-            elif (first := sources.setdefault(row["task"], (row["task_hash"], path)))[0] != row["task_hash"]:
+            if (first := sources.setdefault(task, (source, path)))[0] != source:
                 raise UsageError(
-                    f"{path} has episodes of task {row['task']!r} with another source than those in {first[1]}: the "
+                    f"{path} has episodes of task {task!r} with another source than those in {first[1]}: the "
                     "task's file was edited; run the older ones anew"
                 )
-            else:
-                rows[row["episode"]] = row
     notes = (
         [f"{counted(others, 'episode of another test set is', 'episodes of other test sets are')} left out"]
         if others
         else []
     )
-    versions: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
-    for row in rows.values():
-        row["version"] = digest([row["policy_hash"], row["policy_options"], row["controller"]])
-        versions[row["task"], row["policy"]][row["version"]] = None
-    grouped: dict[str, Rows] = defaultdict(list)
-    for row in rows.values():
-        several = len(versions[row["task"], row["policy"]]) > 1
-        grouped[f"{row['policy']}#{row['version'][:6]}" if several else row["policy"]].append(row)
-    return [_entry(policy, mine, ground, place) for policy, mine in grouped.items()], notes
+    rows = pa.concat_tables(tables).unify_dictionaries()
+    index, episodes = codes(rows["episode"])
+    last = np.zeros(len(episodes), dtype=np.int64)
+    last[index] = np.arange(len(rows))  # an episode that is in two runs counts once, as in the last of them
+    rows = rows.take(pa.array(last))
+    group, combinations = grouped([rows[c] for c in ("task", "policy", "controller")])
+    controllers: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for task, policy, controller in combinations:
+        controllers[task, policy].add(controller)
+    named = [with_controller(p, c) if len(controllers[t, p]) > 1 else p for t, p, c in combinations]
+    group, policies = grouped([spread(named, group)])
+    return [
+        _entry(policy, rows.filter(pa.array(group == number)), ground) for number, (policy,) in enumerate(policies)
+    ], notes
 
 
-def _entry(policy: str, rows: Rows, ground: Ground, place: dict[tuple[str, str, str], int]) -> Entry:
-    total = {cell: np.zeros(ground.n) for cell in ground.columns}
-    count = {cell: np.zeros(ground.n) for cell in ground.columns}
-    seen = set()
-    left_out: Counter[str] = Counter()
-    for row in rows:
-        cell = (row["task"], row["arm"])
-        at = place[*cell, row["scenario"]]
-        seen.add((cell, at))
-        if row["success"] is None:
-            left_out[str(row["blame"] or "not judged")] += 1
-            continue
-        total[cell][at] += row["success"]
-        count[cell][at] += 1
-    with np.errstate(invalid="ignore"):
-        outcomes = {cell: total[cell] / np.where(count[cell] > 0, count[cell], np.nan) for cell in ground.columns}
-    ran = {(row["task"], row["arm"]) for row in rows}
-    changed = {(row["task"], row["arm"]) for row in rows if not row["unchanged"]}
-    missing = len(ground.columns) * ground.n - len(seen)
-    return Entry(
-        policy, outcomes, len(rows) - sum(left_out.values()), missing, dict(left_out), frozenset(ran - changed)
-    )
+def _entry(policy: str, rows: Rows, ground: Ground) -> Entry:
+    cells = {cell: i for i, cell in enumerate(ground.columns)}
+    place = {
+        (*cell, scenario): (cells[cell], i) for cell, ids in ground.columns.items() for i, scenario in enumerate(ids)
+    }
+    group, combinations = grouped([rows[c] for c in ("task", "arm", "scenario")])
+    spots = np.array([i * ground.n + at for i, at in (place[one] for one in combinations)], dtype=np.int64)[group]
+    judged = rows["success"].is_valid().to_numpy()
+    solved = rows["success"].fill_null(False).to_numpy()
+    shape = (len(cells), ground.n)
+    count = np.bincount(spots, judged, minlength=len(cells) * ground.n).reshape(shape)
+    total = np.bincount(spots, solved, minlength=len(cells) * ground.n).reshape(shape)
+    outcomes = dict(zip(cells, total / np.where(count > 0, count, np.nan), strict=True))
+    blame, why = grouped([rows["blame"].filter(pa.array(~judged))])
+    times = np.bincount(blame, minlength=len(why)).tolist()
+    left_out = {str(blamed or "not judged"): k for (blamed,), k in zip(why, times, strict=True)}
+    of_cell = spots // ground.n
+    ran, changed = (set(of_cell[mine].tolist()) for mine in (..., ~rows["unchanged"].to_numpy()))
+    identical = frozenset(cell for cell, i in cells.items() if i in ran and i not in changed)
+    missing = len(cells) * ground.n - len(combinations)
+    return Entry(policy, outcomes, int(judged.sum()), missing, left_out, identical)

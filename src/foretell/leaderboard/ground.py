@@ -7,20 +7,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+
+import pyarrow as pa
 
 from foretell.counting import counted
+from foretell.episodes.columns import grouped
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
 from foretell.registry import names
 from foretell.study.scenario_file import Certificate, Header, identify
 from foretell.testset.certificate import read_testset
 
-__all__ = ["CLEAN", "Ground", "common_ground", "factor_of"]
+__all__ = ["CLEAN", "Ground", "TaskArm", "common_ground", "factor_of"]
 
 CLEAN = "none"
-Cell = tuple[str, str]
-"""Task and arm."""
+TaskArm = tuple[str, str]
+"""A cell of a test set: task and arm."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Ground:
     id: str
     versions: dict[str, int]
     """Task -> its version."""
-    columns: dict[Cell, tuple[str, ...]]
+    columns: dict[TaskArm, tuple[str, ...]]
     """Cell -> scenario ids."""
     header: Header | None = None
 
@@ -53,10 +55,10 @@ class Ground:
         return sorted(found, key=lambda arm: (arm != CLEAN, known.index(f) if (f := factor_of(arm)) else len(known)))
 
     @cached_property
-    def certificates(self) -> dict[Cell, Certificate]:
+    def certificates(self) -> dict[TaskArm, Certificate]:
         return {(c.task, c.arm): c for c in self.header.certificates} if self.header else {}
 
-    def counts(self, cell: Cell) -> bool:
+    def counts(self, cell: TaskArm) -> bool:
         """Whether a cell may be charged to a policy: it is certified, or nothing is known of any."""
         found = self.certificates
         return not found or (cell in found and found[cell].certified)
@@ -90,7 +92,7 @@ def _factors() -> frozenset[str]:
     return frozenset(names("factors"))  # looks through every installed package
 
 
-def common_ground(runs: list[tuple[Path, list[dict[str, Any]]]], testset: Path | None) -> Ground:
+def common_ground(runs: list[tuple[Path, pa.Table]], testset: Path | None) -> Ground:
     """What all runs (folder and rows) stand on. Raises UsageError where they do not stand on the same."""
     found = [_of_file(testset)] if testset is not None else []
     for path, rows in runs:
@@ -122,28 +124,30 @@ def _of_file(path: Path, source: str | None = None) -> Ground:
     return Ground(source, header.id, dict(header.tasks), _columns(lines, source), header)
 
 
-def _of_rows(run: Path, rows: list[dict[str, Any]]) -> Ground:
+def _of_rows(run: Path, rows: pa.Table) -> Ground:
     """What a run without a test set file has in effect run: the arms and scenarios of its rows."""
     at = {s.id: i for i, s in enumerate(read_scenarios(run))}
     versions: dict[str, int] = {}
     lines = {}
-    for row in rows:
-        if versions.setdefault(row["task"], row["task_version"]) != row["task_version"]:
-            raise UsageError(f"{run} has episodes of two versions of task {row['task']!r}: run the study anew")
-        lines[row["task"], row["arm"], row["base"], row["scenario"]] = at.get(row["scenario"], len(at))
+    for task, version, arm, base, own in grouped(
+        [rows[c] for c in ("task", "task_version", "arm", "base", "scenario")]
+    )[1]:
+        if versions.setdefault(task, version) != version:
+            raise UsageError(f"{run} has episodes of two versions of task {task!r}: run the study anew")
+        lines[task, arm, base, own] = at.get(own, len(at))
     ordered = sorted(lines, key=lambda line: lines[line])
     return Ground(
         str(run), identify(versions, ((t, a, s) for t, a, _, s in ordered)), versions, _columns(ordered, str(run))
     )
 
 
-def _columns(lines: Iterable[tuple[str, str, str, str]], source: str) -> dict[Cell, tuple[str, ...]]:
+def _columns(lines: Iterable[tuple[str, str, str, str]], source: str) -> dict[TaskArm, tuple[str, ...]]:
     """(task, arm, base, scenario id) -> the ids of each cell, in the order of the clean control's."""
-    cells: dict[Cell, dict[str, str]] = defaultdict(dict)
+    cells: dict[TaskArm, dict[str, str]] = defaultdict(dict)
     for task, arm, base, scenario in lines:
         if cells[task, arm].setdefault(base, scenario) != scenario:
             raise UsageError(f"{source}: arm {arm!r} of task {task!r} has scenario {base} under two sets of values")
-    found: dict[Cell, tuple[str, ...]] = {}
+    found: dict[TaskArm, tuple[str, ...]] = {}
     tasks = dict.fromkeys(task for task, _ in cells)
     arms = dict.fromkeys([CLEAN, *(arm for _, arm in cells)])
     for task in tasks:

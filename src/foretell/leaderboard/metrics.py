@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from foretell.factors.arms import severity_of
 from foretell.leaderboard.entries import Entry
-from foretell.leaderboard.ground import CLEAN, Cell, Ground, factor_of
+from foretell.leaderboard.ground import CLEAN, Ground, TaskArm, factor_of
 from foretell.stats import Interval
 from foretell.stats.robustness import (
     delta_success,
@@ -30,7 +30,7 @@ SAME: Row = {"estimate": 0.0, "low": 0.0, "high": 0.0, "method": IDENTICAL}
 """A change that is none by construction has no uncertainty."""
 
 
-def charged(ground: Ground) -> list[Cell]:
+def charged(ground: Ground) -> list[TaskArm]:
     """Cells that the score is made of: one factor each, certified."""
     found = ground.certificates
     return [c for c in ground.columns if factor_of(c[1]) and c in found and found[c].certified]
@@ -152,7 +152,7 @@ def factor_rows(entry: Entry, ground: Ground) -> list[Row]:
 
 def curves(entry: Entry, ground: Ground, alpha: float) -> list[Row]:
     """Success against severity, for every task and factor that has at least two severities besides the control."""
-    found: dict[Cell, list[tuple[float, str]]] = defaultdict(list)
+    found: dict[TaskArm, list[tuple[float, str]]] = defaultdict(list)
     for task, arm in ground.columns:
         factor = factor_of(arm) or (arm.partition("@")[0] if arm != CLEAN and "+" not in arm else None)
         if factor and (severity := severity_of(arm)) is not None:

@@ -10,7 +10,7 @@ import numpy as np
 from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.leaderboard.entries import Entry, Floats
-from foretell.leaderboard.ground import CLEAN, Cell, Ground
+from foretell.leaderboard.ground import CLEAN, Ground, TaskArm
 from foretell.stats import Interval, mmrv, pearson
 from foretell.stats.robustness import factor_alignment, headline, success_rate
 
@@ -53,7 +53,7 @@ def alignment(ground: Ground, sim: list[Entry], real: list[Entry], alpha: float,
     return {"arms": arms, "policies": [_shifts(ground, a, b) for a, b in both]}
 
 
-def _common(sim: Entry, real: Entry, cell: Cell) -> tuple[Floats, Floats]:
+def _common(sim: Entry, real: Entry, cell: TaskArm) -> tuple[Floats, Floats]:
     """Outcomes of the scenarios that count in both worlds."""
     x, y = sim.outcomes[cell], real.outcomes[cell]
     both = np.isfinite(x) & np.isfinite(y)
@@ -61,7 +61,7 @@ def _common(sim: Entry, real: Entry, cell: Cell) -> tuple[Floats, Floats]:
 
 
 def _together(
-    both: list[tuple[Entry, Entry]], cells: list[Cell], sides: tuple[list[Floats], list[Floats]], alpha: float
+    both: list[tuple[Entry, Entry]], cells: list[TaskArm], sides: tuple[list[Floats], list[Floats]], alpha: float
 ) -> tuple[Row, Row]:
     """Mean success in either world. Policies share scenarios, so these are what the interval counts: those in which
     every policy counts in both worlds."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from foretell.episodes.provenance import read_provenance
+from foretell.episodes.provenance import design_of, read_provenance
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError, suggest
 from foretell.factors import place
@@ -56,13 +56,13 @@ def cards(
     if task is not None and task not in known:
         raise UsageError(f"task: {run} has none of {task!r}; {suggest(task, known)}")
     chosen = [s for s in scenarios if task in (None, s.task)]
-    about, seen = frames(run), read_provenance(run).get("design")
+    about, seen = frames(run), design_of(run)
     found: list[dict[str, Any]] = []
     for s in chosen:
         objects = _objects(s, about.get(s.task))
         lines = [*_joints(s, about.get(s.task)), *(told for thing in objects if (told := _from_base(thing)))]
         card = "\n".join([s.card(), *(f"  {line}" for line in lines)])
-        found.append({"id": s.id, "task": s.task, "card": card, "design": str(seen or "chosen"), "objects": objects})
+        found.append({"id": s.id, "task": s.task, "card": card, "design": seen, "objects": objects})
     if stl is not None:
         tasks, written = _tasks(Path(run), {s.task for s in chosen}, trust), dict[str, Solid]()
         for card, scenario in zip(found, chosen, strict=True):

@@ -19,7 +19,7 @@ import yaml
 from foretell.counting import counted
 from foretell.episode import Episode
 from foretell.episodes.journal import plain
-from foretell.episodes.provenance import provenance, read_provenance
+from foretell.episodes.provenance import design_of, provenance, read_provenance
 from foretell.episodes.read import read
 from foretell.errors import UsageError
 from foretell.reality.rows import read_rows
@@ -148,8 +148,8 @@ def _write(
         "tasks": [{"use": task} for task in dict.fromkeys(task for task, _ in known)],
         "policies": {policy: {"use": "imported"} for _, policy in known},
     }
-    earlier = read_provenance(folder).get("design", situations.design)
-    design = situations.design if earlier == situations.design else "chosen"
+    designs = {situations.design, *([design_of(folder)] if (folder / "provenance.json").exists() else [])}
+    design = situations.design if len(designs) == 1 else "chosen"
     sha256 = hashlib.sha256(source.read_bytes()).hexdigest()
     head = "# Real trials, imported by `foretell import`: to be read and paired with, not to be run.\n"
     with Store(folder) as store:

@@ -6,7 +6,7 @@ import math
 import re
 from pathlib import Path
 
-from foretell.episodes.provenance import read_provenance
+from foretell.episodes.provenance import design_of
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import suggest
 from foretell.reality.nominal import nominal
@@ -113,7 +113,7 @@ class Situations:
     def _as_planned(self, line: Line, planned: Scenario) -> tuple[str, Scenario]:
         """A planned scenario; where something else was measured or said, a child of it, which pairs with it."""
         assert self.like is not None
-        self._designs.add(_design(self.like))
+        self._designs.add(design_of(self.like))
         made = planned
         if _posed(line):
             before = len(self.sheet.faults)
@@ -229,7 +229,3 @@ class Situations:
 
 def _posed(line: Line) -> bool:
     return any(POSE.fullmatch(column) for column in line.cells)
-
-
-def _design(run: Path) -> str:
-    return str(read_provenance(run).get("design", "chosen"))

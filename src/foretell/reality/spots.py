@@ -3,12 +3,12 @@ lie within a tolerance of each other. All trials of a spot have its scenario, so
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from foretell.episodes.provenance import read_provenance
 from foretell.episodes.read import read
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import ForetellError
@@ -99,7 +99,7 @@ class Spots:
 def labels_of(folder: Path) -> dict[tuple[str, str], str]:
     """Task and label -> id of its scenario, of a folder of imported trials; empty for others."""
     try:
-        told: Any = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["imported"]["spots"]
+        told: Any = read_provenance(folder)["imported"]["spots"]
         return {(str(t), str(label)): str(name) for t, mine in told.items() for label, name in mine.items()}
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (LookupError, TypeError, AttributeError):
         return {}

@@ -15,6 +15,7 @@ from foretell.answers.inputs import open_table
 from foretell.answers.units import measure, pair
 from foretell.answers.words import listed
 from foretell.counting import counted
+from foretell.episodes.provenance import weakest
 from foretell.errors import UsageError
 from foretell.report.charts import dots, lines, slug
 from foretell.report.groups import Group, distinct, noted, unfinished
@@ -52,7 +53,7 @@ KINDS = {
 
 
 @dataclass(frozen=True)
-class Cell:
+class Bounded:
     """One policy in one real world, with its simulations."""
 
     policy: str
@@ -73,7 +74,7 @@ def section(runs: Runs) -> Section | None:
     """Intervals by every method, width against simulated trials, the floor, and real trials saved."""
     pairs = worlds(runs)
     blocks: list[Block] = unfinished(runs)
-    found: list[Cell] = []
+    found: list[Bounded] = []
     left: list[str] = []
     for (real, sim), groups in pairs.items():
         for tried, simulated in groups:
@@ -94,7 +95,7 @@ def section(runs: Runs) -> Section | None:
     return Section("bounds", "Bounds on real performance", _says(found), distinct([*blocks, *noted(left)]))
 
 
-def _says(found: Sequence[Cell]) -> str:
+def _says(found: Sequence[Bounded]) -> str:
     if not found:
         return "No policy's real success can be bounded with simulation; the notes say why."
     helped = [cell for cell in found if cell.default.diagnostics.get("helps")]
@@ -108,9 +109,9 @@ def _says(found: Sequence[Cell]) -> str:
     return f"Real success is known to an interval typically {typical} (95%); simulation makes it narrower {told}."
 
 
-def _cells(tried: Group, simulated: Group, left: list[str]) -> list[Cell]:
-    design: Any = max(tried.design, simulated.design, key=("iid", "grid", "chosen").index)
-    cells: list[Cell] = []
+def _cells(tried: Group, simulated: Group, left: list[str]) -> list[Bounded]:
+    design: Any = weakest([tried.design, simulated.design])
+    cells: list[Bounded] = []
     for policy in tried.policies:
         if policy not in simulated.policies:
             left.append(f"{policy} on {tried.task} was not simulated")
@@ -123,7 +124,7 @@ def _cells(tried: Group, simulated: Group, left: list[str]) -> list[Cell]:
         except UsageError as error:
             left.append(f"{policy} on {tried.task}: {str(error).partition(chr(10))[0]}")
             continue
-        cells.append(Cell(policy, answer, curve, saved))
+        cells.append(Bounded(policy, answer, curve, saved))
     return cells
 
 
@@ -135,7 +136,7 @@ def worth(tried: pa.Table, simulated: pa.Table) -> tuple[WidthCurve, TrialsSaved
     return curve, stats.real_trials_saved(paired.real, float(curve.widths[-1]), draws=DRAWS)
 
 
-def _blocks(cells: list[Cell], tail: list[str], on: str, real: str) -> list[Block]:
+def _blocks(cells: list[Bounded], tail: list[str], on: str, real: str) -> list[Block]:
     blocks: list[Block] = [_intervals(cells, slug("bounds", *tail), f"Real success by method{on}", real)]
     curves = [cell for cell in cells if cell.curve is not None]
     if curves:
@@ -144,7 +145,7 @@ def _blocks(cells: list[Cell], tail: list[str], on: str, real: str) -> list[Bloc
     return [*blocks, *noted(note for cell in cells for note in cell.answer.notes)]
 
 
-def _intervals(cells: list[Cell], name: str, title: str, real: str) -> Chart:
+def _intervals(cells: list[Bounded], name: str, title: str, real: str) -> Chart:
     rows = []
     for cell in cells:
         for one in cell.answer.intervals:
@@ -168,7 +169,7 @@ def _intervals(cells: list[Cell], name: str, title: str, real: str) -> Chart:
     return Chart(name, title, spec, rows, about + _unsuited(cells))
 
 
-def _unsuited(cells: list[Cell]) -> str:
+def _unsuited(cells: list[Bounded]) -> str:
     """Which policies have no interval by which methods, and why: methods of one reason together."""
     methods: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for method in dict.fromkeys(m for cell in cells for m in cell.answer.not_applicable):
@@ -183,7 +184,7 @@ def _unsuited(cells: list[Cell]) -> str:
     )
 
 
-def _curves(cells: list[Cell], name: str, title: str) -> Chart:
+def _curves(cells: list[Bounded], name: str, title: str) -> Chart:
     rows = []
     for cell in cells:
         assert cell.curve is not None
@@ -206,7 +207,7 @@ def _curves(cells: list[Cell], name: str, title: str) -> Chart:
     return Chart(name, title, spec, rows, about)
 
 
-def _sheet(cells: list[Cell], name: str, title: str) -> Sheet:
+def _sheet(cells: list[Bounded], name: str, title: str) -> Sheet:
     """A line for every policy: its bound, what simulation does to its width, and real trials saved."""
     rows: list[list[Any]] = []
     for cell in cells:

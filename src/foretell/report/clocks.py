@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from foretell.answers.clock_words import seconds
 from foretell.answers.clocks import Clocks, clocks
 from foretell.counting import counted
-from foretell.episodes.columns import grouped
+from foretell.episodes.columns import codes, grouped, spread
 from foretell.errors import ForetellError, UsageError
 from foretell.report.charts import dots, lines, slug, spans
 from foretell.report.groups import distinct, noted, unfinished
@@ -60,23 +60,22 @@ def section(runs: Runs) -> Section | None:
 
 def _tables(runs: Runs) -> dict[str, tuple[pa.Table, str]]:
     """World -> its episodes, of one arm, where there are some under `sync` and some under another clock."""
-    parts: dict[tuple[str, str], list[pa.Table]] = defaultdict(list)
+    parts: dict[str, list[pa.Table]] = defaultdict(list)
     kinds = {json.loads(text)["kind"] for run in runs.each for text in run.values("clock")}
     for run in runs.each if len(kinds) > 1 else ():
         table = run.table.set_column(run.table.column_names.index("task"), "task", runs.tasks_of(run))
-        for row in run.counts("world", "world_hash"):
-            world, version = row["world"], row["world_hash"]
-            mine = (pc.field("world") == world) & (pc.field("world_hash") == version)
-            parts[world, version].append(table.filter(mine))
+        index, worlds = codes(spread([name.world for name in runs.names(run)], run.cells[0]))
+        for number, world in enumerate(worlds):
+            parts[world].append(table.filter(pa.array(index == number)))
     found = {}
-    for (world, version), tables in parts.items():
+    for world, tables in parts.items():
         table = pa.concat_tables(tables)
         arms = {arm for (arm,) in grouped([table["arm"]])[1]}
         arm = "none" if "none" in arms else min(arms)
         table = table.filter(pc.field("arm") == arm)
         kinds = {json.loads(text)["kind"] for (text,) in grouped([table["clock"]])[1]}
         if "sync" in kinds and len(kinds) > 1:
-            found[world if world not in found else f"{world}#{version[:6]}"] = (table, arm)
+            found[world] = (table, arm)
     return found
 
 

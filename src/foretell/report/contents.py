@@ -122,10 +122,20 @@ def _unlike(runs: Runs) -> list[str]:
     notes = [f"{run.name} has no episodes yet." for run in runs.each if not len(run.table)]
     for (task, column), found in runs.protocols.items():
         if len(found) > 1:
-            told = "; ".join(f"{value} in {', '.join(sorted(names))}" for value, names in found.items())
+            told = "; ".join(
+                f"{value} in {', '.join([*sorted(names), *_called(runs, task, column, value)])}"
+                for value, names in found.items()
+            )
             apart = f"has not the same {PROTOCOL[column]} everywhere ({told})"
             notes.append(f"Task {task} {apart}: rates are not comparable.")
     return notes
+
+
+def _called(runs: Runs, task: str, column: str, value: str) -> list[str]:
+    """The names of a task's versions, of those that have this value of a column of `PROTOCOL`."""
+    place = {"task_version": 1, "task_hash": 2}.get(column)
+    found = [name for key, name in runs.task_of.items() if place and key[0] == task and key[place] == value]
+    return sorted({f"called {name}" for name in found if name != task})
 
 
 def _relative(run: OneRun, path: str, place: Path | None) -> str:

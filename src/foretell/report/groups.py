@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import count, dropwhile
+from itertools import count
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foretell import clock as nouns
 from foretell.answers.compare import Compared, compare
 from foretell.counting import counted
-from foretell.digest import digest
+from foretell.episodes.cells import Cell, cells_of, given_up, still_to_come, turns_of
 from foretell.episodes.columns import cells, codes, grouped, spread
-from foretell.episodes.planned import CELL, is_retired, planned_rows
+from foretell.episodes.names import family, family_label, marked
+from foretell.episodes.planned import planned_rows
+from foretell.episodes.provenance import design_of, weakest
+from foretell.episodes.units import by_unit, units
 from foretell.errors import UsageError
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Block, Words
 from foretell.stats import Interval, betting, bound
-from foretell.stats.order import by_id
 
 __all__ = ["Group", "chosen", "distinct", "first_groups", "groups", "noted", "unfinished"]
 
@@ -33,7 +32,8 @@ COLUMNS = (
     "trial", "arm", "severity", "clock", "success", "score", "blame",
 )  # fmt: skip
 NOTES = 4
-DESIGNS = ("iid", "grid", "chosen")
+NAMED = "named"
+"""Column of the clock's name, until groups are made."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Group:
         """The episodes that may be looked at: all, or while some are missing the leading scenarios'."""
         if not self.missing:
             return self.table
-        return self.table.filter(pa.array([unit in self.leading for unit in _units(self.table)], pa.bool_()))
+        return self.table.filter(pc.is_in(units(self.table), pa.array(list(self.leading), pa.string())))
 
     @cached_property
     def compared(self) -> Compared | str:
@@ -86,18 +86,15 @@ class Group:
     @cached_property
     def rates(self) -> dict[str, Interval]:
         """Success of each policy with an episode that counts, with the interval that `foretell.show` gives it."""
-        judged: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
-        columns = ("policy", "parent", "scenario", "success")
-        for policy, parent, own, success in zip(*(cells(self.counted[c]) for c in columns), strict=True):
-            if success is not None:
-                judged[policy][parent or own].append(success)
-        if self.missing:
-            return {p: betting([sum(x) / len(x) for x in found.values()]) for p, found in judged.items()}
-        means = {}
-        for policy, found in judged.items():
-            units = list(found)
-            means[policy] = [sum(found[units[i]]) / len(found[units[i]]) for i in by_id(units)]  # as `bound` takes them
-        return {policy: bound(found) for policy, found in means.items()}
+        table = self.counted.filter(self.counted["success"].is_valid())
+        group, names = grouped([table["policy"]])
+        unit, solved = units(table), table["success"].to_numpy().astype(np.float64)
+        found = {}
+        for number, (policy,) in enumerate(names):
+            mine = np.flatnonzero(group == number)
+            means = by_unit(unit.take(pa.array(mine)), sort=not self.missing).means(solved[mine])
+            found[policy] = betting(means) if self.missing else bound(means)
+        return found
 
     def within(self, others: Sequence[Group]) -> str:
         """Task, and what else tells it from the other groups, in words."""
@@ -165,18 +162,15 @@ def distinct(blocks: Iterable[Block]) -> list[Block]:
 
 
 def _groups(runs: Runs) -> list[Group]:
-    hashes: dict[str, set[str]] = defaultdict(set)
-    for run in runs.each:
-        for row in run.counts("world", "world_hash"):
-            hashes[row["world"]].add(row["world_hash"])
     made: dict[tuple[str, ...], list[tuple[OneRun, pa.Table]]] = defaultdict(list)
     ahead: dict[tuple[str, ...], list[tuple[int, set[str]]]] = defaultdict(list)
     seen: set[str] = set()
     for run in runs.each:
-        table = _named(run, runs.tasks_of(run), hashes).take(pa.array(planned_rows(run.path, run.table["scenario"])))
-        if len(given_up := _retired(run)):
-            table = table.filter(pc.invert(pc.is_in(table["episode"], given_up)))
-        for key, left in _ahead(run, runs.task_names(run), hashes).items():
+        table = _named(runs, run).take(pa.array(planned_rows(run.path, run.table["scenario"])))
+        if (retired := given_up(run.plan)).any():
+            episodes = run.plan["episode"].combine_chunks().filter(pa.array(retired))
+            table = table.filter(pc.invert(pc.is_in(table["episode"], episodes)))
+        for key, left in _ahead(runs, run).items():
             ahead[key].append(left)
         if seen:
             table = table.filter(pc.invert(pc.is_in(table["episode"], pa.array(list(seen), pa.string()))))
@@ -190,34 +184,38 @@ def _groups(runs: Runs) -> list[Group]:
     return sorted(found, key=lambda g: (order.index(g.task), not g.real))
 
 
-def _ahead(
-    run: OneRun, tasks: dict[str, str], worlds: dict[str, set[str]]
-) -> dict[tuple[str, ...], tuple[int, set[str]]]:
+def _ahead(runs: Runs, run: OneRun) -> dict[tuple[str, ...], tuple[int, set[str]]]:
     """World, task, clock and arm of which episodes are still to come -> how many, and the scenarios from the first on
     that lacks one."""
     if not len(run.to_come):
         return {}
-    missing = set(run.to_come["episode"].to_pylist())
-    units: dict[tuple[str, ...], dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    families: dict[str, str] = {}
-    columns = ("world", "world_hash", "task", "clock", "arm", "unit", "episode")
-    for world, version, task, clock, arm, unit, episode in zip(*(cells(run.active[c]) for c in columns), strict=True):
-        name = world if len(worlds[world]) < 2 else f"{world}#{version[:6]}"
-        if clock not in families:
-            families[clock] = _family(clock)
-        units[name, tasks.get(task, task), families[clock], arm][unit] += episode in missing
-    return {
-        key: (sum(left.values()), set(dropwhile(lambda unit: not left[unit], left)))  # noqa: B023 - used at once
-        for key, left in units.items()
-        if any(left.values())
-    }
+    owner, planned = cells_of(run.active)
+    names = [(*_called(runs, run, cell), family(cell.clock), cell.arm) for cell in planned]
+    keys = list(dict.fromkeys(names))
+    group = np.array([keys.index(name) for name in names], dtype=np.int64)[owner]
+    index, units_ = codes(run.active["unit"])
+    turn = turns_of(group, index)
+    left = turn.counts(still_to_come(run.active, run.table["episode"]))
+    late = turn.within >= turn.leading(left, len(keys))[turn.owner]
+    found = {}
+    for number, key in enumerate(keys):
+        mine = turn.owner == number
+        if lacks := int(left[mine].sum()):
+            found[key] = lacks, {units_[index[row]] for row in turn.first[mine & late].tolist()}
+    return found
 
 
-def _retired(run: OneRun) -> pa.Array:
-    """Episodes of cells whose plan was given up half-way: success rates show them, questions are not asked of them."""
-    group, names = grouped([run.plan[c] for c in CELL])
-    given_up = np.bincount(group[is_retired(run.plan)], minlength=len(names)) > 0
-    return run.plan["episode"].combine_chunks().filter(pa.array(given_up[group]))
+def _called(runs: Runs, run: OneRun, planned: Cell) -> tuple[str, str]:
+    """World and task of a planned cell, by the names that rows of these versions have. A version that has no rows yet
+    has a name of its own, so that rows of another do not wait for it."""
+    world = runs.world_of.get((planned.world, planned.world_hash)) or marked(planned.world, planned.world_hash)
+    source = (planned.task, planned.task_version, planned.task_hash)
+    task = runs.task_of.get(source) or marked(planned.task, planned.task_source)
+    mine = {cell.task_source: name.task for cell, name in zip(run.cells[1], runs.names(run), strict=True)
+            if cell.task == planned.task}  # fmt: skip
+    if not planned.task_version and len(mine) == 1:  # a plan of an older foretell
+        (task,) = mine.values()
+    return world, runs.task_names(run).get(task, task)
 
 
 def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: list[tuple[int, set[str]]]) -> Group:
@@ -228,12 +226,14 @@ def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: li
         index, policies = codes(table["policy"])
         names = [f"{p} ({run.name})" if p in apart else p for p in policies]
         tables.append(_with(table, policy=spread(names, index)))
-    known = [d if (d := str(run.provenance.get("design"))) in DESIGNS else "chosen" for run, _ in parts]
     real = all(run.real for run, _ in parts)
-    table, design = pa.concat_tables(tables), max(known, key=DESIGNS.index)
-    late = {unit for _, units in ahead for unit in units}
-    leading = frozenset(_units(table)) - late if ahead else frozenset()
-    return Group(world, task, _label(clock), arm, real, design, table, sum(left for left, _ in ahead), leading)
+    table, design = pa.concat_tables(tables), weakest(design_of(run.provenance) for run, _ in parts)
+    late = set().union(*(some for _, some in ahead))
+    leading = frozenset(cells(units(table))) - late if ahead else frozenset()
+    called = {name for (name,) in grouped([table[NAMED]])[1]}
+    label = called.pop() if len(called) == 1 else family_label(clock)
+    table = table.drop_columns(NAMED)
+    return Group(world, task, label, arm, real, design, table, sum(left for left, _ in ahead), leading)
 
 
 def _apart(tables: Sequence[pa.Table]) -> set[str]:
@@ -254,53 +254,24 @@ def _apart(tables: Sequence[pa.Table]) -> set[str]:
     return found
 
 
-def _units(table: pa.Table) -> list[str]:
-    """The scenario that each row counts for."""
-    return [parent or own for parent, own in zip(*(cells(table[c]) for c in ("parent", "scenario")), strict=True)]
-
-
 def _with(table: pa.Table, **columns: pa.ChunkedArray) -> pa.Table:
     for name, column in columns.items():
         table = table.set_column(table.column_names.index(name), name, column)
     return table
 
 
-def _named(run: OneRun, tasks: pa.ChunkedArray, worlds: dict[str, set[str]]) -> pa.Table:
-    """The columns that answers need; names that stand for several versions get their hash, as `foretell.show` does."""
-    table = _with(run.table.select(list(COLUMNS)), task=tasks)
-    names = ("task", "policy", "policy_hash", "policy_options", "world", "world_hash", "clock")
-    group, found = grouped([table[c] for c in names])
-    marks = [digest([weights, options]) for _, _, weights, options, *_ in found]
-    several: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for (task, policy, *_), mark in zip(found, marks, strict=True):
-        several[task, policy].add(mark)
-    policies, kinds, clocks = [], [], []
-    for (task, policy, _, _, world, version, clock), mark in zip(found, marks, strict=True):
-        policies.append(policy if len(several[task, policy]) == 1 else f"{policy}#{mark[:6]}")
-        kinds.append(world if len(worlds[world]) == 1 else f"{world}#{version[:6]}")
-        clocks.append(_family(clock))
+def _named(runs: Runs, run: OneRun) -> pa.Table:
+    """The columns that answers need, with the names that all tables have. `clock` is that of the study, and `named`
+    the clock's name."""
+    group, found = run.cells
+    names = runs.names(run)
+    table = run.table.select(list(COLUMNS))
+    table = table.append_column("metrics", pa.nulls(len(table), run.table.schema.field("metrics").type))
+    table = table.append_column(NAMED, spread([name.clock for name in names], group))
     return _with(
-        table.append_column("metrics", pa.nulls(len(table), run.table.schema.field("metrics").type)),
-        policy=spread(policies, group),
-        world=spread(kinds, group),
-        clock=spread(clocks, group),
+        table,
+        task=runs.tasks_of(run),
+        policy=spread([name.policy for name in names], group),
+        world=spread([name.world for name in names], group),
+        clock=spread([family(cell.clock) for cell in found], group),
     )
-
-
-def _family(text: str) -> str:
-    """The clock as the study wrote it: a latency that was measured, or has a name, differs among policies."""
-    value = json.loads(text)
-    given = value.get("latency")
-    if isinstance(given, dict) and (given.get("name") or given.get("kind") == "trace"):
-        value["latency"] = given.get("name") or "trace"
-    return json.dumps(value, sort_keys=True)
-
-
-def _label(family: str) -> str:
-    value = json.loads(family)
-    name = value.get("latency")
-    if isinstance(name, str):
-        value["latency"] = {"kind": "constant", "values": [0.0], "name": name}
-    with suppress(UsageError):
-        return nouns.label(json.dumps(value))
-    return str(value["kind"])

@@ -33,7 +33,7 @@ SHARE = ".1%"
 
 
 @dataclass(frozen=True)
-class Cell:
+class Change:
     """One policy on one task of one world under one arm."""
 
     world: str
@@ -77,7 +77,7 @@ def section(runs: Runs) -> Section | None:
     return Section("perturbations", "Perturbations", _says(found, len(tasks) > 1), distinct(blocks))
 
 
-def _cells(every: list[Group], same: Set[str] = frozenset()) -> list[Cell]:
+def _cells(every: list[Group], same: Set[str] = frozenset()) -> list[Change]:
     """Every policy under every arm, of the first clock of each world and task, where there is a clean control too."""
     by: dict[tuple[str, str], dict[str, dict[str, Group]]] = defaultdict(lambda: defaultdict(dict))
     for group in every:
@@ -100,7 +100,7 @@ def _cells(every: list[Group], same: Set[str] = frozenset()) -> list[Cell]:
                 identical = change is not None and same.issuperset(keys)
                 if identical and change is not None:
                     change = replace(change, low=0.0, high=0.0, method=IDENTICAL)
-                found.append(Cell(world, task, policy, arm, success_rate([known]), change, p, identical))
+                found.append(Change(world, task, policy, arm, success_rate([known]), change, p, identical))
     tested = [cell.p for cell in found if cell.p is not None]
     adjusted = iter(holm(tested) if tested else ())
     return [cell if cell.p is None else replace(cell, p=float(next(adjusted))) for cell in found]
@@ -119,7 +119,7 @@ def _scores(group: Group) -> dict[str, dict[str, float]]:
     return {p: {base: float(np.mean(found)) for base, found in by.items()} for p, by in trials.items()}
 
 
-def _says(found: list[Cell], many: bool) -> str:
+def _says(found: list[Change], many: bool) -> str:
     shown = [cell for cell in found if cell.change and cell.change.estimate < 0.0 and (cell.p or 0.0) <= ALPHA]
     if not shown:
         return "No perturbation is shown to cost any policy success."
@@ -132,7 +132,7 @@ def _says(found: list[Cell], many: bool) -> str:
     return f"{worst.arm} hurts most: it costs {worst.policy} {lost}{on} {ends}."
 
 
-def _blocks(cells: list[Cell], here: list[str], on: str) -> list[Block]:
+def _blocks(cells: list[Change], here: list[str], on: str) -> list[Block]:
     blocks: list[Block] = []
     mild = {cell.arm for cell in cells if "@" in cell.arm}
     plain = (
@@ -146,7 +146,7 @@ def _blocks(cells: list[Cell], here: list[str], on: str) -> list[Block]:
     return [*blocks, *_curves(cells, here, on)]
 
 
-def _changes(cells: list[Cell]) -> list[dict[str, Any]]:
+def _changes(cells: list[Change]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for cell in cells:
         if cell.change is not None:
@@ -184,7 +184,7 @@ def _bars(rows: list[dict[str, Any]], name: str, title: str) -> Chart:
     return Chart(name, title, spec, rows, about)
 
 
-def _radar(cells: list[Cell], name: str, title: str) -> Chart:
+def _radar(cells: list[Change], name: str, title: str) -> Chart:
     rows = [
         {"arm": "clean" if cell.arm == CLEAN else cell.arm, "policy": cell.policy, "success": cell.success.estimate}
         | {"low": cell.success.low, "high": cell.success.high, "n": cell.success.n}
@@ -201,13 +201,13 @@ def _radar(cells: list[Cell], name: str, title: str) -> Chart:
     return Chart(name, title, spec, rows, "0 in the middle, 100% on the rim: the rounder and larger, the more robust.")
 
 
-def _curves(cells: list[Cell], here: list[str], on: str) -> list[Block]:
+def _curves(cells: list[Change], here: list[str], on: str) -> list[Block]:
     """Success against severity, a chart for each policy, of the factors that ran at two severities or more."""
     found: list[Block] = []
     for policy, mine in groupby(sorted(cells, key=lambda c: c.policy), key=lambda c: c.policy):
         own = list(mine)
         clean = [cell for cell in own if cell.arm == CLEAN]
-        by: dict[str, list[Cell]] = defaultdict(list)
+        by: dict[str, list[Change]] = defaultdict(list)
         for cell in own:
             if cell.arm != CLEAN and "+" not in cell.arm and cell.severity is not None:
                 by[cell.factor].append(cell)
@@ -230,7 +230,7 @@ def _curves(cells: list[Cell], here: list[str], on: str) -> list[Block]:
     return found
 
 
-def _sheet(found: list[Cell], many: bool) -> Sheet:
+def _sheet(found: list[Change], many: bool) -> Sheet:
     rows = []
     for cell in found:
         one, change = cell.success, cell.change
@@ -246,7 +246,7 @@ def _sheet(found: list[Cell], many: bool) -> Sheet:
     return Sheet("perturbations-table", "Every perturbation", columns, rows, right=columns[-3:])
 
 
-def _board(runs: Runs, found: list[Cell]) -> list[Block]:
+def _board(runs: Runs, found: list[Change]) -> list[Block]:
     """The ranking of `foretell leaderboard`, of every world in which policies ran the same test set."""
     from foretell.leaderboard import leaderboard
     from foretell.report.leaderboard import section as board_section

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import yaml
 
 from foretell.episodes.columns import codes
+from foretell.episodes.provenance import design_of
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Block, Section, Sheet, Words
 
@@ -103,7 +104,7 @@ def _policies(run: OneRun) -> list[str]:
 def _scenarios(run: OneRun, source: dict[str, Any]) -> str:
     count = pc.count_distinct(run.table["scenario"], mode="all").as_py()
     designs = {"iid": "drawn at random", "grid": "on a grid", "chosen": "chosen"}
-    how = designs.get(str(run.provenance.get("design")), "")
+    how = designs.get(design_of(run.provenance, unknown=""), "")
     like = source.get("like") or source.get("file")
     return ", ".join([f"{count:,} run", *([how] if how else []), *([f"those of {like}"] if like else [])])
 

@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from foretell.answers.inputs import PROTOCOL
-from foretell.clock import label
 from foretell.document import load_yaml
-from foretell.episodes.columns import codes, grouped, spread
-from foretell.episodes.planned import is_retired, plan_table
+from foretell.episodes.cells import Cell, cells_of, still_to_come
+from foretell.episodes.columns import grouped, spread
+from foretell.episodes.names import Name, names_of
+from foretell.episodes.planned import CELL, is_retired, plan_table
 from foretell.episodes.provenance import read_provenance
 from foretell.episodes.read import read_columns
 from foretell.errors import UsageError
@@ -63,16 +63,22 @@ class OneRun:
         return [row[column] for row in self.counts(column)]
 
     @cached_property
-    def clocks(self) -> pa.ChunkedArray:
-        """The clock's short name, row by row."""
-        index, texts = codes(self.table["clock"])
-        return spread([label(text) for text in texts], index)
+    def cells(self) -> tuple[np.ndarray, list[Cell]]:
+        """Row -> an index into the cells."""
+        return cells_of(self.table)
 
     @cached_property
-    def protocols(self) -> tuple[np.ndarray, list[tuple[str, ...]]]:
+    def clocks(self) -> pa.ChunkedArray:
+        """The clock's name, row by row."""
+        group, found = self.cells
+        return spread([name.clock for name in names_of(found)], group)
+
+    @cached_property
+    def protocols(self) -> tuple[np.ndarray, list[dict[str, Any]]]:
         """Row -> an index into the second, which has judge, task and the columns of `PROTOCOL`."""
-        group, names = grouped([self.table[c] for c in ("judge", "task", *PROTOCOL)])
-        return group, [tuple(map(str, name)) for name in names]
+        columns = ("judge", "task", *PROTOCOL)
+        group, names = grouped([self.table[c] for c in columns])
+        return group, [dict(zip(columns, name, strict=True)) for name in names]
 
     @cached_property
     def plan(self) -> pa.Table:
@@ -87,7 +93,7 @@ class OneRun:
     @cached_property
     def to_come(self) -> pa.Table:
         """What of it is still to come."""
-        return self.active.filter(pc.invert(pc.is_in(self.active["episode"], self.table["episode"].combine_chunks())))
+        return self.plan.filter(pa.array(still_to_come(self.plan, self.table["episode"])))
 
     @cached_property
     def worlds(self) -> set[str]:
@@ -146,32 +152,55 @@ class Runs:
         and is left out."""
         found: dict[tuple[str, str], dict[str, set[str]]] = {}
         for run in self.each:
-            for judge, task, *values in run.protocols[1]:
-                for column, value in zip(PROTOCOL, values, strict=True):
-                    if judge != "person":
-                        found.setdefault((task, column), {}).setdefault(value, set()).add(run.name)
+            for one in run.protocols[1]:
+                for column in PROTOCOL if one["judge"] != "person" else ():
+                    found.setdefault((one["task"], column), {}).setdefault(str(one[column]), set()).add(run.name)
         return found
 
-    def tasks_of(self, run: OneRun) -> pa.ChunkedArray:
-        """The task, row by row. One that ran by several protocols is several: each is named with what is its own."""
-        return spread(self._named(run), run.protocols[0])
+    @cached_property
+    def cells(self) -> list[Cell]:
+        """Those of all runs."""
+        return [cell for run in self.each for cell in run.cells[1]]
 
-    def _named(self, run: OneRun) -> list[str]:
-        """The task's name under each of the run's protocols."""
+    def names(self, run: OneRun) -> list[Name]:
+        """The names of a run's cells."""
+        return names_of(run.cells[1], self.cells)
+
+    @cached_property
+    def world_of(self) -> dict[tuple[str, str], str]:
+        """World and hash of its parameters -> its name in all tables."""
+        found = zip(self.cells, names_of(self.cells), strict=True)
+        return {(cell.world, cell.world_hash): name.world for cell, name in found}
+
+    @cached_property
+    def task_of(self) -> dict[tuple[str, str, str], str]:
+        """Task, version and hash of its file -> its name in all tables."""
+        found = zip(self.cells, names_of(self.cells), strict=True)
+        return {(cell.task, cell.task_version, cell.task_hash): name.task for cell, name in found}
+
+    def tasks_of(self, run: OneRun) -> pa.ChunkedArray:
+        """The task, row by row. One that ran by several protocols is several: its name has the hash of its version,
+        and in brackets what else is its own."""
+        return spread([name for _, name in self._named(run)], run.protocols[0])
+
+    def _named(self, run: OneRun) -> list[tuple[str, str]]:
+        """The task's name under each of the run's protocols: as all tables have it, and as the page has it."""
         found = []
-        for judge, task, *values in run.protocols[1]:
+        for one in run.protocols[1]:
+            cell = Cell.of(one)
+            name = self.task_of[cell.task, cell.task_version, cell.task_hash]
             own = [
-                f"{PROTOCOL[column]} {value}"
-                for column, value in zip(PROTOCOL, values, strict=True)
-                if judge != "person" and len(self.protocols[task, column]) > 1
+                f"{PROTOCOL[column]} {one[column]}"
+                for column in PROTOCOL
+                if column not in CELL and one["judge"] != "person" and len(self.protocols[one["task"], column]) > 1
             ]
-            found.append(f"{task} ({', '.join(own)})" if own else task)
+            found.append((name, f"{name} ({', '.join(own)})" if own else name))
         return found
 
     def task_names(self, run: OneRun) -> dict[str, str]:
-        """Task -> what the run's rows of it are called, where that is one name."""
+        """Name of a task in all tables -> what the page calls the run's rows of it, where that is one name."""
         found: dict[str, set[str]] = defaultdict(set)
-        for (_, task, *_), name in zip(run.protocols[1], self._named(run), strict=True):
+        for task, name in self._named(run):
             found[task].add(name)
         return {task: min(names) if len(names) == 1 else task for task, names in found.items()}
 

@@ -25,7 +25,7 @@ TIPS = {
     "interval": ("interval", ""),
 }
 
-Cell = dict[str, Any]
+Entry = dict[str, Any]
 
 
 def section(runs: Runs) -> Section | None:
@@ -34,7 +34,7 @@ def section(runs: Runs) -> Section | None:
         tasks = runs.task_names(run)
         rows += [
             {"run": run.name, **row, "task": tasks.get(row["task"], row["task"])}
-            for row in figures(run.plan, run.table)
+            for row in figures(run.plan, run.table, besides=runs.cells)
         ]
     rows.sort(key=lambda row: (_place(row["task"], runs.tasks), _place(row["policy"], runs.policies)))
     judged = [row for row in rows if row["rate"] is not None]
@@ -46,11 +46,12 @@ def section(runs: Runs) -> Section | None:
 
 def _place(name: str, names: Sequence[str]) -> int:
     """In the study; a name with a hash or a protocol stands where it would without."""
-    plain = (name, name.rpartition("#")[0], name.partition(" (")[0])
+    short = name.partition(" (")[0]
+    plain = (name, name.rpartition("#")[0], short, short.rpartition("#")[0])
     return next((names.index(one) for one in plain if one in names), len(names))
 
 
-def _says(rows: Sequence[Cell]) -> str:
+def _says(rows: Sequence[Entry]) -> str:
     if not rows:
         return "No episode has been judged yet, so there is no rate to show."
     told, under = _plainest(rows)
@@ -68,7 +69,7 @@ def _says(rows: Sequence[Cell]) -> str:
     return f"{said}; the bars are where the true rate may well lie{', and some are still running' if running else ''}."
 
 
-def _plainest(rows: Sequence[Cell]) -> tuple[Sequence[Cell], str]:
+def _plainest(rows: Sequence[Entry]) -> tuple[Sequence[Entry], str]:
     """Those of the clean arm and of `sync`, or of what comes first without them, and what they are under, in words:
     rates under several clocks or arms do not make one range."""
     said = []
@@ -81,7 +82,7 @@ def _plainest(rows: Sequence[Cell]) -> tuple[Sequence[Cell], str]:
     return rows, f" {' and '.join(said)}" if said else ""
 
 
-def _who(row: Cell, rows: Sequence[Cell]) -> str:
+def _who(row: Entry, rows: Sequence[Entry]) -> str:
     """Policy, task and run, as far as there are several."""
     said = row["policy"]
     for name, word in (("task", "on"), ("run", "in")):
@@ -90,7 +91,7 @@ def _who(row: Cell, rows: Sequence[Cell]) -> str:
     return str(said)
 
 
-def _charts(rows: Sequence[Cell]) -> list[Chart]:
+def _charts(rows: Sequence[Entry]) -> list[Chart]:
     """One for each task; perturbed episodes have a section of their own."""
     arms = {row["arm"] for row in rows}
     clean = [row for row in rows if row["arm"] == "none"] or list(rows)
@@ -134,7 +135,7 @@ def _with(chart: Chart, words: str) -> Chart:
     return Chart(chart.name, chart.title, chart.spec, chart.rows, f"{chart.about} {words}".strip())
 
 
-def _about(rows: Sequence[Cell], arms: set[str]) -> str:
+def _about(rows: Sequence[Entry], arms: set[str]) -> str:
     level = f"{1 - rows[0]['alpha']:.0%}"
     exact = "Clopper-Pearson; star where scenarios were tried several times"
     said = f"Dots are success rates, bars {level} intervals ({exact}), each for its own policy."
@@ -146,11 +147,11 @@ def _about(rows: Sequence[Cell], arms: set[str]) -> str:
     return f"{said} Perturbed episodes are left out here." if "none" in arms and len(arms) > 1 else said
 
 
-def _state(row: Cell) -> str:
+def _state(row: Entry) -> str:
     return ", running" if row["running"] else ", retired" if row["retired"] else ""
 
 
-def _sheet(rows: Sequence[Cell]) -> Sheet:
+def _sheet(rows: Sequence[Entry]) -> Sheet:
     names = [c for c in ("run", "world", "task", "policy", "clock", "arm") if len({row[c] for row in rows}) > 1]
     names = [c for c in ("run", "world", "task", "policy", "clock", "arm") if c in (*names, "task", "policy")]
     columns = [*names, "success", "solved", "n", f"{1 - rows[0]['alpha']:.0%} interval"]

@@ -17,7 +17,7 @@ from foretell.papers import table, text
 from foretell.reproduction.figure import Ledger
 from foretell.reproduction.suresim_data import artificial, like
 from foretell.stats import betting
-from foretell.stats.coverage import SIGNIFICANCE, Cell, method
+from foretell.stats.coverage import SIGNIFICANCE, Coverage, method
 from foretell.stats.regimes import Regime
 
 __all__ = ["suresim"]
@@ -156,13 +156,13 @@ def _statements(
     book.claim("Fig. 9", "all methods beat classical at alpha 0.1, sim2sim", high[worst] < high["classical"], note)
 
 
-Cells = dict[tuple[float, int, float, str], Cell]
+Coverages = dict[tuple[float, int, float, str], Coverage]
 """(correlation, N, alpha, method) -> width and coverage."""
 
 
 def _artificial(
     correlation: float, extra: int, alphas: tuple[float, ...], names: list[str], n: int, draws: int
-) -> Cells:
+) -> Coverages:
     rng = np.random.default_rng([SEED, extra, round(1000 * correlation)])
     hits = {(a, k): 0 for a in alphas for k in names}
     widths: dict[tuple[float, str], list[float]] = {key: [] for key in hits}
@@ -173,7 +173,7 @@ def _artificial(
             hits[alpha, name] += 0.5 in interval
             widths[alpha, name].append(interval.width)
     return {
-        (correlation, extra, a, k): Cell("artificial", k, draws, hits[a, k], a, float(np.mean(widths[a, k])), 0.0)
+        (correlation, extra, a, k): Coverage("artificial", k, draws, hits[a, k], a, float(np.mean(widths[a, k])), 0.0)
         for a, k in hits
     }
 
@@ -183,7 +183,7 @@ def _figures(book: Ledger, draws: int, full: bool) -> None:
     words = text("suresim")
     n, rho = int(words["artificial n"]), float(words["artificial correlation"])
     names = [k for k in NAMES if full or k != "blocked (ours)"]
-    cells: Cells = {}
+    cells: Coverages = {}
     for extra in SIZES:
         cells |= _artificial(rho, extra, ALPHAS, names, n, draws)
     for other in CORRELATIONS:
@@ -199,7 +199,7 @@ def _figures(book: Ledger, draws: int, full: bool) -> None:
     _shapes(book, cells, rho)
 
 
-def _shapes(book: Ledger, cells: Cells, rho: float) -> None:
+def _shapes(book: Ledger, cells: Coverages, rho: float) -> None:
     """What Appendix D.3 says of the curves."""
 
     def width(name: str, alpha: float, extra: int = SIZES[-1], r: float = rho) -> float:

@@ -70,7 +70,7 @@ def method(name: str) -> Method:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Coverage:
     """One method in one regime."""
 
     regime: str
@@ -108,7 +108,7 @@ def cover(
     draws: int = 2000,
     alpha: float = 0.1,
     seed: int = 1,
-) -> list[Cell]:
+) -> list[Coverage]:
     """Run methods (shipped names, or name -> function) on the same draws of one regime.
 
     Methods for binary scores are skipped where scores are not binary.
@@ -133,11 +133,11 @@ def cover(
     for name in calls:
         w = np.array(widths[name])
         error = float(w.std(ddof=1) / np.sqrt(draws)) if draws > 1 else 0.0
-        cells.append(Cell(world.name, name, draws, hits[name], alpha, float(w.mean()), error))
+        cells.append(Coverage(world.name, name, draws, hits[name], alpha, float(w.mean()), error))
     return cells
 
 
-def cover_sampled(world: Regime, rule: Rule, *, draws: int = 2000, alpha: float = 0.1, seed: int = 1) -> Cell:
+def cover_sampled(world: Regime, rule: Rule, *, draws: int = 2000, alpha: float = 0.1, seed: int = 1) -> Coverage:
     """`sampled_bound` when n of the n + N scenarios of a regime are run for real, on average, by `rule`.
 
     The active rule is told a wrong uncertainty on purpose: validity must not depend on it.
@@ -154,7 +154,7 @@ def cover_sampled(world: Regime, rule: Rule, *, draws: int = 2000, alpha: float 
         hits += world.mean in interval
         w[i] = interval.width
     name = f"sampled_bound, {rule}"
-    return Cell(world.name, name, draws, hits, alpha, float(w.mean()), float(w.std() / draws**0.5))
+    return Coverage(world.name, name, draws, hits, alpha, float(w.mean()), float(w.std() / draws**0.5))
 
 
 def print_sampled(regimes: Sequence[Regime], draws: int, alpha: float, seed: int) -> int:
@@ -246,7 +246,9 @@ def print_predictivity(
         found = covered(family, draws, LEVELS, seed, interval=interval)
         row = [family.name]
         for metric in METRICS:
-            cells = [Cell(family.name, metric, c.given, c.held, c.alpha, c.width, 0.0) for c in found.get(metric, ())]
+            cells = [
+                Coverage(family.name, metric, c.given, c.held, c.alpha, c.width, 0.0) for c in found.get(metric, ())
+            ]
             failures += sum(c.fails for c in cells)
             told = " ".join(f"{c.coverage:.3f}" + " FAIL" * c.fails for c in cells)
             row.append(f"{told} ({cells[-1].width:.2f})" if cells else "undefined")

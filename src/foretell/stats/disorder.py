@@ -19,7 +19,7 @@ import numpy as np
 
 from foretell.stats.bounds import bound
 from foretell.stats.compare import compare
-from foretell.stats.coverage import Cell, table_head
+from foretell.stats.coverage import Coverage, table_head
 from foretell.stats.interval import Horizon
 from foretell.stats.order import by_id
 from foretell.stats.sampling import Rule, next_scenarios, sampled_bound
@@ -118,13 +118,13 @@ def _named(rows: Rows, rng: np.random.Generator) -> Rows:
     return real[order], sim[order], extra[more]
 
 
-def _cell(name: str, method: str, hits: int, widths: Floats, alpha: float) -> Cell:
+def _cell(name: str, method: str, hits: int, widths: Floats, alpha: float) -> Coverage:
     draws = widths.size
     error = float(widths.std(ddof=1) / draws**0.5) if draws > 1 else 0.0
-    return Cell(name, method, draws, hits, alpha, float(widths.mean()), error)
+    return Coverage(name, method, draws, hits, alpha, float(widths.mean()), error)
 
 
-def cover_case(case: Case, method: str, draws: int, alpha: float = 0.05, seed: int = 1, ids: bool = False) -> Cell:
+def cover_case(case: Case, method: str, draws: int, alpha: float = 0.05, seed: int = 1, ids: bool = False) -> Coverage:
     """Coverage of `bound` by one method, looked at once."""
     rng, hits, widths = np.random.default_rng([seed, CASES.index(case)]), 0, np.ones(draws)
     for i in range(draws):
@@ -137,7 +137,7 @@ def cover_case(case: Case, method: str, draws: int, alpha: float = 0.05, seed: i
 
 def cover_looks(
     method: str, horizon: Horizon, draws: int, alpha: float = 0.05, seed: int = 1, first: int = 5, most: int = 100
-) -> Cell:
+) -> Coverage:
     """Share of draws in which `bound`, looked at after every trial from `first` to `most`, covered at every look."""
     rng, hits, widths = np.random.default_rng([seed, 77]), 0, np.ones(draws)
     for i in range(draws):
@@ -153,7 +153,7 @@ def cover_looks(
     return _cell(plan, method, hits, widths, alpha)
 
 
-def cover_pool(rule: Rule, draws: int, alpha: float = 0.05, seed: int = 1) -> Cell:
+def cover_pool(rule: Rule, draws: int, alpha: float = 0.05, seed: int = 1) -> Coverage:
     """Coverage of `sampled_bound` on a pool sorted by simulated score, and within it by real score."""
     rng, hits, widths = np.random.default_rng([seed, 99]), 0, np.ones(draws)
     for i in range(draws):
@@ -167,7 +167,7 @@ def cover_pool(rule: Rule, draws: int, alpha: float = 0.05, seed: int = 1) -> Ce
     return _cell("pool sorted by simulated score", f"sampled_bound, {rule}", hits, widths, alpha)
 
 
-def false_differences(draws: int, alpha: float = 0.05, seed: int = 1, n: int = 60) -> Cell:
+def false_differences(draws: int, alpha: float = 0.05, seed: int = 1, n: int = 60) -> Coverage:
     """Share of draws without a false difference, comparing two unpaired files of equal policies, one sorted upwards,
     one downwards, by the betting test."""
     rng, hits, widths = np.random.default_rng([seed, 55]), 0, np.ones(draws)
@@ -195,7 +195,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     table_head(["case", "method", "coverage", "width"])
     failures = 0
 
-    def show(cell: Cell) -> None:
+    def show(cell: Coverage) -> None:
         nonlocal failures
         failures += cell.fails
         told = f"{cell.coverage:.4f}" + (" FAIL" if cell.fails else "")

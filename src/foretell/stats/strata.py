@@ -224,7 +224,7 @@ def share_edges() -> Floats:
     return edges
 
 
-class Cells:
+class Boxes:
     """Cells of triples with one rate at least the other, and the least p that stands in each.
 
     chance: V of (larger, smaller) rate. solved: scenarios, of `total`, in the stratum of the larger rate.
@@ -324,8 +324,8 @@ def lower_end(k1: int, n1: int, k0: int, n0: int, solved: int, total: int, alpha
     chance = chances(staircase(k1, n1, k0, n0, solved / total), n1, n0)
     a, b = (guarded(k, m, 0.5 * GUARD * alpha) for k, m in ((k1, n1), (k0, n0)))
     sides = (
-        Cells(chance, (a, b), solved, total, n, alpha),
-        Cells(lambda large, small: chance(small, large), (b, a), total - solved, total, n, alpha),
+        Boxes(chance, (a, b), solved, total, n, alpha),
+        Boxes(lambda large, small: chance(small, large), (b, a), total - solved, total, n, alpha),
     )
     halvings = 5 + max(0, math.ceil(math.log2(n / 500.0)))
     finest, best = 1.0 / BASE / 2**halvings, pooled

@@ -16,13 +16,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from foretell.clock import label
 from foretell.counting import counted
 from foretell.episode import Episode, key
+from foretell.episodes.cells import Cell
+from foretell.episodes.names import names_of
 from foretell.episodes.parts import DamagedError, read_parquet
 from foretell.episodes.read import read
 from foretell.episodes.scenarios import read_scenarios
 from foretell.episodes.tally import METHOD_NAMES
+from foretell.episodes.units import by_unit, unit_of
 from foretell.errors import UsageError, suggest
 from foretell.files import inside
 from foretell.notebook import Displayed
@@ -30,7 +32,6 @@ from foretell.rollout.job import Outcome
 from foretell.rollout.recorded import Recorded, judge_steps
 from foretell.scenario import Scenario
 from foretell.stats import bound
-from foretell.stats.order import by_id
 from foretell.study.config import Study, TaskEntry, load_study
 from foretell.study.films import steps as steps_of
 from foretell.study.judged import write_judged
@@ -48,7 +49,7 @@ SHOWN = 20
 """Differences that the text lists."""
 COMPARED = ("success", "success_any", "success_end", "score", "end", "failure_reason", "stages", "events")
 """What is compared, and what a verdict decides."""
-CELL = ("task", "policy", "clock", "arm")
+NAMES = ("task", "policy", "clock", "arm")
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Judged(Displayed):
         if len(self.differences) > SHOWN:
             lines.append(f"  and {len(self.differences) - SHOWN} more; --json lists all")
         for rate in self.rates:
-            names = ", ".join(rate[c] for c in CELL)
+            names = ", ".join(rate[c] for c in NAMES)
             now = _share(rate["successes"], rate["low"], rate["high"], rate["n"])
             then = _share(rate["successes_then"], rate["low_then"], rate["high_then"], rate["n_then"])
             more = f", {rate['undecided']} undecided" if rate["undecided"] else ""
@@ -263,16 +264,19 @@ def _difference(then: dict[str, Any], now: Episode) -> dict[str, Any] | None:
 
 
 def _rates(before: Sequence[dict[str, Any]], after: Sequence[Episode], alpha: float) -> list[dict[str, Any]]:
+    known = [Cell.of(then) for then in before]
+    distinct = list(dict.fromkeys(known))
+    names_by = dict(zip(distinct, names_of(distinct), strict=True))
     cells: dict[tuple[str, ...], list[tuple[dict[str, Any], Episode]]] = {}
-    for then, now in zip(before, after, strict=True):
-        cells.setdefault((then["task"], then["policy"], label(then["clock"]), then["arm"]), []).append((then, now))
+    for cell, then, now in zip(known, before, after, strict=True):
+        cells.setdefault(names_by[cell][1:], []).append((then, now))
     found = []
     for names, pairs in cells.items():
-        units = [then["parent"] or then["scenario"] for then, _ in pairs]
+        units = [str(unit_of(then["parent"], then["scenario"], then["episode"])) for then, _ in pairs]
         old, new = [then["success"] for then, _ in pairs], [now.success for _, now in pairs]
         found.append(
             {
-                **dict(zip(CELL, names, strict=True)),
+                **dict(zip(NAMES, names, strict=True)),
                 **_interval(units, new, alpha, ""),
                 **_interval(units, old, alpha, "_then"),
                 "undecided": sum(now.end == "stopped" for _, now in pairs),
@@ -284,14 +288,10 @@ def _rates(before: Sequence[dict[str, Any]], after: Sequence[Episode], alpha: fl
 
 def _interval(units: Sequence[str], outcomes: Sequence[bool | None], alpha: float, suffix: str) -> dict[str, Any]:
     """Trials of one scenario are no independent draws, and enter as their mean, as in `foretell show`."""
-    each: dict[str, list[bool]] = {}
-    for unit, success in zip(units, outcomes, strict=True):
-        if success is not None:
-            each.setdefault(unit, []).append(success)
-    names = list(each)
-    means = [sum(each[names[i]]) / len(each[names[i]]) for i in by_id(names)]
-    made = bound(means, alpha=alpha) if means else None
-    n, k = sum(map(len, each.values())), sum(map(sum, each.values()))
+    judged = [(unit, success) for unit, success in zip(units, outcomes, strict=True) if success is not None]
+    n, k = len(judged), sum(success for _, success in judged)
+    means = by_unit([unit for unit, _ in judged]).means([success for _, success in judged])
+    made = bound(means, alpha=alpha) if n else None
     ends = (
         {"low": made.low, "high": made.high, "method": made.method}
         if made

@@ -6,11 +6,10 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foretell.clock import Clock, Realtime
-from foretell.episodes.provenance import read_provenance
+from foretell.episodes.provenance import design_of
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
 from foretell.factors import arms, factor
@@ -148,7 +147,7 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, Scenarios], str]:
         # what its arms made of them, the arms of this study make again
         clean = {s.base for s in given if not s.factors}
         given = [s for s in given if not s.factors or s.base not in clean]
-        design = _design_of(source.like)
+        design = design_of(source.like)
     by_task: dict[str, list[Scenario]] = defaultdict(list)
     for scenario in given:
         by_task[scenario.task].append(scenario)
@@ -186,10 +185,6 @@ def testset_of(study: Study) -> ScenarioFile | None:
     file = study.scenarios.file
     found = read_scenario_file(file) if file is not None else None
     return found if found is not None and found.header is not None else None
-
-
-def _design_of(run: Path) -> str:
-    return str(read_provenance(run).get("design", "chosen"))
 
 
 def perturb_scenarios(study: Study, scenarios: Mapping[str, Scenarios]) -> Perturbed:

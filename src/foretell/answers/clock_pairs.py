@@ -20,14 +20,16 @@ from foretell.answers.words import plain
 from foretell.clock import safe_label
 from foretell.counting import counted
 from foretell.episodes.columns import by_name, cells, codes
+from foretell.episodes.names import family
 from foretell.episodes.parts import DamagedError, read_parquet
-from foretell.episodes.provenance import read_provenance
+from foretell.episodes.provenance import design_of
 from foretell.episodes.read import read_columns
+from foretell.episodes.units import unit_of
 from foretell.errors import ForetellError, UsageError
 from foretell.stats.order import by_id
 from foretell.stats.scenarios import by_scenario
 
-__all__ = ["METRICS", "Cell", "cells_of"]
+__all__ = ["METRICS", "ClockPair", "clock_pairs"]
 
 METRICS = ("inferences", "latency_per_inference_s", "latency_per_action_s", "observation_age_s", "starvation_s")
 MEDIANS = ("latency_per_inference_s", "latency_per_action_s")
@@ -37,7 +39,7 @@ Rows = dict[tuple[str, str], tuple[str, bool, int]]
 
 
 @dataclass(frozen=True)
-class Cell:
+class ClockPair:
     """One policy on one task under one asynchronous clock, and the same trials under `sync`."""
 
     task: str
@@ -81,15 +83,12 @@ class Cell:
 
     def family(self) -> str:
         """The clock as the study wrote it: a latency that was measured or has a name differs among policies."""
-        given = self.clock.get("latency")
-        if not isinstance(given, dict) or not (given.get("name") or given.get("kind") == "trace"):
-            return self.without()
-        return json.dumps({**self.clock, "latency": given.get("name") or "trace"}, sort_keys=True)
+        return family(self.without())
 
 
-def cells_of(
+def clock_pairs(
     sources: Sequence[Source], tasks: Sequence[str], policies: Sequence[str], arm: str | None
-) -> tuple[list[Cell], list[str]]:
+) -> tuple[list[ClockPair], list[str]]:
     """Every task, policy and asynchronous clock that has a synchronous partner, in that order, clocks by latency."""
     found, notes = _gathered(sources)
     table = open_table(found, ", ".join(_name(s, i) for i, s in enumerate(sources)))
@@ -115,14 +114,14 @@ def cells_of(
         if (scenario, str(trial)) in rows:
             told = f"trial {trial} of scenario {scenario} is there twice under one clock"
             raise UsageError(f"{table.place(i)}: {told}: two controllers or versions of a task cannot be told apart")
-        rows[scenario, str(trial)] = (parent or scenario, success, table.columns["row"][i])
+        rows[scenario, str(trial)] = (unit_of(parent, scenario), success, table.columns["row"][i])
     if left:
         why = ", ".join(f"{count} {reason}" for reason, count in left.items())
         notes.append(
             f"{counted(sum(left.values()), 'episode does', 'episodes do')} not count ({why}), and "
             f"neither does any partner"
         )
-    made: list[Cell] = []
+    made: list[ClockPair] = []
     for (task, policy), by_clock in sorted(groups.items()):
         made += _paired(task, policy, by_clock, metrics, notes)
     if not made:
@@ -152,7 +151,7 @@ def _gathered(sources: Sequence[Source]) -> tuple[pa.Table, list[str]]:
         if not found.num_rows:
             raise UsageError(f"{name} has no episodes yet")
         tables.append(found)
-        if (design := _design(source)) not in (None, "iid"):
+        if isinstance(source, (str, Path)) and Path(source).is_dir() and (design := design_of(source)) != "iid":
             notes.append(
                 f"{name}: scenarios are {design}, not drawn at random: intervals speak of these scenarios only"
             )
@@ -179,13 +178,6 @@ def _read(source: Source, name: str) -> pa.Table:
         raise UsageError(f"{what}: {plain(str(error))[:200]}") from None
 
 
-def _design(source: Source) -> str | None:
-    """How the scenarios of a run came about; None where the source cannot know."""
-    if not isinstance(source, (str, Path)) or not Path(source).is_dir():
-        return None
-    return str(read_provenance(source).get("design", "chosen"))
-
-
 def _only(table: Table, column: str, wanted: Sequence[str]) -> Table:
     known = labels(table, column)
     meant = {meaning(table, column, known, name) for name in wanted}
@@ -208,7 +200,7 @@ def _has_both(table: Table) -> None:
 
 def _paired(
     task: str, policy: str, by_clock: dict[str, Rows], metrics: dict[str, np.ndarray], notes: list[str]
-) -> list[Cell]:
+) -> list[ClockPair]:
     what = f"{plain(policy)} on {plain(task)}"
     waits = next((rows for text, rows in by_clock.items() if json.loads(text)["kind"] == "sync"), None)
     if waits is None or len(by_clock) == 1:
@@ -244,6 +236,8 @@ def _paired(
         units = tuple(str(u) for u in sync.ids)
         clock = json.loads(text)
         cells.append(
-            Cell(task, policy, clock, label, units, sync.scores, asyn.scores, len(keys), found, constant=not spread)
+            ClockPair(
+                task, policy, clock, label, units, sync.scores, asyn.scores, len(keys), found, constant=not spread
+            )
         )
     return sorted(cells, key=lambda c: (c.latency is None, c.latency or 0.0, c.speed, c.label))

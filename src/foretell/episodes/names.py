@@ -1,0 +1,125 @@
+"""What tables call policies, worlds, tasks and clocks: one cell has one name, wherever it is printed.
+
+A name that stands for several versions gets `#` and the beginning of a hash:
+
+- a world, where rows have it with several parameters;
+- a task, where rows have several versions or sources of it. What a person judged has neither, and gets no hash;
+- a policy, where it ran with several weights or options on one task. Scripted ones are others on every task;
+- a clock, where one policy ran one task in one world under two clocks of one label.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import NamedTuple
+
+from foretell.clock import label, safe_label
+from foretell.digest import digest
+from foretell.episodes.cells import Cell
+from foretell.errors import UsageError
+
+__all__ = ["MARK", "Name", "family", "family_label", "marked", "names_of", "other_words", "with_controller"]
+
+MARK = 6
+"""Hex digits of a hash in a name."""
+
+
+class Name(NamedTuple):
+    """The printed names of a cell."""
+
+    world: str
+    task: str
+    policy: str
+    clock: str
+    arm: str
+
+
+def names_of(cells: Sequence[Cell], besides: Iterable[Cell] = ()) -> list[Name]:
+    """The names of cells of one table. `besides`: cells of other runs on the same page. These count when worlds and
+    tasks are named; policies and clocks are named run by run, and a page tells them apart by their run."""
+    worlds: dict[str, set[str]] = defaultdict(set)
+    tasks: dict[str, set[str]] = defaultdict(set)
+    for cell in (*cells, *besides):
+        worlds[cell.world].add(cell.world_hash)
+        if cell.task_version:
+            tasks[cell.task].add(cell.task_source)
+    policies: dict[tuple[str, str], set[str]] = defaultdict(set)
+    versions = [cell.policy_version for cell in cells]
+    for cell, version in zip(cells, versions, strict=True):
+        policies[cell.task, cell.policy].add(version)
+    found = []
+    clocks: dict[tuple[str, ...], set[str]] = defaultdict(set)
+    for cell, version in zip(cells, versions, strict=True):
+        world = marked(cell.world, cell.world_hash, len(worlds[cell.world]) > 1)
+        task = marked(cell.task, cell.task_source, len(tasks[cell.task]) > 1)
+        policy = marked(cell.policy, version, len(policies[cell.task, cell.policy]) > 1)
+        found.append(Name(world, task, policy, _label(cell.clock), cell.arm))
+        clocks[found[-1][:4]].add(cell.clock)
+    return [
+        name if len(clocks[name[:4]]) == 1 else name._replace(clock=marked(name.clock, digest(cell.clock)))
+        for cell, name in zip(cells, found, strict=True)
+    ]
+
+
+def marked(name: str, version: str, several: bool = True) -> str:
+    """The name with the beginning of its version's hash, if there are several. An unknown version has no hash."""
+    return f"{name}#{version[:MARK]}" if several and version else name
+
+
+def with_controller(policy: str, controller: str) -> str:
+    """A policy's name, where it ran one task with several controllers."""
+    return f"{policy} (controller {controller})"
+
+
+def family(clock: str) -> str:
+    """The clock (JSON) as the study wrote it: a latency that was measured, or has a name, differs among policies."""
+    value = json.loads(clock)
+    given = value.get("latency")
+    if isinstance(given, dict) and (given.get("name") or given.get("kind") == "trace"):
+        value["latency"] = given.get("name") or "trace"
+    return json.dumps(value, sort_keys=True)
+
+
+def family_label(text: str) -> str:
+    """The label of a `family` whose clocks have several names."""
+    value = json.loads(text)
+    name = value.get("latency")
+    if isinstance(name, str):
+        value["latency"] = {"kind": "constant", "values": [0.0], "name": name}
+    with suppress(UsageError):
+        return label(json.dumps(value))
+    return str(value["kind"])
+
+
+def other_words(
+    cells: Sequence[Cell], names: Sequence[Name], controllers: Iterable[tuple[int, str]] = ()
+) -> dict[str, dict[str, frozenset[str]]]:
+    """Column -> word -> the names that it may mean. A user copies a word from whatever was printed, maybe of other
+    runs, so every word that some table may print for a cell is accepted. controllers: (cell, its controller); a
+    leaderboard prints them where a policy has several."""
+    found: dict[str, dict[str, set[str]]] = {column: defaultdict(set) for column in Name._fields}
+    for cell, name in zip(cells, names, strict=True):
+        short = _label(cell.clock)
+        words = {
+            "world": (cell.world, marked(cell.world, cell.world_hash)),
+            "task": (cell.task, marked(cell.task, cell.task_source)),
+            "policy": (cell.policy, marked(cell.policy, cell.policy_version)),
+            "clock": (cell.clock, short, marked(short, digest(cell.clock)), str(json.loads(cell.clock)["kind"])),
+            "arm": (cell.arm,),
+        }
+        for column, meant in zip(Name._fields, name, strict=True):
+            for word in words[column]:
+                found[column][word].add(meant)
+    for number, controller in controllers:
+        cell, policy = cells[number], names[number].policy
+        for word in (cell.policy, marked(cell.policy, cell.policy_version)):
+            found["policy"][with_controller(word, controller)].add(policy)
+    found["arm"]["clean"].add("none")
+    return {column: {word: frozenset(meant) for word, meant in by.items()} for column, by in found.items()}
+
+
+_label = lru_cache(maxsize=1000)(safe_label)
