@@ -150,20 +150,8 @@ def run(
     check_size(study, large, drawn.clean)
     settler = Settler(study, path, told)
     episodes = plan(study, drawn.clean, settler, drawn.perturbed, told)
-    asked = {
-        group: {
-            "task": group.task.use,
-            "controller": group.task.controller,
-            "world": study.world,
-            "clock": group.clock,
-            "policies": {name: (policies or {}).get(name, study.policies[name]) for name in group.policies},
-            "video": study.record.video != 0,
-            "steps": study.record.steps != 0,
-            "patience": study.policy_timeout,
-            "view": watch,
-        }
-        for group in dict.fromkeys(group for group, _ in groupby(episodes, attrgetter("group")))
-    }
+    groups = dict.fromkeys(group for group, _ in groupby(episodes, attrgetter("group")))
+    asked = {group: asked_of(study, group, policies, watch) for group in groups}
     crew = make_engine(runs_in, workers=count, slots=slots, policy_timeout=study.policy_timeout)
     try:
         opened = {group: crew.inspect(arguments) for group, arguments in asked.items()}
@@ -193,6 +181,23 @@ def run(
                     part.unlink(missing_ok=True)
     finally:
         crew.close()
+
+
+def asked_of(
+    study: Study, group: Group, policies: Mapping[str, Any] | None = None, watch: bool = False
+) -> dict[str, Any]:
+    """What an engine opens for a group, as `Batch.open` has it."""
+    return {
+        "task": group.task.use,
+        "controller": group.task.controller,
+        "world": study.world,
+        "clock": group.clock,
+        "policies": {name: (policies or {}).get(name, study.policies[name]) for name in group.policies},
+        "video": study.record.video != 0,
+        "steps": study.record.steps != 0,
+        "patience": study.policy_timeout,
+        "view": watch,
+    }
 
 
 def _engine(study: Study, asked: str | None, workers: int | None, here: str) -> str:
