@@ -37,8 +37,10 @@ def main(
     """
     from foretell.answers.show import episode_table, show, table
     from foretell.answers.show import episodes as list_episodes
+    from foretell.cli._arrow import leave_pandas_out
     from foretell.cli._level import alpha_of
 
+    leave_pandas_out()
     alpha = alpha_of(alpha, confidence)
     each = episodes or failed
     rows = list_episodes(run, failed=failed) if each else show(run, alpha=alpha)
