@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.table import Table
 
-__all__ = ["Figures", "episode_table", "episodes", "figures", "show", "table"]
+__all__ = ["Figures", "counted_figures", "episode_table", "episodes", "figures", "show", "table"]
 
 WRONG, LINES = 4, 12
 """Kinds of events told of each entry, and entries, at most."""
@@ -53,7 +53,11 @@ def show(run: str | Path, alpha: float = 0.05) -> Figures:
 
 def figures(plan: pa.Table, rows: pa.Table, alpha: float = 0.05) -> Figures:
     """As `show`, of a plan and rows that have been read already."""
-    tally = Tally(plan, rows=rows)
+    return counted_figures(Tally(plan, rows=rows), alpha)
+
+
+def counted_figures(tally: Tally, alpha: float = 0.05) -> Figures:
+    """As `show`, of episodes that have been counted already."""
     found = [row for row in tally.figures(alpha) if row["finished"]]
     return Figures({name: value for name, value in row.items() if name != "pace"} for row in found)
 

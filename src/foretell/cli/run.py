@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 if TYPE_CHECKING:
-    from foretell.study.run import Run
+    from foretell.study.run import Progress, Run
 
 __all__ = ["main"]
 
@@ -76,6 +76,13 @@ def main(
             found = estimate(study, out=out, workers=workers, slots=slots, pair_with=pair_with, large=large, told=say)
         print(json.dumps(asdict(found)) if json_ else found.text())
         return
+    last: Progress | None = None
+
+    def progress(state: Progress) -> None:
+        nonlocal last
+        last = state
+        bar.update(state)
+
     # where the world talks to a person, nothing may be drawn over what it says
     with _of(study), Bar(live=not asks_person(load_study(study).world)) as bar:
         done = run(
@@ -85,7 +92,7 @@ def main(
             slots=slots,
             limit=limit,
             pair_with=pair_with,
-            progress=bar.update,
+            progress=progress,
             told=bar.say,
             watch=watch,
             large=large,
@@ -96,7 +103,7 @@ def main(
     if json_:
         print(json.dumps({**asdict(done), "path": str(done.path)}))
     else:
-        _say(done)
+        _say(done, last)
     if done.failing:
         names = ", ".join(map(repr, done.failing))
         raise ForetellError(f"every episode of {names} ended in an error, so nothing is known of how well it does")
@@ -116,8 +123,9 @@ def _of(file: Path) -> Iterator[None]:
         raise
 
 
-def _say(done: Run) -> None:
-    from foretell.answers.show import show, table
+def _say(done: Run, last: Progress | None) -> None:
+    from foretell.answers.show import counted_figures, show, table
 
-    table(show(done.path))
+    # what was counted on the way need not be read again, unless the folder has more than this study
+    table(counted_figures(last.tally) if last is not None and last.alone else show(done.path))
     print(done.text())

@@ -71,6 +71,8 @@ class Progress:
     tally: Tally = field(default_factory=Tally)
     """The figures so far, cell by cell, with those of earlier calls."""
     study: str = ""
+    alone: bool = False
+    """Whether the run folder has no plan but this study's: `foretell show` then counts what the tally counts."""
 
 
 @dataclass(frozen=True)
@@ -253,7 +255,8 @@ def _fill(
     planned = _planned(named, opened)
     retired = store.write_plan(planned, keep=keep)
     tally = Tally(planned, time.time(), store.earlier())
-    state = Progress(len(episodes), skipped, 0, tally=tally, study=study.name)
+    alone = store.planned == len(planned)
+    state = Progress(len(episodes), skipped, 0, tally=tally, study=study.name, alone=alone)
     progress(state)
     troubles: dict[str, list[str]] = {}
     traces: Counter[str] = Counter()
@@ -351,11 +354,19 @@ def name_all(
 ) -> dict[str, Planned]:
     """Key -> episode, in the order of the plan."""
     named: dict[str, Planned] = {}
-    cell: tuple[Any, ...] = ()
-    for episode in Patience(told).over(episodes, "naming episodes"):
-        now = (id(episode.group), episode.policy, episode.arm, id(episode.scenarios))
-        if now != cell:  # they come cell by cell
-            cell, name, ids = now, _namer(episode, opened[episode.group]), episode.scenarios.names
+    patience = Patience(told)
+    group = policy = arm = under = None
+    for number, episode in enumerate(episodes):
+        if number % 1000 == 0:
+            patience(f"naming episodes: {number:,} of {len(episodes):,}")
+        if (
+            episode.group is not group
+            or episode.policy != policy
+            or episode.arm != arm
+            or episode.scenarios is not under
+        ):  # they come cell by cell
+            group, policy, arm, under = episode.group, episode.policy, episode.arm, episode.scenarios
+            name, ids = _namer(episode, opened[group]), under.names
         named[name(ids[episode.index], episode.trial)] = episode
     return named
 
