@@ -141,18 +141,30 @@ def by_name(column: pa.ChunkedArray) -> dict[str, np.ndarray]:
 
 
 def ordered(table: pa.Table, names: Sequence[str]) -> pa.Table:
-    """The rows by these columns, ascending, rows without a value last."""
-    keys = []
-    for name in names:
-        column = table[name]
-        if pa.types.is_string(column.type):
-            keys.append(pc.rank(column, "ascending", tiebreaker="dense").to_numpy())
-        elif pa.types.is_dictionary(column.type):
-            index, values = codes(column)
-            rank = np.empty(len(values) + 1, dtype=np.int64)
-            rank[sorted(range(len(values)), key=values.__getitem__)] = np.arange(len(values))
-            rank[-1] = len(values)
-            keys.append(rank[index])
-        else:
-            keys.append(column.to_numpy())
-    return table.take(pa.array(np.lexsort(keys[::-1])))
+    """The rows by these columns, ascending, rows without a value last. The last of them is a name that few rows need
+    to be told apart: it is looked at only where the others are equal."""
+    keys = [_ranks(table[name]) for name in names[:-1]]
+    order = np.lexsort(keys[::-1])
+    alike = np.ones(max(0, len(table) - 1), dtype=bool)
+    for key in keys:
+        sorted_ = key[order]
+        alike &= sorted_[1:] == sorted_[:-1]
+    if alike.any():
+        order = np.lexsort([_ranks(table[names[-1]]), *keys[::-1]])
+    return table.take(pa.array(order))
+
+
+def _ranks(column: pa.ChunkedArray) -> np.ndarray:
+    """Numbers that sort as the values of a column do."""
+    if pa.types.is_string(column.type):  # by its words, of which there are fewer than rows
+        words = pc.dictionary_encode(column.combine_chunks())
+        ranks = pc.rank(words.dictionary, "ascending", tiebreaker="dense").to_numpy()
+        return np.append(ranks, len(ranks) + 1)[words.indices.fill_null(-1).to_numpy()]
+    if pa.types.is_dictionary(column.type):
+        index, values = codes(column)
+        rank = np.empty(len(values) + 1, dtype=np.int64)
+        rank[sorted(range(len(values)), key=values.__getitem__)] = np.arange(len(values))
+        rank[-1] = len(values)
+        return rank[index]
+    numbers: np.ndarray = column.to_numpy()
+    return numbers

@@ -154,7 +154,9 @@ def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
             table = table.append_column(f, new.cast(f.type))
     try:
         table = table.select(schema.names)
-        table = table if table.schema.equals(schema) else table.cast(schema)
+        # Arrow marks fields that it has read from Parquet; without the marks they are the same
+        same = table.schema.equals(schema)
+        table = pa.Table.from_arrays(table.columns, schema=schema) if same else table.cast(schema)
     except (pa.ArrowException, ValueError, IndexError) as error:
         raise DamagedError(" ".join(str(error).split())[:200]) from None
     if trouble := unsound_table(table):

@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
@@ -35,7 +35,7 @@ from foretell.study.difference import settle
 from foretell.study.drawn import Drawn, draw
 from foretell.study.engine import Batch, make_engine
 from foretell.study.latencies import Settler
-from foretell.study.patience import Patience
+from foretell.study.patience import Patience, uncollected
 from foretell.study.plan import Group, Planned, check_size, left_out, make_task, plan, testset_of
 from foretell.study.session import Opened
 from foretell.study.store import Store
@@ -151,7 +151,8 @@ def run(
     drawn = draw(study, path, told)
     check_size(study, large, drawn.clean)
     settler = Settler(study, path, told)
-    episodes = plan(study, drawn.clean, settler, drawn.perturbed, told)
+    with uncollected():
+        episodes = plan(study, drawn.clean, settler, drawn.perturbed, told)
     groups = dict.fromkeys(group for group, _ in groupby(episodes, attrgetter("group")))
     asked = {group: asked_of(study, group, policies, watch) for group in groups}
     crew = make_engine(runs_in, workers=count, slots=slots, policy_timeout=study.policy_timeout)
@@ -247,8 +248,9 @@ def _fill(
     keep: bool,
 ) -> Run:
     _distinct(opened)
-    named = name_all(episodes, opened, told)
-    todo = {name: e for name, e in named.items() if store.done.get(name, "machine") == "machine"}
+    with uncollected():
+        named = name_all(episodes, opened, told)
+        todo = {name: e for name, e in named.items() if store.done.get(name, "machine") == "machine"}
     skipped = len(episodes) - len(todo)
     left = max(0, len(todo) - limit) if limit else 0
     chosen = dict(list(todo.items())[: len(todo) - left])
@@ -321,18 +323,40 @@ def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> pa.Table
     """Every episode to be, as `Store.write_plan` takes it."""
     cells: dict[tuple[int, str, str], int] = {}
     columns: list[dict[str, Any]] = []
-    index = []
-    for episode in named.values():
-        cell = (id(episode.group), episode.policy, episode.arm)
+    index, units = [], []
+    for alike in _by_cell(named.values()):
+        cell = (id(alike[0].group), alike[0].policy, alike[0].arm)
         if cell not in cells:
             cells[cell] = len(columns)
-            columns.append({**_columns(episode, opened[episode.group]), "retired": ""})
-            columns[-1]["task_version"] = str(opened[episode.group].task_version)
-        index.append(cells[cell])
+            columns.append({**_columns(alike[0], opened[alike[0].group]), "retired": ""})
+            columns[-1]["task_version"] = str(opened[alike[0].group].task_version)
+        index += [cells[cell]] * len(alike)
+        pairs = alike[0].scenarios.units
+        units += [pairs[episode.index] for episode in alike]
     shared = pa.Table.from_pylist(columns, schema=pa.schema([PLAN.field(c) for c in (*CELL, "retired")]))
     shared = shared.take(pa.array(index, pa.int64()))
-    units = pa.array([e.scenarios.units[e.index] for e in named.values()], pa.string())
-    return shared.append_column("unit", units).append_column("episode", pa.array(list(named), pa.string()))
+    shared = shared.append_column("unit", pa.array(units, pa.string()))
+    return shared.append_column("episode", pa.array(list(named), pa.string()))
+
+
+def _by_cell(episodes: Iterable[Planned]) -> Iterator[list[Planned]]:
+    """Episodes of one group, policy, arm and set of scenarios, as they follow each other: a plan goes cell by cell."""
+    alike: list[Planned] = []
+    first = None
+    for episode in episodes:
+        if first is not None and (
+            episode.scenarios is first.scenarios
+            and episode.group is first.group
+            and episode.policy == first.policy
+            and episode.arm == first.arm
+        ):
+            alike.append(episode)
+            continue
+        if alike:
+            yield alike
+        first, alike = episode, [episode]
+    if alike:
+        yield alike
 
 
 def _stopper(store: Store) -> Callable[[], None]:
@@ -355,19 +379,11 @@ def name_all(
     """Key -> episode, in the order of the plan."""
     named: dict[str, Planned] = {}
     patience = Patience(told)
-    group = policy = arm = under = None
-    for number, episode in enumerate(episodes):
-        if number % 1000 == 0:
-            patience(f"naming episodes: {number:,} of {len(episodes):,}")
-        if (
-            episode.group is not group
-            or episode.policy != policy
-            or episode.arm != arm
-            or episode.scenarios is not under
-        ):  # they come cell by cell
-            group, policy, arm, under = episode.group, episode.policy, episode.arm, episode.scenarios
-            name, ids = _namer(episode, opened[group]), under.names
-        named[name(ids[episode.index], episode.trial)] = episode
+    for alike in _by_cell(episodes):
+        name, ids = _namer(alike[0], opened[alike[0].group]), alike[0].scenarios.names
+        for start in range(0, len(alike), 1000):
+            patience(f"naming episodes: {len(named):,} of {len(episodes):,}")
+            named.update((name(ids[e.index], e.trial), e) for e in alike[start : start + 1000])
     return named
 
 
