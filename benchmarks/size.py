@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 POLICIES = 4
+CODE = Path(tempfile.gettempdir()) / "foretell-benchmark-code"
 TRIED = """
 import os, sys, time
 began = time.perf_counter()
@@ -126,7 +127,9 @@ def write(study: dict[str, Any], folder: Path) -> int:
 
 def tried(sources: Path | None, *arguments: object) -> tuple[float, float, float, str]:
     """Wall seconds, CPU seconds, MB and what was said. sources: those of another foretell."""
-    env = os.environ if sources is None else {**os.environ, "PYTHONPATH": str(sources.resolve())}
+    env = dict(os.environ) if sources is None else {**os.environ, "PYTHONPATH": str(sources.resolve())}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed foretell has its byte code, which the first round writes
+    env.setdefault("PYTHONPYCACHEPREFIX", str(CODE))
     command = [sys.executable, "-c", TRIED, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, env=env)
     if done.returncode:
