@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 POLICIES = 4
+CODE = Path(tempfile.gettempdir()) / "foretell-benchmark-code"
 TRIED = """
 import os, sys, time
 began = time.perf_counter()
@@ -91,14 +92,17 @@ def write(study: dict[str, Any], folder: Path) -> int:
     from foretell.study import run as running
     from foretell.study.config import load_study
     from foretell.study.drawn import draw
+    from foretell.study.engine import make_engine
     from foretell.study.plan import make_task, plan
     from foretell.study.store import SEAL, Store
 
     made = load_study(study)
     drawn = draw(made, folder)
     episodes = plan(made, drawn.clean, perturbed=drawn.perturbed)
-    engine = running._Here(made, {}, 1)
-    opened = {group: engine.inspect(group) for group in dict.fromkeys(e.group for e in episodes)}
+    crew = make_engine("here", workers=0, slots=1, policy_timeout=made.policy_timeout)
+    groups = dict.fromkeys(e.group for e in episodes)
+    opened = {group: crew.inspect(running.asked_of(made, group)) for group in groups}
+    crew.close()
     named = running.name_all(episodes, opened)
     stages = [stage.name for stage in make_task("lift").stages]
     rng = np.random.default_rng(0)
@@ -123,7 +127,9 @@ def write(study: dict[str, Any], folder: Path) -> int:
 
 def tried(sources: Path | None, *arguments: object) -> tuple[float, float, float, str]:
     """Wall seconds, CPU seconds, MB and what was said. sources: those of another foretell."""
-    env = os.environ if sources is None else {**os.environ, "PYTHONPATH": str(sources.resolve())}
+    env = dict(os.environ) if sources is None else {**os.environ, "PYTHONPATH": str(sources.resolve())}
+    env.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed foretell has its byte code, which the first round writes
+    env.setdefault("PYTHONPYCACHEPREFIX", str(CODE))
     command = [sys.executable, "-c", TRIED, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, env=env)
     if done.returncode:

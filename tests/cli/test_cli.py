@@ -255,3 +255,14 @@ def test_an_error_in_a_study_names_its_file_and_field(
     with pytest.raises(SystemExit):
         main(["run", str(tmp_path / "pipe.yaml")])
     assert "pipe.yaml: it is no regular file" in capsys.readouterr().err
+
+
+def test_a_verb_that_only_reads_loads_neither_pandas_nor_a_simulator(lab: Lab) -> None:
+    code = (
+        "import sys; from foretell.cli import main; sys.argv = ['foretell', 'show', sys.argv[1]]; main()\n"
+        "print([name for name in ('pandas', 'mujoco') if name in sys.modules])\n"
+        "import pandas; print(pandas.DataFrame({'a': [1]}).a.sum())"  # who asks for it gets it
+    )
+    run = [sys.executable, "-c", code, str(lab.folder / "runs" / "done")]
+    done = subprocess.run(run, capture_output=True, text=True, env=environment())
+    assert done.stdout.splitlines()[-2:] == ["[]", "1"], done.stderr

@@ -48,6 +48,18 @@ def test_groups_come_in_the_order_of_their_first_rows() -> None:
     assert [names[i] for i in group] == rows
 
 
+def test_rows_are_told_apart_by_the_last_column_only_where_all_others_are_equal() -> None:
+    rng = random.Random(0)
+    for several in (1, 4):  # with one row of each, the last column decides nothing
+        rows = [(t, s, f"{rng.random()}") for t in (None, "b", "a") for s in ("y", None, "x") for _ in range(several)]
+        rng.shuffle(rows)
+        first, second, last = zip(*rows, strict=True)
+        table = pa.table({"t": column(list(first[:5]), list(first[5:])), "s": pa.chunked_array([second]), "k": [*last]})
+        found = plain_text(ordered(table, ["t", "s", "k"])).to_pylist()
+        expected = sorted(rows, key=lambda row: [(one is None, one or "") for one in row])
+        assert [tuple(row.values()) for row in found] == expected
+
+
 def test_maps_by_name_and_rows_in_order() -> None:
     kind = pa.map_(pa.string(), pa.float64())
     maps = pa.chunked_array([pa.array([[("a", 1.0)], None, []], kind), pa.array([[("b", 2.0), ("a", 3.0)]], kind)])

@@ -1,11 +1,14 @@
 """Bets on partial credit: differences and ratios of two policies on the same scenarios."""
 
+import math
+
 import numpy as np
 import pytest
 
 from foretell.stats import star
+from foretell.stats.blocked import PRIOR_TRIALS, candidates, stake
 from foretell.stats.coverage_paired import REGIMES, cover_paired
-from foretell.stats.partial import betting_difference, betting_ratio
+from foretell.stats.partial import PRIOR, _refuted, betting_difference, betting_ratio
 
 PARTIAL = [world for world in REGIMES if world.worth < 1.0 or world.trials == 5]
 
@@ -45,3 +48,40 @@ def test_ends_enclose_the_estimate_and_mirror():
         betting_ratio(a, np.zeros(30))
     with pytest.raises(ValueError, match="a and b must pair one to one, got 30 and 29"):
         betting_difference(a, b[1:])
+
+
+def one_by_one(a, b, alpha):
+    """The game as the module describes it: every candidate, scenario by scenario."""
+    goal = math.log(2.0 / alpha)
+    s = candidates()
+    rest = 1.0 - s
+    prior = PRIOR_TRIALS * PRIOR * s * rest
+    wealth = np.zeros_like(s)
+    aa = ab = bb = 0.0
+    for t, (x, y) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
+        variance = (prior + aa * rest * rest - 2.0 * ab * s * rest + bb * s * s) / (PRIOR_TRIALS + t)
+        need = np.maximum(goal - wealth, 0.0) / (a.size - t)
+        bet, _ = stake(s, need, 0.0, variance, 0.0, s)
+        wealth += np.log1p(bet * (x * rest - y * s))
+        aa, ab, bb = aa + x * x, ab + x * y, bb + y * y
+    standing = np.flatnonzero(wealth < goal - 1e-12)
+    first = int(standing[0]) if standing.size else s.size
+    return float(s[first - 1]) if first else 0.0
+
+
+@pytest.mark.parametrize("n", [1, 2, 9, 70, 600])
+@pytest.mark.parametrize("kind", ["binary", "means", "any", "far", "none", "zero", "sorted"])
+def test_candidates_fall_as_they_do_one_by_one(kind, n):
+    for seed, alpha in enumerate((0.05, 0.2, 0.001, 1e-300)):
+        rng = np.random.default_rng(seed)
+        a, b = {
+            "binary": (rng.random((2, n)) < [[0.7], [0.4]]).astype(float),
+            "means": rng.binomial(5, [[0.9], [0.85]], (2, n)) / 5,
+            "any": rng.random((2, n)),
+            "far": np.array([np.ones(n), rng.random(n) * 0.001]),
+            "none": np.array([rng.random(n), np.zeros(n)]),
+            "zero": np.zeros((2, n)),
+            "sorted": np.sort(rng.random((2, n))),
+        }[kind]
+        assert _refuted(a, b, alpha) == one_by_one(a, b, alpha)
+        assert _refuted(b, a, alpha) == one_by_one(b, a, alpha)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from foretell.stats import uncontrolled
-from foretell.stats.blocked import CAP, PRIOR_TRIALS, candidates, every_game, lower_end, planned
+from foretell.stats.blocked import CAP, PRIOR_TRIALS, Gambler, candidates, every_game, lower_end, planned
+from foretell.stats.evidence import _run
 from foretell.stats.interval import Horizon
 from foretell.stats.rungs import rungs
 from foretell.stats.scores import Floats
@@ -62,3 +63,21 @@ def test_candidates_played_alone_or_together_fall_alike() -> None:
             if lost < part.size:
                 break
         assert found == fell
+
+
+@pytest.mark.parametrize("kind", ["binary", "means", "any", "none", "all", "sorted"])
+@pytest.mark.parametrize("horizon", [None, "open", 40])
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_the_test_of_one_candidate_has_the_wealth_of_the_gambler(kind: str, horizon: Horizon, share: float) -> None:
+    """With a control (share of its bound) and without."""
+    for n, level in ((1, 0.025), (60, 0.2), (400, 0.025), (400, 1e-9)):
+        y = drawn(kind, n, n)
+        g = np.full(n, share)
+        c = g * np.random.default_rng(n).uniform(-1.0, 1.0, n)
+        gambler, peak, when = Gambler(np.array([0.5]), 2.0 * level, horizon or n), 0.0, None
+        for t in range(n):
+            gambler.update(float(y[t]), float(c[t]), float(g[t]))
+            peak = max(peak, float(gambler.log_wealth[0]))
+            if when is None and gambler.refuted[0]:
+                when = t + 1
+        assert _run(y, c, g, level, horizon or n) == (peak, float(gambler.log_wealth[0]), when)

@@ -90,6 +90,16 @@ def test_added_studies_share_a_folder_and_each_resumes(tmp_path: Path) -> None:
         assert replay(out, row["episode"]).identical
 
 
+def test_run_prints_what_show_prints_alone_and_beside_another(tmp_path: Path) -> None:
+    """It has counted the episodes of its own study, and reads the folder again where there is another."""
+    lab, out = Lab(tmp_path), tmp_path / "run"
+    lab.study("one", "Blink", 3, policies=["random"])
+    lab.study("two", "Blink", 2, policies={"mine": {"use": "policy.py:Chunked"}})
+    for name, *flags in (("one", "--limit", 1), ("one",), ("two", "--add", "--limit", 1)):
+        said = cli("run", lab.folder / f"{name}.yaml", "--out", out, "--workers", 0, *flags, cwd=tmp_path).stdout
+        assert said.startswith(cli("show", out, cwd=tmp_path).stdout), (name, flags)
+
+
 def test_an_old_half_can_be_retired_and_taken_up_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lab, out = Lab(tmp_path), tmp_path / "run"
     old = lab.study("old", "Blink", 4, policies=["random"])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.table import Table
 
-__all__ = ["Figures", "episode_table", "figures", "list_episodes", "show", "table"]
+__all__ = ["Figures", "counted_figures", "episode_table", "figures", "list_episodes", "show", "table"]
 
 WRONG, LINES = 4, 12
 """Kinds of events told of each entry, and entries, at most."""
@@ -59,7 +59,12 @@ def show(run: str | Path, alpha: float = 0.05, *, episodes: bool = False, failed
 
 def figures(plan: pa.Table, rows: pa.Table, alpha: float = 0.05, besides: Iterable[Cell] = ()) -> Figures:
     """As `show`, of a plan and rows that have been read already. `besides`: cells of other runs on the same page."""
-    found = Tally(plan, rows=rows).figures(alpha, begun=True, besides=besides)
+    return counted_figures(Tally(plan, rows=rows), alpha, besides)
+
+
+def counted_figures(tally: Tally, alpha: float = 0.05, besides: Iterable[Cell] = ()) -> Figures:
+    """As `show`, of episodes that have been counted already."""
+    found = tally.figures(alpha, begun=True, besides=besides)
     return Figures({name: value for name, value in row.items() if name != "pace"} for row in found)
 
 

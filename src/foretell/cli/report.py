@@ -34,7 +34,9 @@ def main(
     import gc
 
     from foretell import report
+    from foretell.cli._arrow import leave_pandas_out
 
+    leave_pandas_out()
     began = time.monotonic()
 
     def told(text: str) -> None:

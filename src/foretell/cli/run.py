@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated
 from foretell.cli._flags import Json, OutRun, Slots, Study, Switch, Workers, named
 
 if TYPE_CHECKING:
-    from foretell.study.run import Run
+    from foretell.study.run import Progress, Run
 
 __all__ = ["main"]
 
@@ -73,6 +73,13 @@ def main(
             found = estimate(study, out=out, workers=workers, slots=slots, pair_with=pair_with, large=large, told=say)
         print(json.dumps(asdict(found)) if json_ else found.text())
         return
+    last: Progress | None = None
+
+    def progress(state: Progress) -> None:
+        nonlocal last
+        last = state
+        bar.update(state)
+
     # where the world asks a person on the terminal, a bar must not be drawn over its questions
     with _of(study), Bar(live=not asks_person(load_study(study).world)) as bar:
         done = run(
@@ -82,7 +89,7 @@ def main(
             slots=slots,
             limit=limit,
             pair_with=pair_with,
-            progress=bar.update,
+            progress=progress,
             told=bar.say,
             watch=watch,
             large=large,
@@ -93,7 +100,7 @@ def main(
     if json_:
         print(json.dumps({**asdict(done), "path": str(done.path)}))
     else:
-        _say(done)
+        _say(done, last)
     if done.failing:
         names = ", ".join(map(repr, done.failing))
         raise ForetellError(f"every episode of {names} ended in an error, so its success rate is unknown")
@@ -113,8 +120,9 @@ def _of(file: Path) -> Iterator[None]:
         raise
 
 
-def _say(done: Run) -> None:
-    from foretell.answers.show import show, table
+def _say(done: Run, last: Progress | None) -> None:
+    from foretell.answers.show import counted_figures, show, table
 
-    table(show(done.path))
+    # what was counted on the way need not be read again, unless the folder has more than this study
+    table(counted_figures(last.tally) if last is not None and last.alone else show(done.path))
     print(done.text())

@@ -32,8 +32,10 @@ def main(
         failed: List only the episodes that did not succeed.
     """
     from foretell.answers.show import episode_table, show, table
+    from foretell.cli._arrow import leave_pandas_out
     from foretell.cli._confidence import alpha_of
 
+    leave_pandas_out()
     rows = show(run, alpha=alpha_of(alpha, confidence), episodes=episodes, failed=failed)
     if json_:
         print(json.dumps(rows, indent=2))

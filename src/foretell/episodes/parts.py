@@ -8,6 +8,7 @@ import errno
 import os
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from foretell.episode import SCHEMA, arrow_schema
-from foretell.episodes.columns import encoded, written_out
+from foretell.episodes.columns import encoded, exceeds
 from foretell.episodes.journal import check_version, replace
 from foretell.episodes.sound import CHECKED, unsound_table
 from foretell.files import read_file, size
@@ -52,26 +53,35 @@ def read_parquet(
     data = read_file(path, follow=follow)
     try:
         with _bounded(MEMORY):
-            about = pq.read_metadata(pa.BufferReader(data))
+            file = _opened(data, encode)
+            about = file.metadata
             if sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups)) > MEMORY:
                 raise MemoryError  # and if what it says is not true, the bound holds
-            there = {about.schema.column(i).path for i in range(about.num_columns)}
-            file = pq.ParquetFile(
-                pa.BufferReader(data),
-                metadata=about,
-                page_checksum_verification=True,
-                read_dictionary=[name for name in encode if name in there],  # Arrow minds one that is not
-            )
             wanted = None if columns is None else list(columns)
             table = file.read(wanted, use_threads=False)  # small, and safe in a forked process
             table.validate(full=True)  # the header of a page has no checksum: a dictionary may have lost its end
-            if written_out(table) > MEMORY:  # a name is there once, and somebody may write it out
+            if exceeds(table, MEMORY):  # a name is there once, and somebody may write it out
                 raise MemoryError
             return table
     except MemoryError:
         raise DamagedError(f"{len(data)} bytes; to read it takes more than {size(MEMORY)}") from None
     except Exception as error:  # Arrow says almost anything of random bytes
         raise DamagedError(f"{len(data)} bytes; {' '.join(str(error).split())[:200]}") from None
+
+
+def _opened(data: bytes, encode: Sequence[str]) -> pq.ParquetFile:
+    """The file, of which nothing but the footer has been read."""
+    try:
+        return pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True, read_dictionary=list(encode))
+    except pa.ArrowException:  # Arrow minds a name that is not there
+        about = pq.read_metadata(pa.BufferReader(data))
+        there = {about.schema.column(i).path for i in range(about.num_columns)}
+        return pq.ParquetFile(
+            pa.BufferReader(data),
+            metadata=about,
+            page_checksum_verification=True,
+            read_dictionary=[name for name in encode if name in there],
+        )
 
 
 @contextlib.contextmanager
@@ -117,27 +127,36 @@ def read_table(path: Path, columns: Sequence[str] | None = None, encode: Sequenc
     return table.replace_schema_metadata(None)
 
 
+@cache
+def _schema() -> pa.Schema:
+    return encoded(arrow_schema())
+
+
 def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """A part, or some of its columns; text is in dictionaries (`columns.encoded`). Whatever is asked for, all that
     makes a row unsound is read: whether a part counts must not depend on who reads it."""
-    schema = encoded(arrow_schema())
+    schema = _schema()
     wanted = schema.names if columns is None else list(columns)
     if columns is not None:
         schema = pa.schema([schema.field(name) for name in dict.fromkeys([*wanted, *CHECKED])])
     text = [f.name for f in schema if pa.types.is_dictionary(f.type)]
     table = read_table(path, None if columns is None else ["schema", *schema.names], text)
-    if len(set(table.column_names)) < len(table.column_names):
+    there = set(names := table.column_names)
+    if len(there) < len(names):
         raise DamagedError("it has a column twice")
-    if "schema" in table.column_names and pa.types.is_integer(table["schema"].type):
+    if "schema" in there and pa.types.is_integer(table["schema"].type):
         check_version(pc.max(table["schema"]).as_py() or SCHEMA, path)
-    if "episode" not in table.column_names:
+    if "episode" not in there:
         raise DamagedError("it has no column 'episode'")
     for f in schema:
-        if f.name not in table.column_names:  # a column that came after the part was written
+        if f.name not in there:  # a column that came after the part was written
             new = pa.array([""] * len(table), pa.string()) if f.name == "task_hash" else pa.nulls(len(table), f.type)
             table = table.append_column(f, new.cast(f.type))
     try:
-        table = table.select(schema.names).cast(schema)
+        table = table.select(schema.names)
+        # Arrow marks fields that it has read from Parquet; without the marks they are the same
+        same = table.schema.equals(schema)
+        table = pa.Table.from_arrays(table.columns, schema=schema) if same else table.cast(schema)
     except (pa.ArrowException, ValueError, IndexError) as error:
         raise DamagedError(" ".join(str(error).split())[:200]) from None
     if trouble := unsound_table(table):

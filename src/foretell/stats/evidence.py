@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 
 from foretell.stats.barnard import Alternative
 from foretell.stats.binomial import check_counts
-from foretell.stats.blocked import CONTROLLED, Gambler, in_turn, played
+from foretell.stats.blocked import CAP, CONTROLLED, PRIOR_TRIALS, Gambler, in_turn, planned, played
 from foretell.stats.family import LEAN, Expected
 from foretell.stats.interval import ALPHA, IID, RANGE, Horizon, Interval
 from foretell.stats.order import by_content
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, scores
+from foretell.stats.uncontrolled import SLACK
 
 
 def fisher(successes_a: int, n_a: int, successes_b: int, n_b: int, alternative: Alternative = "two-sided") -> float:
@@ -69,14 +70,36 @@ def _run(
     y: Floats, c: Floats, g: Floats, level: float, horizon: int | Literal["open"]
 ) -> tuple[float, float, int | None]:
     """Peak and last log wealth at m = 1/2, and the trial at which it met log(1/level)."""
+    if not g.any():
+        return _alone(y, level, horizon)
     gambler = Gambler(np.array([0.5]), 2.0 * level, horizon)
-    peak, when = 0.0, None
+    peak = 0.0
     for t in range(y.size):
         gambler.update(float(y[t]), float(c[t]), float(g[t]))
         peak = max(peak, float(gambler.log_wealth[0]))
-        if when is None and gambler.refuted[0]:
-            when = t + 1
-    return peak, float(gambler.log_wealth[0]), when
+        if gambler.refuted[0]:  # it bets no more
+            return peak, float(gambler.log_wealth[0]), t + 1
+    return peak, float(gambler.log_wealth[0]), None
+
+
+def _alone(y: Floats, level: float, horizon: int | Literal["open"]) -> tuple[float, float, int | None]:
+    """`_run` where no trial has a control: the same bets as those of `Gambler`, number by number and bit by bit. Arrays
+    of one number cost twenty times as much. The logarithm is that of numpy, which may round unlike that of `math`."""
+    log1p, sqrt, half = np.log1p, math.sqrt, 0.5
+    goal = float(np.log(2.0 / (2.0 * level)))
+    wealth = peak = total = squares = 0.0
+    limit = CAP / half
+    for t, score in enumerate(y.tolist()):
+        moment = squares + half * ((PRIOR_TRIALS - 2.0 * total) + half * (t - PRIOR_TRIALS))
+        need = (goal - wealth) / planned(t, horizon)
+        bet = min(sqrt(2.0 * need / (moment / (PRIOR_TRIALS + t))), limit)
+        wealth += float(log1p(bet * (score - half)))
+        peak = max(peak, wealth)
+        if wealth >= goal - SLACK:  # it bets no more
+            return peak, wealth, t + 1
+        total += score
+        squares += score * score
+    return peak, wealth, None
 
 
 def paired_betting(

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from foretell.digest import digest
-from foretell.episodes.columns import cells, grouped
+from foretell.episodes.columns import cells, grouped, listed
 from foretell.episodes.parts import DamagedError, read_table
 from foretell.errors import ForetellError
 from foretell.factors import arms, factor
@@ -101,7 +101,7 @@ def _recall(path: Path, inputs: str, fresh: Perturbed) -> Perturbed | None:
     """The scenarios by the names in the file; None where the file is of something else, or damaged."""
     try:
         table = read_table(path, encode=_FEW)
-        texts = [cells(table[column]) for column in ("scenario", "unit")]
+        texts = listed(table["scenario"]), cells(table["unit"])
         group, keys = grouped([table[column] for column in _FEW])
     except (OSError, DamagedError, ForetellError, KeyError, ValueError, pa.ArrowException):
         return None

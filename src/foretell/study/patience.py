@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TypeVar
 
-__all__ = ["Patience"]
+__all__ = ["Patience", "uncollected"]
 
 FIRST, EVERY = 2.0, 10.0
 """Seconds of silence before the first word, and between two."""
@@ -33,3 +35,15 @@ class Patience:
             if number % 100 == 0:
                 self(f"{doing}: {number:,} of {len(items):,}")
             yield item
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Makes many objects that stay, faster: Python does not look for cycles among them meanwhile."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()

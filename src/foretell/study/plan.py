@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from foretell.fingerprint.loaded import loading, remember
 from foretell.registry import resolve
 from foretell.scenario import Scenario
 from foretell.study.config import Study, TaskEntry
-from foretell.study.films import while_it_runs
+from foretell.study.films import FAILURES, while_it_runs
 from foretell.study.fix import fixed
 from foretell.study.patience import Patience
 from foretell.study.scenario_file import ScenarioFile, read_scenario_file
@@ -66,9 +66,10 @@ class Group:
         return hash((self.task.use, self.clock, self.policies))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Planned:
-    """One episode to be."""
+    """One episode to be. Nobody changes it. It is not frozen, because a frozen one takes four times as long to make,
+    and there is one for each episode."""
 
     group: Group
     policy: str
@@ -232,6 +233,18 @@ def _as_it_is(clock: Clock, policy: str, task: TaskEntry) -> Clock:
     return clock
 
 
+def _kept(study: Study, arm: str, under: Scenarios, once: bool) -> Iterator[tuple[str, bool, bool, bool]]:
+    """Of each scenario: its arm, and whether its film, events and steps are kept. From some scenario on this is the
+    same for all."""
+    record, own = study.record, arm == "none" and not under.clean
+    last = max(0, FAILURES, *(n for n in (record.video, record.events, record.steps) if isinstance(n, int)))
+    for index in range(len(under)):
+        label = given_arm(under[index]) if own else arm
+        if index <= last:
+            flags = while_it_runs(record, once, index), record.keeps_events(index), record.keeps_steps(index)
+        yield label, *flags
+
+
 def plan(
     study: Study,
     scenarios: Mapping[str, Scenarios],
@@ -253,13 +266,10 @@ def plan(
                 alike = tuple(n for n, c in settled.items() if c == settled[policy])
                 group = Group(entry, settled[policy], alike, real)
                 for arm, under in perturbed[entry.use].items():
-                    for index in range(len(under)):
+                    kept = _kept(study, arm, under, group.once)
+                    for index, (label, video, events, steps) in enumerate(kept):
                         if index % 1000 == 0:
                             patience(f"planning: {len(episodes):,} episodes so far")
-                        label = given_arm(under[index]) if arm == "none" and not under.clean else arm
-                        video = while_it_runs(study.record, group.once, index)
-                        events = study.record.keeps_events(index)
-                        steps = study.record.keeps_steps(index)
                         for trial in range(study.trials):
                             first = trial == 0
                             episodes.append(

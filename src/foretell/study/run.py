@@ -7,7 +7,7 @@ import os
 import re
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
@@ -35,7 +35,7 @@ from foretell.study.difference import settle
 from foretell.study.drawn import Drawn, draw
 from foretell.study.engine import Batch, make_engine
 from foretell.study.latencies import Settler
-from foretell.study.patience import Patience
+from foretell.study.patience import Patience, uncollected
 from foretell.study.plan import Group, Planned, check_size, left_out, make_task, plan, testset_of
 from foretell.study.session import Opened
 from foretell.study.store import Store
@@ -71,6 +71,8 @@ class Progress:
     tally: Tally = field(default_factory=Tally)
     """The figures so far, cell by cell, with those of earlier calls."""
     study: str = ""
+    alone: bool = False
+    """Whether the run folder has no plan but this study's: `foretell show` then counts what the tally counts."""
 
 
 @dataclass(frozen=True)
@@ -149,21 +151,10 @@ def run(
     drawn = draw(study, path, told)
     check_size(study, large, drawn.clean)
     settler = Settler(study, path, told)
-    episodes = plan(study, drawn.clean, settler, drawn.perturbed, told)
-    asked = {
-        group: {
-            "task": group.task.use,
-            "controller": group.task.controller,
-            "world": study.world,
-            "clock": group.clock,
-            "policies": {name: (policies or {}).get(name, study.policies[name]) for name in group.policies},
-            "video": study.record.video != 0,
-            "steps": study.record.steps != 0,
-            "patience": study.policy_timeout,
-            "view": watch,
-        }
-        for group in dict.fromkeys(group for group, _ in groupby(episodes, attrgetter("group")))
-    }
+    with uncollected():
+        episodes = plan(study, drawn.clean, settler, drawn.perturbed, told)
+    groups = dict.fromkeys(group for group, _ in groupby(episodes, attrgetter("group")))
+    asked = {group: asked_of(study, group, policies, watch) for group in groups}
     crew = make_engine(runs_in, workers=count, slots=slots, policy_timeout=study.policy_timeout)
     try:
         opened = {group: crew.inspect(arguments) for group, arguments in asked.items()}
@@ -193,6 +184,23 @@ def run(
                     part.unlink(missing_ok=True)
     finally:
         crew.close()
+
+
+def asked_of(
+    study: Study, group: Group, policies: Mapping[str, Any] | None = None, watch: bool = False
+) -> dict[str, Any]:
+    """What an engine opens for a group, as `Batch.open` has it."""
+    return {
+        "task": group.task.use,
+        "controller": group.task.controller,
+        "world": study.world,
+        "clock": group.clock,
+        "policies": {name: (policies or {}).get(name, study.policies[name]) for name in group.policies},
+        "video": study.record.video != 0,
+        "steps": study.record.steps != 0,
+        "patience": study.policy_timeout,
+        "view": watch,
+    }
 
 
 def _engine(study: Study, asked: str | None, workers: int | None, here: str) -> str:
@@ -240,15 +248,17 @@ def _fill(
     keep: bool,
 ) -> Run:
     _distinct(opened)
-    named = name_all(episodes, opened, told)
-    todo = {name: e for name, e in named.items() if store.done.get(name, "machine") == "machine"}
+    with uncollected():
+        named = name_all(episodes, opened, told)
+        todo = {name: e for name, e in named.items() if store.done.get(name, "machine") == "machine"}
     skipped = len(episodes) - len(todo)
     left = max(0, len(todo) - limit) if limit else 0
     chosen = dict(list(todo.items())[: len(todo) - left])
     planned = _planned(named, opened)
     retired = store.write_plan(planned, keep=keep)
     tally = Tally(planned, time.time(), store.earlier())
-    state = Progress(len(episodes), skipped, 0, tally=tally, study=study.name)
+    alone = store.planned == len(planned)
+    state = Progress(len(episodes), skipped, 0, tally=tally, study=study.name, alone=alone)
     progress(state)
     troubles: dict[str, list[str]] = {}
     traces: Counter[str] = Counter()
@@ -313,18 +323,40 @@ def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> pa.Table
     """Every episode to be, as `Store.write_plan` takes it."""
     cells: dict[tuple[int, str, str], int] = {}
     columns: list[dict[str, Any]] = []
-    index = []
-    for episode in named.values():
-        cell = (id(episode.group), episode.policy, episode.arm)
+    index, units = [], []
+    for alike in _by_cell(named.values()):
+        cell = (id(alike[0].group), alike[0].policy, alike[0].arm)
         if cell not in cells:
             cells[cell] = len(columns)
-            columns.append({**_columns(episode, opened[episode.group]), "retired": ""})
-            columns[-1]["task_version"] = str(opened[episode.group].task_version)
-        index.append(cells[cell])
+            columns.append({**_columns(alike[0], opened[alike[0].group]), "retired": ""})
+            columns[-1]["task_version"] = str(opened[alike[0].group].task_version)
+        index += [cells[cell]] * len(alike)
+        pairs = alike[0].scenarios.units
+        units += [pairs[episode.index] for episode in alike]
     shared = pa.Table.from_pylist(columns, schema=pa.schema([PLAN.field(c) for c in (*CELL, "retired")]))
     shared = shared.take(pa.array(index, pa.int64()))
-    units = pa.array([e.scenarios.units[e.index] for e in named.values()], pa.string())
-    return shared.append_column("unit", units).append_column("episode", pa.array(list(named), pa.string()))
+    shared = shared.append_column("unit", pa.array(units, pa.string()))
+    return shared.append_column("episode", pa.array(list(named), pa.string()))
+
+
+def _by_cell(episodes: Iterable[Planned]) -> Iterator[list[Planned]]:
+    """Episodes of one group, policy, arm and set of scenarios, as they follow each other: a plan goes cell by cell."""
+    alike: list[Planned] = []
+    first = None
+    for episode in episodes:
+        if first is not None and (
+            episode.scenarios is first.scenarios
+            and episode.group is first.group
+            and episode.policy == first.policy
+            and episode.arm == first.arm
+        ):
+            alike.append(episode)
+            continue
+        if alike:
+            yield alike
+        first, alike = episode, [episode]
+    if alike:
+        yield alike
 
 
 def _stopper(store: Store) -> Callable[[], None]:
@@ -346,12 +378,12 @@ def name_all(
 ) -> dict[str, Planned]:
     """Key -> episode, in the order of the plan."""
     named: dict[str, Planned] = {}
-    cell: tuple[Any, ...] = ()
-    for episode in Patience(told).over(episodes, "naming episodes"):
-        now = (id(episode.group), episode.policy, episode.arm, id(episode.scenarios))
-        if now != cell:  # they come cell by cell
-            cell, name, ids = now, _namer(episode, opened[episode.group]), episode.scenarios.names
-        named[name(ids[episode.index], episode.trial)] = episode
+    patience = Patience(told)
+    for alike in _by_cell(episodes):
+        name, ids = _namer(alike[0], opened[alike[0].group]), alike[0].scenarios.names
+        for start in range(0, len(alike), 1000):
+            patience(f"naming episodes: {len(named):,} of {len(episodes):,}")
+            named.update((name(ids[e.index], e.trial), e) for e in alike[start : start + 1000])
     return named
 
 

@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from foretell.episode import Episode, arrow_schema
-from foretell.episodes.columns import cells, encoded, grouped, spread
+from foretell.episodes.columns import cells, encoded, grouped, listed, spread
 from foretell.episodes.folder import check_folders
 from foretell.episodes.journal import (
     Journal,
@@ -68,6 +68,8 @@ class Store:
     """Episode key -> blame, of the rows on disk. Those blamed on the machine are worth another try."""
     problems: list[str]
     """Damage found, one plain sentence each: the file, and what follows."""
+    planned: int = 0
+    """Episodes of the plan that `write_plan` wrote, with those of earlier plans that it kept."""
 
     def __init__(self, path: Path) -> None:
         self.path = Path(path)
@@ -173,7 +175,7 @@ class Store:
     def has_scenarios(self, names: Iterable[str]) -> bool:
         """Whether all of these are there, sound."""
         with disk_errors(self.path), contextlib.suppress(DamagedError):
-            self._known = set(scenario_table(self.path / "scenarios.parquet")["id"].to_pylist())
+            self._known = set(listed(scenario_table(self.path / "scenarios.parquet")["id"]))
         return self._known.issuperset(names)
 
     def write_drawn(self, table: pa.Table) -> None:
@@ -195,7 +197,7 @@ class Store:
             except DamagedError as damage:
                 self._set_aside(path, damage, "the scenarios of this study are written anew")
                 table = SCENARIOS.empty_table()
-            self._known = set(table["id"].to_pylist())
+            self._known = set(listed(table["id"]))
             new = {name: s for name, s in new.items() if name not in self._known}
             if new or not path.exists():
                 added = pa.Table.from_pylist([_scenario_row(s) for s in new.values()], schema=SCENARIOS)
@@ -218,7 +220,7 @@ class Store:
             changed = np.array([cell not in mine and _asked(cell) in again for cell in names])[group]
             there = pc.is_in(old["episode"], plan["episode"].combine_chunks()).to_numpy()
             stays = ~there if keep else ~(there | same)
-            waits = np.array([self.done.get(name, "machine") == "machine" for name in cells(old["episode"])])
+            waits = np.array([self.done.get(name, "machine") == "machine" for name in listed(old["episode"])])
             before = is_retired(old)
             now = stays & waits & ~before & (changed if keep else True)
             retired = int(now.sum())
@@ -226,6 +228,7 @@ class Store:
             plan = pa.concat_tables([old, plan]).unify_dictionaries()
         with disk_errors(self.path):
             write_table(self.path / "plan.parquet", plan.combine_chunks())
+        self.planned = len(plan)
         return retired
 
     def stop_asked(self) -> bool:
@@ -268,13 +271,7 @@ class Store:
                 self._set_aside(path, damage, "its episodes are run again")
                 continue
             self._found.append(table.select(TALLIED))
-            names, blames, began = (cells(table[c]) for c in RANKED)
-            for name, blame, at in zip(names, blames, began, strict=True):
-                if self.done.get(name, "machine") == "machine":
-                    self.done[name] = blame
-                mine = rank(blame, at)
-                if name not in self._sealed or mine > self._sealed[name]:
-                    self._sealed[name] = mine
+            self._take(table)
         for path in journals(self.path):
             found = parse(read_file(path, JOURNAL), path)
             self._note(found.rows)
@@ -284,6 +281,20 @@ class Store:
             if found.torn:
                 faults.append(f"the last line is torn ({found.torn} bytes without an end)")
             self.problems += [f"{path}: {f}: it is ignored, and its episode is run again" for f in faults]
+
+    def _take(self, table: pa.Table) -> None:
+        """Notes the rows of a part."""
+        names, blames, began = (listed(table["episode"]), *(cells(table[c]) for c in RANKED[1:]))
+        if "machine" not in blames and len(set(names)) == len(names) and self._sealed.keys().isdisjoint(names):
+            self.done.update(zip(names, blames, strict=True))  # as nearly always
+            self._sealed.update(dict.fromkeys(names, rank(None, None)))
+            return
+        for name, blame, at in zip(names, blames, began, strict=True):
+            if self.done.get(name, "machine") == "machine":
+                self.done[name] = blame
+            mine = rank(blame, at)
+            if name not in self._sealed or mine > self._sealed[name]:
+                self._sealed[name] = mine
 
     def _note(self, rows: Iterable[dict[str, Any]]) -> None:
         for row in rows:
