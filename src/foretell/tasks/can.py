@@ -7,12 +7,13 @@ import math
 import mujoco
 import numpy as np
 
+from foretell.arrays import Bools, Floats
 from foretell.camera import Camera
 from foretell.objects import CAN, arena
 from foretell.policy import Policy
 from foretell.rotation import from_yaw
 from foretell.scenario import Placement
-from foretell.tasks.script import Phase, Script
+from foretell.tasks.script import Observations, Phase, Script
 from foretell.tasks.state import State
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Clutter, Mount, Stage
@@ -60,12 +61,12 @@ class Can(TabletopTask):
 
     def place(self, rng: np.random.Generator) -> dict[str, Placement]:
         x, y = rng.uniform((-0.12, -0.17), (0.12, 0.17))
-        yaw = rng.uniform(0, 2 * math.pi)
+        w, i, j, k = from_yaw(rng.uniform(0, 2 * math.pi)).tolist()
         return {
             "can": Placement(
                 asset="can",
                 pos=(FROM[0] + x, FROM[1] + y, FLOOR + CAN.rest),
-                quat=tuple(map(float, from_yaw(yaw))),
+                quat=(w, i, j, k),
             )
         }
 
@@ -82,7 +83,7 @@ class Can(TabletopTask):
                 arena.box(body, f"{name}/y{side:+d}", (0, 0.25 * side, 0.05), (0.21, 0.01, 0.05), colour)
                 arena.box(body, f"{name}/x{side:+d}", (0.2 * side, 0, 0.05), (0.01, 0.25, 0.05), colour)
 
-    def reached(self, state: State) -> dict[str, np.ndarray]:
+    def reached(self, state: State) -> dict[str, Bools]:
         can = state.pos("can")
         return {
             "reach": np.linalg.norm(state.ee_pos("panda") - can, axis=1) < REACH,
@@ -91,22 +92,23 @@ class Can(TabletopTask):
             "place": self.solved(state),
         }
 
-    def solved(self, state: State) -> np.ndarray:
+    def solved(self, state: State) -> Bools:
         can = state.pos("can")
         (x0, x1), (y0, y1) = QUARTER
         inside = (can[:, 0] > x0) & (can[:, 0] < x1) & (can[:, 1] > y0) & (can[:, 1] < y1)
         below = (can[:, 2] > 0.0) & (can[:, 2] < 0.1)
-        return inside & below & (np.linalg.norm(state.ee_pos("panda") - can, axis=1) > AWAY)
+        away: Bools = np.linalg.norm(state.ee_pos("panda") - can, axis=1) > AWAY
+        return inside & below & away
 
     def expert(self) -> Policy:
-        def can(obs: dict[str, np.ndarray]) -> np.ndarray:
+        def can(obs: Observations) -> Floats:
             return obs["can/pos"]
 
-        def goal(obs: dict[str, np.ndarray]) -> np.ndarray:
+        def goal(obs: Observations) -> Floats:
             # the near corner of the quarter: its middle is 86 cm from the base, too far for a hand that points down
             return np.broadcast_to([0.145, 0.325, 0.0], (len(obs["can/pos"]), 3))
 
-        def keep(obs: dict[str, np.ndarray]) -> np.ndarray:
+        def keep(obs: Observations) -> Floats:
             return np.zeros(len(obs["can/pos"]))
 
         return Script(

@@ -7,12 +7,13 @@ import math
 import mujoco
 import numpy as np
 
+from foretell.arrays import Bools, Floats
 from foretell.camera import Camera
 from foretell.objects import CUBE, arena
 from foretell.policy import Policy
 from foretell.rotation import from_yaw
 from foretell.scenario import Placement
-from foretell.tasks.script import Phase, Script, grasp_yaw
+from foretell.tasks.script import Observations, Phase, Script, grasp_yaw
 from foretell.tasks.state import State
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Clutter, Mount, Stage
@@ -51,14 +52,14 @@ class Lift(TabletopTask):
 
     def place(self, rng: np.random.Generator) -> dict[str, Placement]:
         x, y = rng.uniform(-0.03, 0.03, 2)
-        yaw = rng.uniform(0, 2 * math.pi)
-        scale = rng.uniform(0.020, 0.022, 3) / 0.021
+        w, i, j, k = from_yaw(rng.uniform(0, 2 * math.pi)).tolist()
+        width, depth, height = (rng.uniform(0.020, 0.022, 3) / 0.021).tolist()
         return {
             "cube": Placement(
                 asset="cube",
-                pos=(x, y, CUBE.rest * scale[2]),
-                quat=tuple(map(float, from_yaw(yaw))),
-                scale=tuple(map(float, scale)),
+                pos=(x, y, CUBE.rest * height),
+                quat=(w, i, j, k),
+                scale=(width, depth, height),
             )
         }
 
@@ -66,7 +67,7 @@ class Lift(TabletopTask):
         arena.room(spec)
         arena.table(spec)
 
-    def reached(self, state: State) -> dict[str, np.ndarray]:
+    def reached(self, state: State) -> dict[str, Bools]:
         cube = state.pos("cube")
         return {
             "reach": np.linalg.norm(state.ee_pos("panda") - cube, axis=1) < REACH,
@@ -74,14 +75,14 @@ class Lift(TabletopTask):
             "lift": cube[:, 2] > LIFTED * state.size("cube"),
         }
 
-    def solved(self, state: State) -> np.ndarray:
+    def solved(self, state: State) -> Bools:
         return state.pos("cube")[:, 2] > LIFTED * state.size("cube")
 
     def expert(self) -> Policy:
-        def cube(obs: dict[str, np.ndarray]) -> np.ndarray:
+        def cube(obs: Observations) -> Floats:
             return obs["cube/pos"]
 
-        def yaw(obs: dict[str, np.ndarray]) -> np.ndarray:
+        def yaw(obs: Observations) -> Floats:
             return grasp_yaw(obs["cube/quat"], obs["panda/ee_quat"], math.pi / 2)
 
         return Script(

@@ -8,6 +8,7 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 
+from foretell.arrays import Bools, Floats
 from foretell.camera import Camera
 from foretell.objects import SQUARE_NUT, arena
 from foretell.objects.nut import HANDLE
@@ -15,7 +16,7 @@ from foretell.policy import Policy
 from foretell.rotation import from_yaw, rotate, yaw
 from foretell.scenario import Placement
 from foretell.spec import Stream
-from foretell.tasks.script import Phase, Script, hand_yaw
+from foretell.tasks.script import Observations, Phase, Script, hand_yaw
 from foretell.tasks.state import State
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Clutter, Mount, Stage
@@ -67,10 +68,8 @@ class Square(TabletopTask):
 
     def place(self, rng: np.random.Generator) -> dict[str, Placement]:
         x, y = rng.uniform((-0.115, 0.11), (-0.11, 0.225))
-        turn = rng.uniform(0, 2 * math.pi)
-        return {
-            "nut": Placement(asset="square-nut", pos=(x, y, SQUARE_NUT.rest), quat=tuple(map(float, from_yaw(turn))))
-        }
+        w, i, j, k = from_yaw(rng.uniform(0, 2 * math.pi)).tolist()
+        return {"nut": Placement(asset="square-nut", pos=(x, y, SQUARE_NUT.rest), quat=(w, i, j, k))}
 
     def build(self, spec: mujoco.MjSpec) -> None:
         arena.room(spec)
@@ -86,7 +85,7 @@ class Square(TabletopTask):
             rgba=[0.62, 0.64, 0.66, 1],
         )
 
-    def reached(self, state: State) -> dict[str, np.ndarray]:
+    def reached(self, state: State) -> dict[str, Bools]:
         nut = state.pos("nut")
         handle = _handle(nut, state.quat("nut"), state.size("nut"))
         return {
@@ -96,16 +95,17 @@ class Square(TabletopTask):
             "place": self.solved(state),
         }
 
-    def solved(self, state: State) -> np.ndarray:
+    def solved(self, state: State) -> Bools:
         nut = state.pos("nut")
         on = (np.abs(nut[:, 0] - PEG[0]) < ON) & (np.abs(nut[:, 1] - PEG[1]) < ON) & (nut[:, 2] < BELOW)
-        return on & (np.linalg.norm(state.ee_pos("panda") - nut, axis=1) > AWAY)
+        away: Bools = np.linalg.norm(state.ee_pos("panda") - nut, axis=1) > AWAY
+        return on & away
 
     def expert(self) -> Policy:
-        def handle(obs: dict[str, np.ndarray]) -> np.ndarray:
+        def handle(obs: Observations) -> Floats:
             return _handle(obs["nut/pos"], obs["nut/quat"], obs["nut/size"][:, 0])
 
-        def along(obs: dict[str, np.ndarray]) -> np.ndarray:
+        def along(obs: Observations) -> Floats:
             # fingers close across the handle, so the hand lies along it: better with the palm towards the nut, so
             # that the hand faces forward once the handle points at the robot; the other way where joint 7 ends
             nut, now = yaw(obs["nut/quat"]), forward(hand_yaw(obs["panda/ee_quat"]))
@@ -113,7 +113,7 @@ class Square(TabletopTask):
             wanted = np.where((wanted > -1.6) & (wanted < 3.0), wanted, forward(nut))
             return now + np.clip(wanted - now, -1.0, 1.0)
 
-        def aligned(obs: dict[str, np.ndarray]) -> np.ndarray:
+        def aligned(obs: Observations) -> Floats:
             # turn until the handle points at the robot: on the far side of the peg it is out of reach
             nut, now = yaw(obs["nut/quat"]), forward(hand_yaw(obs["panda/ee_quat"]))
             palm_first = np.cos(nut - now) < 0
@@ -122,10 +122,11 @@ class Square(TabletopTask):
             turn += 2 * math.pi * np.round((expected - turn) / (2 * math.pi))
             return now + np.clip(turn, -1.0, 1.0)
 
-        def over_peg(obs: dict[str, np.ndarray]) -> np.ndarray:
+        def over_peg(obs: Observations) -> Floats:
             # where the finger tips must be for the middle of the hole to be over the peg
             offset = obs["panda/ee_pos"] - obs["nut/pos"]
-            return np.array([*PEG, 0.0]) + offset * np.array([1.0, 1.0, 0.0])
+            tips: Floats = np.array([*PEG, 0.0]) + offset * np.array([1.0, 1.0, 0.0])
+            return tips
 
         script = Script(
             "panda",
@@ -156,11 +157,11 @@ class Square(TabletopTask):
         return script
 
 
-def forward(angle: np.ndarray) -> np.ndarray:
+def forward(angle: Floats) -> Floats:
     """Hand yaws on the branch that joint 7 can turn through: (-2.2, 4.1)."""
     return np.mod(angle + 2.2, 2 * math.pi) - 2.2
 
 
-def _handle(pos: np.ndarray, quat: np.ndarray, size: np.ndarray) -> np.ndarray:
+def _handle(pos: Floats, quat: Floats, size: Floats) -> Floats:
     """(n, 3) middle of the handle of a nut so many times as large."""
     return pos + rotate(quat, size[:, None] * np.array([HANDLE, 0.0, 0.0]))

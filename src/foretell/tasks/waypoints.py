@@ -25,13 +25,12 @@ import numpy as np
 from foretell.errors import UsageError, suggest
 from foretell.policy import Policy, PolicySpec
 from foretell.registry import resolve
-from foretell.rotation import conjugate, from_axis_angle, from_matrix, from_yaw, multiply, rotate, to_axis_angle
+from foretell.rotation import Quat, conjugate, from_axis_angle, from_matrix, from_yaw, multiply, rotate, to_axis_angle
 from foretell.spec import ActionSpec, DimSpec, Stream
 
 __all__ = ["Arc", "Leg", "Path", "Shift", "To", "Way", "Waypoints", "pointing"]
 
 Vector = tuple[float, float, float]
-Quat = tuple[float, float, float, float]
 Seen = Mapping[str, np.ndarray]
 Hand = tuple[np.ndarray, np.ndarray]
 """Position (3,) and orientation (4,) of a tool in the task frame."""
