@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 import mujoco
-import numpy as np
 
+from foretell.arrays import Floats
 from foretell.spec import Feature
 
 __all__ = ["Group", "Robot", "RobotPhysics"]
@@ -52,7 +52,7 @@ class Group:
         """(joint, low, high) of each joint; the low end of a gripper is shut."""
         return list(zip(self.joints, self.low, self.high, strict=True))
 
-    def measured(self, joints: np.ndarray) -> np.ndarray:
+    def measured(self, joints: Floats) -> Floats:
         """(n, width) positions as targets have them, of joints (n, joints)."""
         return joints if self.width == joints.shape[1] else joints.mean(axis=1, keepdims=True)
 
