@@ -52,7 +52,7 @@ class Images:
             image = self._segmented(model, qpos, view)[..., None]
         else:
             image = self._taken(model, qpos, view)
-        return self.noise.blur_image(slot, feature.frame, feature, image, zlib.crc32(np.ascontiguousarray(qpos)))
+        return self.noise.blur_image(slot, feature.frame, feature, image, zlib.crc32(np.ascontiguousarray(qpos).data))
 
     def film(
         self, model: mujoco.MjModel, qpos: np.ndarray, camera: str | Camera, height: int, width: int

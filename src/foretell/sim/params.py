@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -137,6 +138,6 @@ class MujocoFile(WorldFile):
         )
 
 
-def load_world(source: str | Path | dict[str, Any] | WorldFile) -> MujocoFile:
+def load_world(source: str | Path | Mapping[str, Any] | WorldFile) -> MujocoFile:
     """A native world by built-in name (`mujoco`, `standin`), by path of a world file, or as its contents."""
     return MujocoFile.load(source)

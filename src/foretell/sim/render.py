@@ -247,9 +247,9 @@ def _things(scene: mujoco.MjvScene, image: np.ndarray) -> np.ndarray:
 
 
 @cache
-def _shaping(kind: type[mujoco.MjModel]) -> tuple[str, ...]:
+def _shaping() -> tuple[str, ...]:
     """Names of the arrays that display lists are made from, and of more, but of none that tells of other geoms."""
-    wide = (name for name in dir(kind) if name.startswith(("mesh_", "hfield_", "skin_", "flex_")))
+    wide = (name for name in dir(mujoco.MjModel) if name.startswith(("mesh_", "hfield_", "skin_", "flex_")))
     return tuple(name for name in wide if not name.endswith(("_bvhadr", "_octadr", "_pathadr", "_matid")))
 
 
@@ -266,10 +266,10 @@ def _shapes(model: mujoco.MjModel) -> bytes:
     )
     digest = hashlib.blake2b(repr(numbers).encode(), digest_size=16)
     for array in (size, cut >= 0, model.mat_texrepeat[cut[cut >= 0]]):
-        digest.update(np.ascontiguousarray(array))
-    for name in _shaping(type(model)):
+        digest.update(np.ascontiguousarray(array).data)
+    for name in _shaping():
         if isinstance(array := getattr(model, name), np.ndarray):
-            digest.update(np.ascontiguousarray(array))
+            digest.update(np.ascontiguousarray(array).data)
     return digest.digest()
 
 

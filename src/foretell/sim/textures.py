@@ -41,7 +41,7 @@ def contents(model: mujoco.MjModel) -> tuple[Content, ...]:
         about: Any = object()  # of a file that OpenGL is to read, only this model knows
         if start >= 0:
             pixels = np.ascontiguousarray(model.tex_data[start : start + width * height * channels])
-            digest = hashlib.blake2b(pixels, digest_size=16).digest()
+            digest = hashlib.blake2b(pixels.data, digest_size=16).digest()
             about = (kind, width, height, channels, int(model.tex_colorspace[i]), digest)
         found.append(Content(flat, about, (width * height if flat else 6 * width * width) * 16 // 3))
     return tuple(found)

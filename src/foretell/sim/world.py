@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from foretell import factors
+from foretell.arrays import Floats
 from foretell.camera import Camera, Intrinsics
 from foretell.errors import UsageError, suggest
 from foretell.robots import controllers
@@ -310,9 +311,10 @@ class MujocoWorld:
             model = self._model(slot)
         return lens_of(model, camera, height, width)
 
-    def snapshot(self, slot: int) -> np.ndarray:
+    def snapshot(self, slot: int) -> Floats:
         """Joint positions as cameras see them now."""
-        return self._layout(slot).sensed("qpos", np.array([slot]))[0].copy()
+        qpos: Floats = self._layout(slot).sensed("qpos", np.array([slot]))[0].copy()
+        return qpos
 
     def require_drawing(self) -> None:
         shared_renderer()
