@@ -122,29 +122,29 @@ def _named(text: str | int, wanted: Mapping[str, Any]) -> Arm:
     """An arm by its name; `wanted` may hold a severity for all of it."""
     parts = []
     for part in str(text).split("+"):
-        name, at, said = part.partition("@")
+        name, at, severity = part.partition("@")
         if at and wanted:
-            raise UsageError(f"arm {text!r}: its severity is given twice, {said} and {wanted['severity']}")
-        parts.append((decoded(name), {"severity": said} if at else wanted))
-    (name, said), *more = parts
-    if name == "none" and not said and not more:
+            raise UsageError(f"arm {text!r}: its severity is given twice, {severity} and {wanted['severity']}")
+        parts.append((decoded(name), {"severity": severity} if at else wanted))
+    (name, options), *more = parts
+    if name == "none" and not options and not more:
         return Arm("none")
     if name in SETS and not more:
-        several = Use(name, _severity(name, said.get("severity", 1.0)))
+        several = Use(name, _severity(name, options.get("severity", 1.0)))
         return Arm(several.label, (several,))
     for name, _ in parts:
         _known(name)
-    return _joined([Use(name, _severity(name, said.get("severity", 1.0))) for name, said in parts])
+    return _joined([Use(name, _severity(name, options.get("severity", 1.0))) for name, options in parts])
 
 
 def _joined(uses: Iterable[Use]) -> Arm:
-    found = tuple(uses)
-    twice = [u.factor for u in found]
-    for name in twice:
-        if twice.count(name) > 1:
-            raise UsageError(f"arm {'+'.join(twice)!r}: {name} is named twice")
-    found = tuple(sorted(found, key=lambda use: rank(use.factor)))  # one combination, one name
-    return Arm("+".join(u.label for u in found), found)
+    uses = tuple(uses)
+    factors = [use.factor for use in uses]
+    for name in factors:
+        if factors.count(name) > 1:
+            raise UsageError(f"arm {'+'.join(factors)!r}: {name} is named twice")
+    ranked = tuple(sorted(uses, key=lambda use: rank(use.factor)))  # one combination, one name
+    return Arm("+".join(use.label for use in ranked), ranked)
 
 
 def _known(name: str) -> None:
@@ -176,13 +176,15 @@ def _use(name: str, value: Any) -> Use:
         if set(value) == {"severity"}:
             return Use(name, _severity(name, value["severity"]))
         if set(value) == {"range"} and _numbers(value["range"]) and len(value["range"]) == 2:
-            given = Given(*map(float, value["range"]))
+            low, high = map(float, value["range"])
+            given = Given(low, high)
         elif set(value) == {"values"} and isinstance(value["values"], list) and value["values"]:
             given = Given(values=tuple(value["values"]))
         else:
             raise UsageError(f"arm {name!r}: {value!r} should be severity: S, range: [LOW, HIGH] or values: [...]")
     elif _numbers(value) and len(value) == 2:
-        given = Given(*map(float, value))
+        low, high = map(float, value)
+        given = Given(low, high)
     elif isinstance(value, list) and value:
         given = Given(values=tuple(value))
     elif isinstance(value, (str, int, float)):

@@ -49,6 +49,7 @@ class Given:
     def pick(self, rng: np.random.Generator) -> Any:
         if self.values:
             return self.values[int(rng.integers(len(self.values)))]
+        assert self.low is not None and self.high is not None, "an interval has two ends"
         return float(rng.uniform(self.low, self.high))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from foretell.arrays import Bytes
 from foretell.factors.colour import told
 from foretell.factors.factor import Factor, Given, Setting, furniture, targets, without_table
 from foretell.factors.patterns import TEXTURES, texture
@@ -21,13 +22,14 @@ FACE, FLAT = 64, 128
 ROLE = mujoco.mjtTextureRole.mjTEXROLE_RGB
 
 
-def blended(name: str, size: int, nominal: Sequence[float], mix: float) -> np.ndarray:
+def blended(name: str, size: int, nominal: Sequence[float], mix: float) -> Bytes:
     """(size, size, 3) uint8: a texture, faded towards a plain colour below mix 1."""
     image = texture(name, size)
     if mix == 1:
         return image
     plain = 255 * np.asarray(nominal[:3])
-    return np.clip(plain + mix * (image - plain), 0, 255).astype(np.uint8)
+    faded: Bytes = np.clip(plain + mix * (image - plain), 0, 255).astype(np.uint8)
+    return faded
 
 
 def cover(setting: Setting, label: str, geoms: Sequence[Any], value: Any, tinted: bool, flat: float | None) -> None:

@@ -55,7 +55,7 @@ def solid_of(model: mujoco.MjModel, name: str) -> Solid:
     """A body of a compiled model, with those that hang on it."""
     body = model.body(name)
     parts = []
-    for g in np.flatnonzero(model.geom_contype | model.geom_conaffinity):
+    for g in np.flatnonzero(model.geom_contype | model.geom_conaffinity).tolist():
         chain = [int(model.geom_bodyid[g])]
         while chain[-1] not in (0, body.id):
             chain.append(int(model.body_parentid[chain[-1]]))
