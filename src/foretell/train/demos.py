@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from foretell.arrays import Floats
 from foretell.policy import Policy, PolicySpec
 from foretell.rollout import Job
 from foretell.scenario import Scenario
@@ -115,7 +116,7 @@ class Teacher(Policy):
             self._seed[slot], self.steps[seed] = seed, []
             self._rng[slot], self._left[slot] = np.random.default_rng([seed, 7]), 0
 
-    def act(self, slots: np.ndarray, observations: Mapping[str, Any]) -> np.ndarray:
+    def act(self, slots: np.ndarray, observations: Mapping[str, Any]) -> Floats:
         self._start_over(slots, observations)
         wanted = self._script.act(slots, observations)
         states = np.concatenate([observations[name] for name in streams(self._task)], axis=1).astype(np.float32)
@@ -130,7 +131,8 @@ class Teacher(Policy):
         for row, slot in enumerate(slots.tolist()):
             pictures = [observations[f"{name}/rgb"][row] for name in CAMERAS] if self.cameras else []
             self.steps[self._seed[slot]].append((states[row], wanted[row], not disturbed[row], *pictures))
-        return np.clip(done, -1.0, 1.0)
+        clipped: Floats = np.clip(done, -1.0, 1.0)
+        return clipped
 
     def _start_over(self, slots: np.ndarray, observations: Mapping[str, Any]) -> None:
         away = np.linalg.norm(observations["panda/ee_pos"] - observations[f"{OBJECTS[self._task]}/pos"], axis=1) > LOST

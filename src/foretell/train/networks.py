@@ -37,7 +37,8 @@ class Block(nn.Module):
         )
         weights = torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(self.each), dim=-1)
         x = x + self.out((weights @ v).transpose(1, 2).reshape(-1, length, width))
-        return x + self.feed(self.between(x))
+        fed: Tensor = self.feed(self.between(x))
+        return x + fed
 
 
 class Transformer(nn.Module):
@@ -51,4 +52,5 @@ class Transformer(nn.Module):
         self.norm = nn.LayerNorm(width)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.norm(self.blocks(self.enter(x) + self.place))
+        out: Tensor = self.norm(self.blocks(self.enter(x) + self.place))
+        return out
