@@ -19,7 +19,7 @@ def catalogue(what: str) -> list[dict[str, Any]]:
         raise UsageError(f"list: {what!r} is not a kind of thing; {suggest(what, BUILTIN)}")
     if what == "worlds":
         return [_world(name) for name in names("worlds")]
-    found = []
+    entries = []
     for name in names(what):
         thing = resolve(what, name)
         about = (inspect.getdoc(thing) or "").partition("\n")[0]
@@ -42,12 +42,12 @@ def catalogue(what: str) -> list[dict[str, Any]]:
                 "severity_at_most": thing.most,
                 "source": thing.source,
             }
-        found.append(entry)
+        entries.append(entry)
     if what == "policies":
-        from foretell.zoo import about
+        from foretell.zoo import about as zoo
 
-        found += [{"name": f"zoo:{name}", **said} for name, said in about().items()]
-    return found
+        entries += [{"name": f"zoo:{name}", **card} for name, card in zoo().items()]
+    return entries
 
 
 def _world(name: str) -> dict[str, Any]:

@@ -9,6 +9,7 @@ The package is `checks` because `foretell.check` is the function.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from foretell.checks.policy import check_policy
@@ -19,7 +20,7 @@ from foretell.errors import UsageError, suggest
 
 __all__ = ["Finding", "Report", "check", "check_policy", "check_task", "check_world"]
 
-CHECKS = {"policy": check_policy, "task": check_task, "world": check_world}
+CHECKS: dict[str, Callable[..., Report]] = {"policy": check_policy, "task": check_task, "world": check_world}
 
 
 def check(what: str, name: Any, **options: Any) -> Report:

@@ -100,9 +100,11 @@ def _within_reach(task: Task, scene: Scene, scenarios: list[Scenario]) -> tuple[
     spots: list[tuple[int, str, Any]] = []
     for scenario in scenarios:
         spots += [(scenario.seed, n, p.pos) for n, p in scenario.placements.items() if asset(p.asset).free]
-        fixed = {n: made for n, made in scene.placed.items() if isinstance(made, Fixture) and made.sites}
-        model, data = _posed(scene, scenario) if fixed else (None, None)
-        for name in (f"{n}/{site}" for n, made in fixed.items() for site in made.sites):
+        fixed = {n: part for n, part in scene.placed.items() if isinstance(part, Fixture) and part.sites}
+        if not fixed:
+            continue
+        model, data = _posed(scene, scenario)
+        for name in (f"{n}/{site}" for n, fixture in fixed.items() for site in fixture.sites):
             body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)
             spots.append((scenario.seed, name, data.xpos[body] if body >= 0 else data.site(name).xpos))
     if not spots:

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from foretell.tasks.task import State, Task
+from foretell.tasks.state import State
+from foretell.tasks.task import Task
 
 __all__ = ["SOLVED", "Watched", "watch"]
 

@@ -21,6 +21,7 @@ from foretell.scenario import Scenario
 from foretell.study.config import load_study
 from foretell.study.plan import make_task
 from foretell.tasks.frame import frame, from_base
+from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 
 __all__ = ["cards", "frames", "write_sheet"]
@@ -50,18 +51,18 @@ def cards(
         raise UsageError(f"task: {run} has none of {task!r}; {suggest(task, known)}")
     chosen = [s for s in scenarios if task in (None, s.task)]
     about, seen = frames(run), read_provenance(run).get("design")
-    found: list[dict[str, Any]] = []
+    listed: list[dict[str, Any]] = []
     for s in chosen:
         objects = _objects(s, about.get(s.task))
-        lines = [*_joints(s, about.get(s.task)), *(told for thing in objects if (told := _from_base(thing)))]
-        card = "\n".join([s.card(), *(f"  {line}" for line in lines)])
-        found.append({"id": s.id, "task": s.task, "card": card, "design": str(seen or "chosen"), "objects": objects})
+        lines = [*_joints(s, about.get(s.task)), *(line for thing in objects if (line := _from_base(thing)))]
+        text = "\n".join([s.card(), *(f"  {line}" for line in lines)])
+        listed.append({"id": s.id, "task": s.task, "card": text, "design": str(seen or "chosen"), "objects": objects})
     if stl is not None:
         tasks, written = _tasks(Path(run), {s.task for s in chosen}, trust), dict[str, Solid]()
-        for card, scenario in zip(found, chosen, strict=True):
+        for card, scenario in zip(listed, chosen, strict=True):
             card["print"] = _prints(scenario, tasks[scenario.task], Path(stl), written)
             card["card"] += "".join(f"\n  {_said(thing)}" for thing in card["print"])
-    return found
+    return listed
 
 
 def frames(run: str | Path) -> dict[str, dict[str, Any]]:
@@ -193,6 +194,8 @@ def _standing(scenario: Scenario, task: Task) -> list[str]:
 def _furniture(task: Task, name: str) -> Solid:
     import mujoco
 
+    if not isinstance(task, TabletopTask):
+        raise UsageError(f"stl: task {task.name!r} is not a TabletopTask: the shape of {name!r} is not known")
     spec = mujoco.MjSpec()
     task.build(spec)
     return solid_of(spec.compile(), name)

@@ -164,18 +164,18 @@ class Situations:
     def _find(self, line: Line, task: str, label: str) -> Scenario | None:
         mine = {s.id: s for s in self._of_task(task)}
         if not mine:
-            known = sorted({s.task for s in self.planned})
-            self.sheet.fault(line, "task", f"a task of {self.like} ({', '.join(known) or 'it has none'})", task)
+            tasks = sorted({s.task for s in self.planned})
+            self.sheet.fault(line, "task", f"a task of {self.like} ({', '.join(tasks) or 'it has none'})", task)
             return None
         if (known := mine.get(self._labels.get((task, label), ""))) is not None:
             return known  # a label of imported trials
         wanted = label.lower()
-        found = [i for i in mine if i.startswith(wanted)] if len(wanted) >= SHORTEST else []
-        if len(found) == 1:
-            return mine[found[0]]
+        matches = [i for i in mine if i.startswith(wanted)] if len(wanted) >= SHORTEST else []
+        if len(matches) == 1:
+            return mine[matches[0]]
         expected = f"the id of a scenario of {task!r} in {self.like}, or its first {SHORTEST} or more characters"
-        if found:
-            expected += f" ({len(found)} begin like this: {', '.join(sorted(found)[:4])})"
+        if matches:
+            expected += f" ({len(matches)} begin like this: {', '.join(sorted(matches)[:4])})"
         elif re.fullmatch(r"[\d.,]+e\+?\d+|\d{4,}", wanted):
             expected += " (has the spreadsheet made a number of it? Format that column as text)"
         elif label:

@@ -156,8 +156,8 @@ def testset(
     if not certify:
         if before is None:
             write_testset(path, header, lines)
-        notes = (f"{path} was certified before, and stays as it is",) if before and before.certificates else ()
-        return _shown(path, notes)
+        kept = before is not None and bool(before.certificates)
+        return _shown(path, (f"{path} was certified before, and stays as it is",) if kept else ())
     work = path.with_name(f"{path.stem}.expert")
     draft = work / "testset.jsonl"
     work.mkdir(parents=True, exist_ok=True)
