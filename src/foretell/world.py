@@ -53,7 +53,7 @@ class Observations(dict[str, Any]):
         """Stream name -> (n,) tick of capture, counted from the episode's start."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
     """How one episode came out. No driver overrules it."""
 

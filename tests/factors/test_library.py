@@ -86,7 +86,7 @@ def test_distractors_touch_nothing_at_the_start(task: str) -> None:
     for seed in range(3):
         clean = made.scenario(seed)
         values["Distractor"] = draw("Distractor", clean, made, 2.0)
-        bench = Bench(made, perturb(clean, values))
+        bench = Bench(made, scenario=perturb(clean, values))
         ours = {f"distractor{i}" for i in range(4)}
         for pair in bench.contacts():
             assert not ours & set(pair) or any(bench.model.body(name).dofnum[0] == 0 for name in pair)

@@ -46,6 +46,7 @@ class _Slots:
     def __init__(
         self,
         count: int,
+        *,
         task: str | Task,
         world: str | Path | dict[str, Any],
         controller: str | None,
@@ -183,7 +184,17 @@ class TaskEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
         reward: str = "success",
         time_limit: bool = False,
     ):
-        self._slots = _Slots(1, task, world, controller, streams, threads, scenarios, render_mode, reward)
+        self._slots = _Slots(
+            1,
+            task=task,
+            world=world,
+            controller=controller,
+            streams=streams,
+            threads=threads,
+            scenarios=scenarios,
+            render_mode=render_mode,
+            reward=reward,
+        )
         self._limit = self._slots.limit if time_limit else None
         self.task, self.world, self.render_mode = self._slots.task, self._slots.world, render_mode
         self.observation_space, self.action_space = self._slots.observation_space, self._slots.action_space
@@ -235,8 +246,8 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
     def __init__(
         self,
         task: str | Task,
-        num_envs: int = 1,
         *,
+        num_envs: int = 1,
         world: str | Path | dict[str, Any] = "mujoco",
         controller: str | None = None,
         streams: Streams | None = None,
@@ -250,7 +261,17 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
         """`max_episode_steps`: None for the task's time limit (unless `time_limit` is False), -1 for no limit."""
         if num_envs < 1:
             raise UsageError(f"num_envs is {num_envs}, it must be at least 1")
-        self._slots = _Slots(num_envs, task, world, controller, streams, threads, scenarios, render_mode, reward)
+        self._slots = _Slots(
+            num_envs,
+            task=task,
+            world=world,
+            controller=controller,
+            streams=streams,
+            threads=threads,
+            scenarios=scenarios,
+            render_mode=render_mode,
+            reward=reward,
+        )
         self.task, self.world, self.render_mode = self._slots.task, self._slots.world, render_mode
         self.num_envs = num_envs
         self.single_observation_space, self.single_action_space = (

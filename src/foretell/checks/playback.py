@@ -100,7 +100,7 @@ class Playback:
         task = copy.copy(self.world.task)
         task.time_limit = max(SECONDS, 4 * self.spec.executes / self.spec.action_rate)
         self.world.task = task
-        jobs = iter([Job("policy", task.scenario(seed)) for seed in range(EPISODES)])
+        jobs = iter([Job(policy="policy", scenario=task.scenario(seed)) for seed in range(EPISODES)])
         ended = [o for _, o in run_sync(self.world, {"policy": self.recorder}, lambda: next(jobs, None))]
         errors = [o.error for o in ended if o.blame == "policy" and o.error and "not finite" not in o.error]
         if errors:

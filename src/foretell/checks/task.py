@@ -198,7 +198,7 @@ def _expert(watched: Watched, world: Any, scenarios: list[Scenario]) -> tuple[bo
         policy = "random"  # so that `slots` has states to look at
     native: World = world_of(watched.task, world, slots=5)
     bound = {policy: bind(make_policy(policy), native, policy)}
-    jobs = iter([Job(policy, scenario) for scenario in scenarios[:OF]])
+    jobs = iter([Job(policy=policy, scenario=scenario) for scenario in scenarios[:OF]])
     ended: list[Outcome] = [outcome for _, outcome in run_sync(native, bound, lambda: next(jobs, None))]
     if policy == "random":
         return True, "the task has no scripted expert, so nothing shows that it can be solved."

@@ -16,7 +16,7 @@ from foretell.study.run import Progress, Run, run
 __all__ = ["Demo", "demo"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Demo:
     """What the demonstration did."""
 
@@ -68,7 +68,7 @@ def demo(
     story = chapters(runs)
     told("writing the report")
     page, why = _report(runs, story, folder / "demo.html")
-    return Demo(done, story, [] if blind else _strips(runs), page, why, blind)
+    return Demo(runs=done, chapters=story, strips=[] if blind else _strips(runs), report=page, why=why, blind=blind)
 
 
 def _blind() -> tuple[bool, str]:

@@ -53,7 +53,7 @@ class Given:
         return float(rng.uniform(self.low, self.high))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Setting:
     """The scene of one scenario, while it is built."""
 

@@ -19,7 +19,7 @@ SHOWN = 12
 """Files that are listed; the rest are counted."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Fingerprint:
     """Classes, modules and files that a policy or a task is known by."""
 
@@ -69,11 +69,11 @@ def fingerprint_of(thing: Any, classes: Sequence[type], more: Iterable[Path] = (
     said = declared(thing, folder.parent if folder is not None else None)
     files = [*own(thing, package_folder(type(thing))), *more] if said is None else said
     return Fingerprint(
-        tuple((cls.__qualname__, str(_file(cls) or "memory")) for cls in classes),
-        tuple(source_hash(cls) for cls in classes),
-        tuple(digests(imported(list(classes)))),
-        tuple(digests(files)),
-        said is not None,
+        classes=tuple((cls.__qualname__, str(_file(cls) or "memory")) for cls in classes),
+        sources=tuple(source_hash(cls) for cls in classes),
+        modules=tuple(digests(imported(list(classes)))),
+        files=tuple(digests(files)),
+        declared=said is not None,
     )
 
 

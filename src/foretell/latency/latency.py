@@ -34,7 +34,7 @@ OPEN = ("measured", "profile")
 """Kinds that stand for another one, of each policy."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Latency:
     """A distribution or a trace, in wall seconds of the policy's computer."""
 
@@ -91,7 +91,7 @@ def parse_latency(value: Any) -> Latency:
     if isinstance(value, bool) or value is None:
         raise UsageError(f"latency: {value!r} is not a number of seconds")
     if value == "measured":
-        return Latency("measured", (), "measured")
+        return Latency(kind="measured", values=(), name="measured")
     if isinstance(value, (int, float)) or (isinstance(value, str) and UNIT.fullmatch(value)):
         return _checked("constant", [_seconds(value)])
     if not isinstance(value, dict):
@@ -104,10 +104,10 @@ def _mapped(value: dict[str, Any]) -> Latency:
     if {"kind", "values"} <= set(value) <= {"kind", "values", "name", "device", "looks"}:
         name, device = str(value.get("name", "")), str(value.get("device", ""))
         if value["kind"] in OPEN:
-            return Latency(str(value["kind"]), (), name, device)
+            return Latency(kind=str(value["kind"]), values=(), name=name, device=device)
         return replace(_seen(_checked(str(value["kind"]), value["values"]), value.get("looks", ())), name=name)
     if "profile" in value and set(value) <= {"profile", "device"}:
-        return Latency("profile", (), str(value["profile"]), str(value.get("device", "")))
+        return Latency(kind="profile", values=(), name=str(value["profile"]), device=str(value.get("device", "")))
     if set(value) == {"replay", "looks"}:
         return _seen(parse_latency({"replay": value["replay"]}), value["looks"])
     if len(value) != 1:
@@ -179,4 +179,4 @@ def _checked(kind: str, numbers: Any) -> Latency:
         raise UsageError(f"latency: {kind}: it has {len(values):,} values, at most {VALUES:,} are taken")
     if kind == "uniform" and values[0] > values[1]:
         raise UsageError(f"latency: uniform: {values[0]} is above {values[1]}")
-    return Latency(kind, values)
+    return Latency(kind=kind, values=values)

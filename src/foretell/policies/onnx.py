@@ -50,7 +50,7 @@ TYPES: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Input:
     """One input of the model and what fills it."""
 
@@ -138,7 +138,7 @@ class Onnx(Policy):
         if not node.shape:
             raise self._wrong(f"input {name!r} has no axes; its first must be the batch")
         dims = tuple(d if isinstance(d, int) else None for d in node.shape[1:])
-        found = _Input(name, dims, TYPES[node.type])
+        found = _Input(name=name, dims=dims, dtype=TYPES[node.type])
         if name in self._recurrent or name == self._noise:
             if None in dims:
                 raise self._wrong(f"input {name!r} is {node.shape}; all its axes but the batch must be of fixed size")
@@ -147,14 +147,14 @@ class Onnx(Policy):
         if stream is None and name == "state":
             if not self._said.get("state"):
                 raise self._wrong("input 'state' needs metadata 'foretell.state', the list of the streams it holds")
-            return _Input(name, dims, found.dtype, tuple(self._said["state"]), joined=True)
+            return _Input(name=name, dims=dims, dtype=found.dtype, streams=tuple(self._said["state"]), joined=True)
         stream = stream or name.replace("__", "/").replace(".", "/")
         if "/" not in stream and stream not in PLANS:
             raise self._wrong(
                 f"input {name!r} is not a stream; name it after one, such as 'panda/ee_pos' (or 'panda__ee_pos'), "
                 "or say which it is in metadata 'foretell.inputs'"
             )
-        return _Input(name, dims, found.dtype, (stream,))
+        return _Input(name=name, dims=dims, dtype=found.dtype, streams=(stream,))
 
     def _streams(self) -> dict[str, Stream]:
         """What to ask the world for: as the metadata say, and as the shapes of inputs tell."""
@@ -249,8 +249,8 @@ class Onnx(Policy):
                 f"takes {action.size}"
             )
         self.spec = PolicySpec(
-            self._reads,
-            action,
+            reads=self._reads,
+            action=action,
             action_rate=float(self._said.get("action_rate", task.action_rate)),
             chunk=self._chunk,
             execute=self._execute,

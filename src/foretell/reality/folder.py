@@ -36,7 +36,7 @@ NOT_COMPARED = {"study", "video"}
 """Columns that may change when a sheet is imported again: neither says how a trial went."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Imported:
     """What a call of `import_` did."""
 
@@ -87,7 +87,13 @@ def import_(
         )
     if new:
         _write(folder, title, world, situations, new, there.values(), sheet.path)
-    return Imported(folder, len(new), len(rows) - len(new), len(situations.built), tuple(sheet.notes))
+    return Imported(
+        path=folder,
+        added=len(new),
+        skipped=len(rows) - len(new),
+        scenarios=len(situations.built),
+        notes=tuple(sheet.notes),
+    )
 
 
 def _title(text: str, given: bool) -> str:

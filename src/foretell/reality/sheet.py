@@ -28,7 +28,7 @@ class Line:
     """Column -> text. Blank cells are left out."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Sheet:
     """What the file says, and what is wrong with it."""
 
@@ -108,7 +108,7 @@ def read_sheet(path: str | Path) -> Sheet:
     if not rows:
         raise UsageError(f"{path} is empty: its first line should name the columns, such as policy,task,success")
     (number, names), *body = rows
-    sheet = Sheet(path, {}, [], delimiter != ",", number)
+    sheet = Sheet(path=path, columns={}, lines=[], decimal_comma=delimiter != ",", head=number)
     at: dict[int, str] = {}
     for place, name in enumerate(names):
         column = plain_name(name)

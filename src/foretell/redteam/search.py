@@ -61,7 +61,7 @@ class Outcomes(Protocol):
     def expert(self, asked: Sequence[Combination], n: int) -> Mapping[Combination, np.ndarray]: ...
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Found:
     """What a search has seen."""
 
@@ -81,7 +81,7 @@ class Found:
     """False where the budget ended the search."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Line:
     """One set of factors, at a severity that all of them share."""
 
@@ -108,7 +108,7 @@ def excess(outcomes: np.ndarray, clean: np.ndarray, breaks: float) -> tuple[floa
 
 
 class _Search:
-    def __init__(self, looks: Outcomes, clean: np.ndarray, breaks: float, certificate: float, found: Found):
+    def __init__(self, looks: Outcomes, *, clean: np.ndarray, breaks: float, certificate: float, found: Found):
         self.looks, self.clean, self.breaks, self.certificate = looks, clean, breaks, certificate
         self.found = found
 
@@ -236,12 +236,12 @@ def search(
     if the expert's success is at least `certificate`.
     """
     found = Found()
-    state = _Search(looks, clean, breaks, certificate, found)
+    state = _Search(looks, clean=clean, breaks=breaks, certificate=certificate, found=found)
     order = list(factors)
-    singles = {name: _Line((name,), (factors[name],)) for name in order}
+    singles = {name: _Line(factors=(name,), tops=(factors[name],)) for name in order}
     groups: list[tuple[str, ...]] = [(name,) for name in order]
     for count in range(1, min(most, len(order)) + 1):
-        lines = [_Line(g, tuple(factors[f] for f in g)) for g in groups]
+        lines = [_Line(factors=g, tops=tuple(factors[f] for f in g)) for g in groups]
         state.descend(lines)
         hits = [c for c in found.hits if len(c.severities) == count]
         if hits:

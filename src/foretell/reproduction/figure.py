@@ -25,7 +25,7 @@ SLACK = 1e-9
 """For the rounding of binary fractions: 0.0275 and 0.028 are half a unit apart."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Figure:
     """One row of the answer."""
 
@@ -117,7 +117,18 @@ class Ledger:
         if isinstance(published, float):
             published = float(published)  # without its text
         gap = recomputed - published if isinstance(published, float) and isinstance(recomputed, float) else None
-        self.figures.append(Figure(self.paper, table, figure, published, recomputed, gap, agrees, note))
+        self.figures.append(
+            Figure(
+                paper=self.paper,
+                table=table,
+                figure=figure,
+                published=published,
+                recomputed=recomputed,
+                difference=gap,
+                agrees=agrees,
+                note=note,
+            )
+        )
 
     def value(self, table: str, figure: str, published: Printed, ours: float, note: str = "", why: str = "") -> bool:
         """A figure from inputs that are exact; `note` is always shown, `why` only if the two differ."""
@@ -170,7 +181,19 @@ class Ledger:
         """A figure that follows from other printed figures only: `others` is what they give. It is not counted."""
         same = abs(float(others) - published) <= published.half + SLACK
         told = f"{note}: {others:.4g}, {'as' if same else 'not as'} printed"
-        self.figures.append(Figure(self.paper, table, figure, float(published), None, None, None, told, quoted=True))
+        self.figures.append(
+            Figure(
+                paper=self.paper,
+                table=table,
+                figure=figure,
+                published=float(published),
+                recomputed=None,
+                difference=None,
+                agrees=None,
+                note=told,
+                quoted=True,
+            )
+        )
 
     def claim(self, table: str, figure: str, holds: bool, note: str = "") -> None:
         """A statement without a number of its own, often about a picture; it holds here or it does not."""

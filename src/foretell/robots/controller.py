@@ -30,7 +30,7 @@ class Controller:
     dims: tuple[DimSpec, ...]
     """What an action means."""
 
-    def __init__(self, robot: Robot, group: str, slots: int, tick: float, most_delay: int = 0):
+    def __init__(self, robot: Robot, *, group: str, slots: int, tick: float, most_delay: int = 0):
         self.robot, self.group, self.tick = robot, robot.groups[group], tick
         width = self.group.width
         self.low, self.high = np.asarray(self.group.low[:width]), np.asarray(self.group.high[:width])
@@ -109,10 +109,11 @@ class Controller:
 class JointPosition(Controller):
     """`joint`: absolute joint positions, rad or m."""
 
-    def __init__(self, robot: Robot, group: str, slots: int, tick: float, most_delay: int = 0):
-        super().__init__(robot, group, slots, tick, most_delay)
-        limits = tuple(map(float, self.low)), tuple(map(float, self.high))
-        self.dims = (DimSpec("joint position", self.group.unit, self.group.width, *limits),)
+    def __init__(self, robot: Robot, *, group: str, slots: int, tick: float, most_delay: int = 0):
+        super().__init__(robot, group=group, slots=slots, tick=tick, most_delay=most_delay)
+        low, high = tuple(map(float, self.low)), tuple(map(float, self.high))
+        joints = DimSpec(meaning="joint position", unit=self.group.unit, size=self.group.width, low=low, high=high)
+        self.dims = (joints,)
 
     def _goals(self, slots: Ints, actions: Floats, now: Floats, q: Floats, seconds: Floats) -> tuple[Floats, Floats]:
         return now, self._within_speed(now, np.clip(actions, self.low, self.high), seconds)
@@ -127,8 +128,8 @@ class EndEffectorDelta(Controller):
 
     dims = ee_delta("achieved").dims[:2]
 
-    def __init__(self, robot: Robot, group: str, slots: int, tick: float, most_delay: int = 0):
-        super().__init__(robot, group, slots, tick, most_delay)
+    def __init__(self, robot: Robot, *, group: str, slots: int, tick: float, most_delay: int = 0):
+        super().__init__(robot, group=group, slots=slots, tick=tick, most_delay=most_delay)
         self._kinematics = Kinematics(robot, slots, group)
 
     def _goals(self, slots: Ints, actions: Floats, now: Floats, q: Floats, seconds: Floats) -> tuple[Floats, Floats]:
@@ -196,7 +197,9 @@ def controllers(
     made: dict[tuple[str, str], Controller] = {}
     dims: list[DimSpec] = []
     for (called, group), kind in scheme(name, robots).items():
-        controller = resolve("controllers", kind)(robots[called], group, slots, tick, most_delay)
+        controller = resolve("controllers", kind)(
+            robots[called], group=group, slots=slots, tick=tick, most_delay=most_delay
+        )
         made[called, group] = controller
         dims += [dataclasses.replace(d, robot=called, group=group) for d in controller.dims]
     return made, ActionSpec(name, tuple(dims))

@@ -14,7 +14,7 @@ from foretell.policy import PolicySpec, as_chunk
 __all__ = ["Answer", "ask"]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Answer:
     """Actions of n slots; rows named in `errors` have none."""
 
@@ -74,7 +74,14 @@ def ask(
     low, high = spec.action.low, spec.action.high
     slack = 1e-6 * (high - low)  # float32 policies overshoot by rounding
     clipped = ((actions < low - slack) | (actions > high + slack)).any(axis=2).sum(axis=1)
-    return Answer(np.clip(actions, low, high), terminate, clipped, errors, unsure, traces)
+    return Answer(
+        actions=np.clip(actions, low, high),
+        terminate=terminate,
+        clipped=clipped,
+        errors=errors,
+        unsure=unsure,
+        traces=traces,
+    )
 
 
 def _call(policy: Any, spec: PolicySpec, slots: np.ndarray, seen: dict[str, Any], rows: np.ndarray) -> Any:

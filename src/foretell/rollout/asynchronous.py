@@ -25,7 +25,7 @@ RECENT = 10
 """Answers whose delays say how much of a plan will have run when the next one comes."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Answered:
     """A chunk on its way, or arrived."""
 

@@ -246,7 +246,9 @@ class Driver:
                 self.steps[slot] = Steps(begun.steps, slot)
             if begun is not None and begun.video is not None:
                 strip = begun.steps.with_suffix(".jpg") if begun.steps else None
-                self.videos[slot] = self.VIDEO(begun.video, slot, self._spec(slot).action_rate, begun.camera, strip)
+                self.videos[slot] = self.VIDEO(
+                    begun.video, slot=slot, rate=self._spec(slot).action_rate, camera=begun.camera, strip=strip
+                )
             self._note(slot)
 
     def _reset(self, name: str, slots: np.ndarray, jobs: list[Job]) -> dict[int, str]:

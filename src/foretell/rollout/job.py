@@ -12,7 +12,7 @@ from foretell.scenario import Scenario
 __all__ = ["Job", "Outcome"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Job:
     """One episode to run."""
 

@@ -17,7 +17,7 @@ from foretell.world import Recording, World, whole_ticks
 __all__ = ["Recorded", "judge_steps"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Recorded:
     """An episode with its steps, up to its end."""
 

@@ -83,7 +83,7 @@ def answer_shape(spec: PolicySpec) -> Shape:
 class Thinker:
     """One policy, asked one question at a time."""
 
-    def __init__(self, policy: Any, sight: Latest, frames: Latest | None, answers: Queue, wake: int):
+    def __init__(self, policy: Any, *, sight: Latest, frames: Latest | None, answers: Queue, wake: int):
         self.policy, self.spec = policy, policy.spec
         self.sight, self.frames, self.answers, self.wake = sight, frames, answers, wake
         self.episode, self.done, self.warm = -1, -1, False

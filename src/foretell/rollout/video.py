@@ -50,7 +50,7 @@ class Video:
 
     HEIGHT, WIDTH = 480, 640
 
-    def __init__(self, path: Path, slot: int, rate: float, camera: str | None = None, strip: Path | None = None):
+    def __init__(self, path: Path, *, slot: int, rate: float, camera: str | None = None, strip: Path | None = None):
         av = require_encoder()
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path, self._part = path, path.with_suffix(".part.mp4")

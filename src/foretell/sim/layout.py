@@ -40,7 +40,7 @@ class Layout:
     subtree_com: Floats
     sensordata: Floats
 
-    def __init__(self, model: mujoco.MjModel, slots: int, threads: int, scene: Scene, delay: int = 0):
+    def __init__(self, model: mujoco.MjModel, *, slots: int, threads: int, scene: Scene, delay: int = 0):
         if mujoco.get_mju_user_warning() is None:
             # the reason goes into the row; MuJoCo would also write MUJOCO_LOG.TXT into the user's folder
             mujoco.set_mju_user_warning(lambda message: None)

@@ -28,7 +28,7 @@ from foretell.sim.textures import Content, Textures, contents
 __all__ = ["Renderer", "View", "backends", "open_context", "shared_renderer"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class View:
     """A view to render. `fine` asks for shadows and smooth edges whatever the world's θ says (for videos). `stand` is a
     place to look from that is no camera of the model. Depth and segmentation have neither: an edge halfway between two

@@ -191,7 +191,7 @@ class Scene:
             _add_touch(spec, *pair, whole=True, name=f"{a}/{b}")
         for transform in self.world.transforms if seen else ():
             transform.dress(spec)
-        factors.apply(factors.Setting(spec, self.task, scenario, seen, physics))
+        factors.apply(factors.Setting(spec=spec, task=self.task, scenario=scenario, seen=seen, physics=physics))
         self._watch(spec, scenario)
         return spec.compile()
 
@@ -296,7 +296,7 @@ def lens_of(model: mujoco.MjModel, camera: str, height: int, width: int) -> Intr
     if not up > 0:
         return Intrinsics.of_fovy(float(model.cam_fovy[at]), height, width)
     fx, fy, x, y = (model.cam_intrinsic[at] / [across, up, across, up] * [width, height, width, height]).tolist()
-    return Intrinsics(fx, fy, width / 2 - x, height / 2 - y, width, height)
+    return Intrinsics(fx=fx, fy=fy, cx=width / 2 - x, cy=height / 2 - y, width=width, height=height)
 
 
 # sizes that say nothing of MjData's layout: they may differ between the models of one batch

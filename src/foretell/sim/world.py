@@ -110,7 +110,9 @@ class MujocoWorld:
             variant = self._variant(scenario, trial, seen=False)
             model = variant.model
             if variant.sizes not in self._layouts:
-                self._layouts[variant.sizes] = made = Layout(model, self.slots, self.threads, self.scene, self._late)
+                self._layouts[variant.sizes] = made = Layout(
+                    model, slots=self.slots, threads=self.threads, scene=self.scene, delay=self._late
+                )
                 self._events[id(made)] = self._counter(made)
             layout = self._layouts[variant.sizes]
             self._where[slot], self._scenario[slot], self._trial[slot] = layout, scenario, trial
@@ -277,7 +279,7 @@ class MujocoWorld:
             stages = {n: float(t * self.tick) for n, t in zip(self._stage_names, ticks, strict=True) if t >= 0}
             (events,) = self._events[id(self._layout(slot))].counts(slots[row : row + 1], solved[row : row + 1])
             score = len(stages) / max(1, len(ticks))
-            verdicts.append(Verdict(bool(solved[row]), score, stages, events=events))
+            verdicts.append(Verdict(success=bool(solved[row]), score=score, stages=stages, events=events))
         return verdicts
 
     def close(self) -> None:

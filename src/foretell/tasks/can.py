@@ -40,7 +40,7 @@ class Can(TabletopTask):
     roles = {"can": "MO", "bin2": "RO"}
     table = "bin1"
     fixed = {"RO_Size": "success is judged by the quarters of the bin, which are where they are"}
-    clutter = Clutter((-0.08, 0.28), (-0.48, -0.02), height=FLOOR, keep_out=((-0.05, -0.10, 0.05),))
+    clutter = Clutter(x=(-0.08, 0.28), y=(-0.48, -0.02), height=FLOOR, keep_out=((-0.05, -0.10, 0.05),))
     paraphrases = (
         "move the can to its spot in the other bin",
         "take the soda can over to the second bin",
@@ -48,10 +48,10 @@ class Can(TabletopTask):
         "the can belongs in the other box, put it there",
     )
     cameras = {
-        "front": Camera((1.0, 0.0, 0.95), (0.05, 0.0, 0.0)),
-        "overview": Camera((1.25, -0.95, 0.95), (-0.1, 0.0, 0.12)),
+        "front": Camera(pos=(1.0, 0.0, 0.95), target=(0.05, 0.0, 0.0)),
+        "overview": Camera(pos=(1.25, -0.95, 0.95), target=(-0.1, 0.0, 0.12)),
     }
-    film = Camera((1.0, -0.40, 0.72), (-0.02, 0.0, 0.25), fovy=55.0)
+    film = Camera(pos=(1.0, -0.40, 0.72), target=(-0.02, 0.0, 0.25), fovy=55.0)
     stages = (
         Stage("reach", "finger tips within 3 cm of the can's middle"),
         Stage("grasp", "both fingers touch the can"),
@@ -115,13 +115,13 @@ class Can(TabletopTask):
             "panda",
             ("can",),
             (
-                Phase("above", can, keep, lift=0.12, grip=-1, within=0.02),
-                Phase("down", can, keep, lift=0.012, grip=-1, within=0.006, speed=0.5),
-                Phase("close", can, keep, lift=0.012, grip=1, hold=10),
-                Phase("up", can, keep, lift=0.16, grip=1, within=0.03, frozen=True, speed=0.8),
-                Phase("across", goal, keep, lift=0.20, grip=1, within=0.012, speed=0.8),
-                Phase("lower", goal, keep, lift=0.09, grip=1, within=0.012, speed=0.6),
-                Phase("open", goal, keep, lift=0.09, grip=-1, within=0.02, hold=8),
-                Phase("leave", goal, keep, lift=0.20, grip=-1),
+                Phase(name="above", at=can, yaw=keep, lift=0.12, grip=-1, within=0.02),
+                Phase(name="down", at=can, yaw=keep, lift=0.012, grip=-1, within=0.006, speed=0.5),
+                Phase(name="close", at=can, yaw=keep, lift=0.012, grip=1, hold=10),
+                Phase(name="up", at=can, yaw=keep, lift=0.16, grip=1, within=0.03, frozen=True, speed=0.8),
+                Phase(name="across", at=goal, yaw=keep, lift=0.20, grip=1, within=0.012, speed=0.8),
+                Phase(name="lower", at=goal, yaw=keep, lift=0.09, grip=1, within=0.012, speed=0.6),
+                Phase(name="open", at=goal, yaw=keep, lift=0.09, grip=-1, within=0.02, hold=8),
+                Phase(name="leave", at=goal, yaw=keep, lift=0.20, grip=-1),
             ),
         )

@@ -32,7 +32,7 @@ class Lift(TabletopTask):
     instruction = "lift the cube"
     robots = {"panda": Mount("panda", (-0.56, 0.0, 0.112))}
     roles = {"cube": "MO"}
-    clutter = Clutter((-0.20, 0.22), (-0.30, 0.30), keep_out=((-0.10, 0.0, 0.06),))
+    clutter = Clutter(x=(-0.20, 0.22), y=(-0.30, 0.30), keep_out=((-0.10, 0.0, 0.06),))
     paraphrases = (
         "pick up the cube",
         "raise the block off the table",
@@ -40,10 +40,10 @@ class Lift(TabletopTask):
         "take the cube from the table",
     )
     cameras = {
-        "front": Camera((0.5, 0.0, 0.55), (0.0, 0.0, 0.05)),
-        "overview": Camera((0.95, -0.95, 0.75), (-0.15, 0.0, 0.15)),
+        "front": Camera(pos=(0.5, 0.0, 0.55), target=(0.0, 0.0, 0.05)),
+        "overview": Camera(pos=(0.95, -0.95, 0.75), target=(-0.15, 0.0, 0.15)),
     }
-    film = Camera((0.48, -0.52, 0.38), (-0.21, 0.01, 0.27), fovy=60.0)
+    film = Camera(pos=(0.48, -0.52, 0.38), target=(-0.21, 0.01, 0.27), fovy=60.0)
     stages = (
         Stage("reach", "finger tips within 3 cm of the cube's middle"),
         Stage("grasp", "both fingers touch the cube"),
@@ -89,9 +89,9 @@ class Lift(TabletopTask):
             "panda",
             ("cube",),
             (
-                Phase("above", cube, yaw, lift=0.10, grip=-1, within=0.02),
-                Phase("down", cube, yaw, grip=-1, within=0.006, speed=0.5),
-                Phase("close", cube, yaw, grip=1, hold=10),
-                Phase("up", cube, yaw, lift=0.10, grip=1, frozen=True),
+                Phase(name="above", at=cube, yaw=yaw, lift=0.10, grip=-1, within=0.02),
+                Phase(name="down", at=cube, yaw=yaw, grip=-1, within=0.006, speed=0.5),
+                Phase(name="close", at=cube, yaw=yaw, grip=1, hold=10),
+                Phase(name="up", at=cube, yaw=yaw, lift=0.10, grip=1, frozen=True),
             ),
         )

@@ -20,7 +20,7 @@ DOWN = np.array([0.0, 1.0, 0.0, 0.0])
 """Gripper pointing down, hand's x along the base's x: the orientation of yaw 0."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Phase:
     """One leg of a script: go to a pose; done when there, after `hold` actions."""
 
@@ -60,11 +60,11 @@ class Script(Policy):
         }
         for name in objects:
             reads |= {f"{name}/pos": Stream((3,)), f"{name}/quat": Stream((4,))}
-        self.spec = PolicySpec(reads, EE_DELTA, batch=None)
+        self.spec = PolicySpec(reads=reads, action=EE_DELTA, batch=None)
         self._grow(0)
 
     def bind(self, task: Any, action: ActionSpec) -> None:
-        self.spec = PolicySpec(self.spec.reads, EE_DELTA, action_rate=task.action_rate, batch=None)
+        self.spec = PolicySpec(reads=self.spec.reads, action=EE_DELTA, action_rate=task.action_rate, batch=None)
 
     def _grow(self, slots: int) -> None:
         self.phase = np.zeros(slots, dtype=np.int64)

@@ -43,8 +43,8 @@ class Square(TabletopTask):
     roles = {"nut": "MO", "peg": "RO"}
     ranges = {"MO_Size": (1.0, 1.5), "RO_Size": (0.85, 1.15)}  # as the paper's insert_onto_square_peg
     clutter = Clutter(
-        (-0.22, 0.20),
-        (-0.30, 0.30),
+        x=(-0.22, 0.20),
+        y=(-0.30, 0.30),
         clearance=0.15,  # the nut may be half as large again
         keep_out=((*PEG, 0.08), (*ROUND, 0.04), (-0.10, 0.0, 0.06)),
     )
@@ -55,10 +55,10 @@ class Square(TabletopTask):
         "fit the nut onto the peg with the square section",
     )
     cameras = {
-        "front": Camera((0.5, 0.0, 0.53), (0.0, 0.0, 0.03), fovy=52.0),
-        "overview": Camera((0.95, -0.95, 0.75), (-0.15, 0.0, 0.15)),
+        "front": Camera(pos=(0.5, 0.0, 0.53), target=(0.0, 0.0, 0.03), fovy=52.0),
+        "overview": Camera(pos=(0.95, -0.95, 0.75), target=(-0.15, 0.0, 0.15)),
     }
-    film = Camera((0.66, -0.62, 0.42), (-0.12, 0.02, 0.26), fovy=56.0)
+    film = Camera(pos=(0.66, -0.62, 0.42), target=(-0.12, 0.02, 0.26), fovy=56.0)
     stages = (
         Stage("reach", "finger tips within 3 cm of the middle of the handle"),
         Stage("grasp", "both fingers touch the nut"),
@@ -132,15 +132,15 @@ class Square(TabletopTask):
             "panda",
             ("nut",),
             (
-                Phase("above", handle, along, lift=0.10, grip=-1, within=0.02),
-                Phase("down", handle, along, lift=0.0, grip=-1, within=0.005, speed=0.5),
-                Phase("close", handle, along, grip=1, hold=12, within=0.02),
-                Phase("up", handle, along, lift=0.20, grip=1, within=0.02, frozen=True, speed=0.7),
-                Phase("turn", over_peg, aligned, lift=0.21, grip=1, within=0.01, turned=0.03, speed=0.6),
+                Phase(name="above", at=handle, yaw=along, lift=0.10, grip=-1, within=0.02),
+                Phase(name="down", at=handle, yaw=along, lift=0.0, grip=-1, within=0.005, speed=0.5),
+                Phase(name="close", at=handle, yaw=along, grip=1, hold=12, within=0.02),
+                Phase(name="up", at=handle, yaw=along, lift=0.20, grip=1, within=0.02, frozen=True, speed=0.7),
+                Phase(name="turn", at=over_peg, yaw=aligned, lift=0.21, grip=1, within=0.01, turned=0.03, speed=0.6),
                 Phase(
-                    "centre",
-                    over_peg,
-                    aligned,
+                    name="centre",
+                    at=over_peg,
+                    yaw=aligned,
                     lift=0.17,
                     grip=1,
                     within=0.004,
@@ -148,9 +148,9 @@ class Square(TabletopTask):
                     hold=3,
                     speed=0.4,
                 ),
-                Phase("lower", over_peg, aligned, lift=0.045, grip=1, within=0.01, speed=0.35),
-                Phase("open", over_peg, aligned, lift=0.045, grip=-1, hold=8, within=0.05, frozen=True),
-                Phase("leave", over_peg, aligned, lift=0.25, grip=-1, frozen=True),
+                Phase(name="lower", at=over_peg, yaw=aligned, lift=0.045, grip=1, within=0.01, speed=0.35),
+                Phase(name="open", at=over_peg, yaw=aligned, lift=0.045, grip=-1, hold=8, within=0.05, frozen=True),
+                Phase(name="leave", at=over_peg, yaw=aligned, lift=0.25, grip=-1, frozen=True),
             ),
         )
         script.spec = replace(script.spec, reads={**script.spec.reads, "nut/size": Stream((1,))})

@@ -42,7 +42,7 @@ class Stage:
     threshold: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Clutter:
     """Where things that have no part in the task may stand."""
 

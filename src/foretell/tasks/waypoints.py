@@ -2,10 +2,10 @@
 
     Waypoints({
         "panda": (
-            Leg("before", To("cabinet/handle", (-0.1, 0, 0), pointing((1, 0, 0), (0, 1, 0)))),
-            Leg("at", To("cabinet/handle", facing=pointing((1, 0, 0), (0, 1, 0))), speed=0.5),
-            Leg("close", Shift(), grip=1, hold=10),
-            Leg("pull", Shift((-0.2, 0, 0)), grip=1, speed=0.4),
+            Leg(name="before", way=To("cabinet/handle", (-0.1, 0, 0), pointing((1, 0, 0), (0, 1, 0)))),
+            Leg(name="at", way=To("cabinet/handle", facing=pointing((1, 0, 0), (0, 1, 0))), speed=0.5),
+            Leg(name="close", way=Shift(), grip=1, hold=10),
+            Leg(name="pull", way=Shift((-0.2, 0, 0)), grip=1, speed=0.4),
         )
     })
 
@@ -119,7 +119,7 @@ class Path:
         return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Arc:
     """Round an axis, from where the leg began: a lid, a knob, a door."""
 
@@ -150,7 +150,7 @@ class Arc:
         return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Leg:
     """One leg of a robot's way. It ends at the goal, after `hold` actions there."""
 
@@ -209,7 +209,7 @@ class Waypoints(Policy):
         self._base = {name: np.array(task.robots[name].quat) for name in self.legs}
         for name in self.legs:
             reads |= {f"{name}/ee_pos": Stream((3,)), f"{name}/ee_quat": Stream((4,))}
-        self.spec = PolicySpec(reads, action, action_rate=task.action_rate, batch=None)
+        self.spec = PolicySpec(reads=reads, action=action, action_rate=task.action_rate, batch=None)
 
     def reset(self, slots: np.ndarray, instructions: Sequence[str], seeds: Sequence[int]) -> None:
         self._runs |= {(robot, slot): _Run() for slot in slots.tolist() for robot in self.legs}
@@ -257,7 +257,7 @@ class Waypoints(Policy):
         return _Move(goal[0] - hand[0], _turn(goal[1], hand[1]), leg.grip, leg.speed)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Run:
     """How far one robot of one slot is."""
 

@@ -44,7 +44,7 @@ class Block(nn.Module):
 class Transformer(nn.Module):
     """(n, length, size) -> (n, length, width); every token sees all others."""
 
-    def __init__(self, size: int, length: int, width: int = 96, heads: int = 4, layers: int = 2):
+    def __init__(self, size: int, *, length: int, width: int = 96, heads: int = 4, layers: int = 2):
         super().__init__()
         self.enter = nn.Linear(size, width)
         self.place = nn.Parameter(0.02 * torch.randn(length, width))

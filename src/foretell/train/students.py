@@ -15,7 +15,7 @@ from foretell.train.networks import Transformer, mlp
 __all__ = ["Shape", "StateStudent"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Shape:
     """How a kind of policy is built."""
 
@@ -42,7 +42,7 @@ class StateStudent(nn.Module):
         self.register_buffer("mean", torch.zeros(size))
         self.register_buffer("spread", torch.ones(size))
         if shape.transformer:
-            self.encoder: nn.Module = Transformer(size, shape.history, shape.width)
+            self.encoder: nn.Module = Transformer(size, length=shape.history, width=shape.width)
         else:
             self.encoder = nn.Sequential(nn.Flatten(), mlp(shape.history * size, shape.width, shape.width), nn.SiLU())
         self.head = HEADS[shape.head](shape.width)
