@@ -25,14 +25,14 @@ def catalogue(what: str) -> list[dict[str, Any]]:
         about = (inspect.getdoc(thing) or "").partition("\n")[0]
         entry: dict[str, Any] = {"name": name, "about": about}
         if what == "tasks":
-            made = thing() if isinstance(thing, type) else thing
+            task = thing() if isinstance(thing, type) else thing
             entry |= {
                 "instruction": thing.instruction,
                 "stages": {stage.name: stage.threshold for stage in thing.stages},
                 "time_limit": thing.time_limit,
                 "action_rate": thing.action_rate,
                 "controller": thing.controller,
-                "layouts": len(made.layouts()),
+                "layouts": len(task.layouts()),
             }
         if what == "factors":
             entry |= {
@@ -52,10 +52,10 @@ def catalogue(what: str) -> list[dict[str, Any]]:
 
 def _world(name: str) -> dict[str, Any]:
     """A world that comes with foretell has a file that says what it is about; that of a plug-in is its class."""
-    made = resolve("worlds", name)
+    cls = resolve("worlds", name)
     file = file_of(name) if name in SHIPPED else None
-    about = file.about if file is not None else (inspect.getdoc(made) or "").partition("\n")[0]
+    about = file.about if file is not None else (inspect.getdoc(cls) or "").partition("\n")[0]
     can, needs = (
-        sorted(given) if isinstance(given := getattr(made, a, ()), Collection) else [] for a in ("can", "needs")
+        sorted(values) if isinstance(values := getattr(cls, a, ()), Collection) else [] for a in ("can", "needs")
     )
     return {"name": name, "about": " ".join(about.split()), "can": can, "needs": needs}

@@ -206,9 +206,9 @@ class TaskEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
     ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Run `task.scenario(seed)`, or `options["scenario"]`, or without either the next that np_random draws."""
         options = _options(options, "scenario")
-        given = self._slots.check(options["scenario"], 'options["scenario"]') if "scenario" in options else None
+        chosen = self._slots.check(options["scenario"], 'options["scenario"]') if "scenario" in options else None
         super().reset(seed=seed)
-        scenario = given or self._slots.choose(0, seed, self.np_random)
+        scenario = chosen or self._slots.choose(0, seed, self.np_random)
         self._slots.start(self._only, [scenario])
         return self._look(), {"is_success": False, "scenario": scenario.id}
 
@@ -312,8 +312,8 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
             seeds = [None] * n if seed is None else list(seed)
         if len(seeds) != n:
             raise ValueError(f"seed: got {len(seeds)} seeds for {n} environments")
-        given = options.get("scenario")
-        each = list(given) if isinstance(given, list | tuple) else [given] * n
+        wanted = options.get("scenario")
+        each = list(wanted) if isinstance(wanted, list | tuple) else [wanted] * n
         if len(each) != n:
             raise UsageError(f'options["scenario"]: got {len(each)} scenarios for {n} environments')
         if "scenario" in options:

@@ -152,9 +152,9 @@ class Playback:
             "fill": [EPISODES - 1, 0],
         }
         for what, order in company.items():
-            got, expected = self._play(order), alone[order]
-            if not same(got, expected):
-                return False, f"a slot's actions depend on {what}: {difference(expected, got)}."
+            actions, expected = self._play(order), alone[order]
+            if not same(actions, expected):
+                return False, f"a slot's actions depend on {what}: {difference(expected, actions)}."
         return True, f"rows of a batch of {width} equal those of slots run alone, bit for bit, in {len(company)} mixes."
 
     def _reset(self) -> tuple[bool, str]:

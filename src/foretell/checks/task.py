@@ -74,9 +74,12 @@ def check_task(task: str | Task | type[Task], world: Any = "mujoco") -> Report:
 
 def _identity(task: Task) -> tuple[bool, str]:
     """What makes it another task: told, not judged."""
-    found = task_fingerprint(task)
+    fingerprint = task_fingerprint(task)
     version = f"version {task.version}"
-    return True, f"{version}, raised by hand." if found is None else f"{version}, {task_hash(task)} {found.text()}"
+    return (
+        True,
+        f"{version}, raised by hand." if fingerprint is None else f"{version}, {task_hash(task)} {fingerprint.text()}",
+    )
 
 
 def _scenarios(task: Task, scenarios: list[Scenario]) -> tuple[bool, str]:
@@ -132,8 +135,10 @@ def _within_reach(task: Task, scene: Scene, scenarios: list[Scenario]) -> tuple[
 
 
 def _layouts(scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
-    found = {signature(scene.compile(s, 0)) for s in scenarios}
-    return len(found) == 1, f"{counted(len(scenarios), 'scenario')} compiled into {counted(len(found), 'layout')}."
+    signatures = {signature(scene.compile(s, 0)) for s in scenarios}
+    return len(
+        signatures
+    ) == 1, f"{counted(len(scenarios), 'scenario')} compiled into {counted(len(signatures), 'layout')}."
 
 
 def _posed(scene: Scene, scenario: Scenario) -> tuple[Any, Any]:

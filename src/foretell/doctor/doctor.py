@@ -110,19 +110,19 @@ def _python() -> Line:
 
 def _imports(modules: list[str]) -> dict[str, str]:
     """Module -> why it cannot be imported; empty if it can. One that takes its process down is skipped by the next."""
-    said: dict[str, str] = {}
-    while left := [m for m in modules if m not in said]:
+    results: dict[str, str] = {}
+    while left := [m for m in modules if m not in results]:
         answer = try_apart(IMPORT.replace("NAMES", repr(left)))
-        said |= dict(json.loads(line) for line in answer.out.splitlines() if line.startswith('["'))
-        if fatal := next((m for m in left if m not in said), None):
-            said[fatal] = answer.trouble or "it ended the process"
-    return said
+        results |= dict(json.loads(line) for line in answer.out.splitlines() if line.startswith('["'))
+        if fatal := next((m for m in left if m not in results), None):
+            results[fatal] = answer.trouble or "it ended the process"
+    return results
 
 
 def _packages() -> list[Line]:
     """Versions from metadata, then whether each can be imported."""
     present = {name: have for name in NEEDS if (have := _version(name)) is not None}
-    said = _imports([IMPORTED_AS.get(name, name) for name in present])
+    results = _imports([IMPORTED_AS.get(name, name) for name in present])
     lines = []
     for name, oldest in NEEDS.items():
         have, fix = present.get(name), f"pip install '{name}>={oldest}'"
@@ -134,7 +134,7 @@ def _packages() -> list[Line]:
             lines.append(
                 Line(name=name, status="missing", detail=f"{have} is too old (needs {oldest})", fix=fix, required=True)
             )
-        elif trouble := said[IMPORTED_AS.get(name, name)]:
+        elif trouble := results[IMPORTED_AS.get(name, name)]:
             again = f"pip install --force-reinstall '{name}>={oldest}'"
             lines.append(
                 Line(
@@ -167,11 +167,11 @@ def _physics() -> Line:
             fix=again,
             required=True,
         )
-    told = ", ".join(f"{v:,.0f} x real time on {n} thread{'s' * (n > 1)}" for n, v in speed.items())
+    speeds = ", ".join(f"{v:,.0f} x real time on {n} thread{'s' * (n > 1)}" for n, v in speed.items())
     slow = speed[1] < SLOW_PHYSICS or (threads > 1 and speed[threads] < 1.2 * speed[1])
     fix = "is something else running? results do not depend on speed" if slow else ""
     return Line(
-        name="physics", status="slow" if slow else "ok", detail=f"{cores}; lift: {told}", fix=fix, required=True
+        name="physics", status="slow" if slow else "ok", detail=f"{cores}; lift: {speeds}", fix=fix, required=True
     )
 
 
@@ -197,15 +197,15 @@ def _graphics() -> list[Line]:
             lines.append(Line(name=f"GL {backend}", status="missing", detail=trouble, fix=fix))
             continue
         slow = seen["seconds"] > SLOW_FRAME
-        told = f"a frame of 224x224 in {seen['seconds'] * 1e3:.1f} ms" + f" by {seen['by']}" * bool(seen["by"])
+        detail = f"a frame of 224x224 in {seen['seconds'] * 1e3:.1f} ms" + f" by {seen['by']}" * bool(seen["by"])
         if not used and backend in backends():
-            used, told = backend, f"{told}; this one is used"
+            used, detail = backend, f"{detail}; this one is used"
         advice = "a graphics card and its driver, or fewer cameras" if slow else ""
-        lines.append(Line(name=f"GL {backend}", status="slow" if slow else "ok", detail=told, fix=advice))
+        lines.append(Line(name=f"GL {backend}", status="slow" if slow else "ok", detail=detail, fix=advice))
     if not used:
-        told = f"no policy that sees, and no video, works here (MUJOCO_GL={os.environ.get('MUJOCO_GL', '')})"
+        detail = f"no policy that sees, and no video, works here (MUJOCO_GL={os.environ.get('MUJOCO_GL', '')})"
         lines.append(
-            Line(name="cameras", status="missing", detail=told, fix="install one of the above, or unset MUJOCO_GL")
+            Line(name="cameras", status="missing", detail=detail, fix="install one of the above, or unset MUJOCO_GL")
         )
     return lines
 

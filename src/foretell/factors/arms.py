@@ -88,17 +88,17 @@ def parse(item: Any) -> Arm:
         raise UsageError(f"arm {item!r} should be a name, a number of THE COLOSSEUM, or a mapping")
     if not isinstance(item, dict):
         return _named(item, {})
-    given = dict(item)
-    if "use" not in given:
-        if not given:
+    options = dict(item)
+    if "use" not in options:
+        if not options:
             raise UsageError("arm {} names no factor")
-        return _joined([_use(decoded(name), value) for name, value in given.items()])
-    use = given.pop("use")
+        return _joined([_use(decoded(name), value) for name, value in options.items()])
+    use = options.pop("use")
     if isinstance(use, bool) or not isinstance(use, (str, int)):
         raise UsageError(f"arm {use!r} should be a name or a number of THE COLOSSEUM")
-    wanted = {key: given.pop(key) for key in ("severity", "range", "values") if key in given}
-    if given:
-        extra = str(next(iter(given)))
+    wanted = {key: options.pop(key) for key in ("severity", "range", "values") if key in options}
+    if options:
+        extra = str(next(iter(options)))
         raise UsageError(f"arm {use!r}: {extra!r} is not a field; {suggest(extra, ['severity', 'range', 'values'])}")
     if len(wanted) > 1:
         raise UsageError(f"arm {use!r}: give one of severity, range and values")
@@ -211,18 +211,18 @@ def _pool(kind: str) -> Sequence[str]:
 def expand(items: Iterable[Any], task: Task) -> list[Arm]:
     """The arms of a task: `each`, `all` and compound scenes spelled out with those of their factors that apply, arms
     that do not apply left out, none twice."""
-    found: dict[str, Arm] = {}
+    arms_by_name: dict[str, Arm] = {}
     for arm in map(parse, items):
-        made = [arm]
+        members = [arm]
         if arm.uses and arm.uses[0].factor in SETS:
             kind, severity = arm.uses[0].factor, arm.uses[0].severity
             uses = [Use(name, severity) for name in _pool(kind) if factor(name).applies(task) is None]
             whole = [replace(arm, uses=tuple(uses))] if uses else []
-            made = [_joined([u]) for u in uses] if kind.endswith("each") else whole
-        for one in made:
-            if one.applies(task) is None:
-                found.setdefault(one.name, one)
-    return list(found.values())
+            members = [_joined([u]) for u in uses] if kind.endswith("each") else whole
+        for member in members:
+            if member.applies(task) is None:
+                arms_by_name.setdefault(member.name, member)
+    return list(arms_by_name.values())
 
 
 def looks_only(name: str) -> bool:

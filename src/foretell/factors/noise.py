@@ -39,8 +39,8 @@ class SensorNoise(Factor):
 
     def card(self, value: Any) -> str:
         image, position, joint = value["image"], 1000 * value["position"], 1000 * value["joint"]
-        said = f"{image:.0f} of 255 on images, {position:.1f} mm on poses, {joint:.1f} mrad on joints"
-        return f"add noise in software: {said}"
+        amounts = f"{image:.0f} of 255 on images, {position:.1f} mm on poses, {joint:.1f} mrad on joints"
+        return f"add noise in software: {amounts}"
 
 
 class ActionNoise(Factor):

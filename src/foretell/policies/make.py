@@ -155,7 +155,7 @@ def _heirs(policy: Any) -> list[type]:
 def _hash(policy: Any) -> str:
     """The policy's fingerprint, the source of the classes that inherited it, and what they import and load."""
     sources = [source_hash(cls) for cls in _heirs(policy)]
-    if (found := covers(policy)) is not None and found.more:
-        sources.append(found.more)
+    if (covered := covers(policy)) is not None and covered.more:
+        sources.append(covered.more)
     own = fingerprint(policy)
     return hashlib.sha256("".join([own, *sources]).encode()).hexdigest() if sources else own

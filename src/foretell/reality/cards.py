@@ -69,10 +69,10 @@ def frames(run: str | Path) -> dict[str, dict[str, Any]]:
     """Task -> its frame (see `tasks.frame`), as the run folder has it; of an older folder, for registered tasks only:
     no code of a study is loaded for it."""
     kept = read_provenance(run).get("frames")
-    found = {name: f for name, f in kept.items() if _sound(f)} if isinstance(kept, dict) else {}
-    for name in {s.task for s in read_scenarios(run)} & set(names("tasks")) - found.keys():
-        found[name] = frame(make_task(name))
-    return found
+    by_task = {name: f for name, f in kept.items() if _sound(f)} if isinstance(kept, dict) else {}
+    for name in {s.task for s in read_scenarios(run)} & set(names("tasks")) - by_task.keys():
+        by_task[name] = frame(make_task(name))
+    return by_task
 
 
 def _sound(found: Any) -> bool:
@@ -92,10 +92,10 @@ def _sound(found: Any) -> bool:
 
 def _objects(scenario: Scenario, about: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     robots = list((about or {}).get("robots", {}).items())
-    found = []
+    objects = []
     for name, placed in sorted(scenario.placements.items()):
         ahead, left, _ = from_base(robots[0][1], placed.pos) if robots else (None, None, None)
-        found.append(
+        objects.append(
             {
                 "object": name,
                 "asset": placed.asset,
@@ -108,17 +108,17 @@ def _objects(scenario: Scenario, about: Mapping[str, Any] | None) -> list[dict[s
                 "left": left,
             }
         )
-    return found
+    return objects
 
 
 def _joints(scenario: Scenario, about: Mapping[str, Any] | None) -> list[str]:
     """How far to open drawers, lids and the like."""
-    found = []
+    lines = []
     for name, joints in ((about or {}).get("joints") or {}).items():
         for (joint, unit), value in zip(joints, scenario.start.get(name, ()), strict=False):
             where = f"{math.degrees(value):+.0f}°" if unit == "rad" else f"{value:+.3f} {unit}"
-            found.append(f"{name}: set {joint} to {where}")
-    return found
+            lines.append(f"{name}: set {joint} to {where}")
+    return lines
 
 
 def _from_base(thing: Mapping[str, Any]) -> str:
@@ -145,7 +145,7 @@ def _tasks(run: Path, known: Iterable[str], trust: bool) -> dict[str, Task]:
     theirs = [use for use in uses if use not in names("tasks")]
     if theirs and not trust:
         raise UsageError(f"stl: {study} has the task {theirs[0]!r:.200}, which is code: {TRUST}")
-    named |= {made.name: made for made in map(make_task, theirs)}
+    named |= {task.name: task for task in map(make_task, theirs)}
     if unknown := next((name for name in known if name not in named), None):
         raise UsageError(f"stl: {run} does not say what task {unknown!r:.100} is; {suggest(unknown, names('tasks'))}")
     return named
@@ -154,7 +154,7 @@ def _tasks(run: Path, known: Iterable[str], trust: bool) -> dict[str, Task]:
 def _prints(scenario: Scenario, task: Task, folder: Path, written: dict[str, Solid]) -> list[dict[str, Any]]:
     """What a person prints for a scenario; files that are not written yet are."""
     heavier = float(scenario.factors.get("Object_Mass", 1.0))
-    found = []
+    prints = []
     things = [
         (name, p.asset, tuple(round(s, 3) for s in p.scale), heavier if task.roles.get(name) == "MO" else 1.0)
         for name, p in place(scenario, task).items()
@@ -165,7 +165,7 @@ def _prints(scenario: Scenario, task: Task, folder: Path, written: dict[str, Sol
         if file not in written:
             written[file] = solid(asset, scale)  # of the rounded scale: a file is what its name says
             write_stl(folder / file, written[file].triangles)
-        found.append(_print(name, file, written[file], mass))
+        prints.append(_print(name, file, written[file], mass))
     grown = round(float(scenario.factors.get("RO_Size", 1.0)), 3)
     for name in _standing(scenario, task):
         file = file_name(f"{task.name}-{name}", grown)
@@ -173,8 +173,8 @@ def _prints(scenario: Scenario, task: Task, folder: Path, written: dict[str, Sol
             nominal = _furniture(task, name)
             written[file] = Solid(nominal.triangles * grown, 0.0)
             write_stl(folder / file, written[file].triangles)
-        found.append(_print(name, file, written[file], 1.0))
-    return found
+        prints.append(_print(name, file, written[file], 1.0))
+    return prints
 
 
 def _print(name: str, file: str, made: Solid, heavier: float) -> dict[str, Any]:

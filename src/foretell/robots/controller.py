@@ -194,12 +194,12 @@ def controllers(
     name: str, robots: Mapping[str, Robot], slots: int, tick: float, most_delay: int = 0
 ) -> tuple[dict[tuple[str, str], Controller], ActionSpec]:
     """(Robot, group) -> its controller, in the order of the action; and the action that all of them take together."""
-    made: dict[tuple[str, str], Controller] = {}
+    by_group: dict[tuple[str, str], Controller] = {}
     dims: list[DimSpec] = []
     for (called, group), kind in scheme(name, robots).items():
         controller = resolve("controllers", kind)(
             robots[called], group=group, slots=slots, tick=tick, most_delay=most_delay
         )
-        made[called, group] = controller
+        by_group[called, group] = controller
         dims += [dataclasses.replace(d, robot=called, group=group) for d in controller.dims]
-    return made, ActionSpec(name, tuple(dims))
+    return by_group, ActionSpec(name, tuple(dims))

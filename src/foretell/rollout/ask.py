@@ -87,9 +87,9 @@ def ask(
 def _call(policy: Any, spec: PolicySpec, slots: np.ndarray, seen: dict[str, Any], rows: np.ndarray) -> Any:
     size = spec.batch or len(rows)
     padded = np.concatenate([rows, np.repeat(rows[-1:], size - len(rows))])
-    given = {k: v[padded] if isinstance(v, np.ndarray) else [v[i] for i in padded] for k, v in seen.items()}
+    batch = {k: v[padded] if isinstance(v, np.ndarray) else [v[i] for i in padded] for k, v in seen.items()}
     try:
-        returned = policy.act(slots[padded], given)
+        returned = policy.act(slots[padded], batch)
     except Exception as error:
         raise PolicyError(f"act raised {raised(error)}") from error
     try:

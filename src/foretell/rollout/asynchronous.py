@@ -224,8 +224,8 @@ class AsynchronousDriver(Driver):
         for ahead in range(count):
             there = [a for a in answers if 0 <= step + ahead - a.step < len(a.actions)]
             weights = np.exp(-self.clock.decay * np.arange(len(there)))
-            given = np.array([a.actions[step + ahead - a.step] for a in there])
-            self.plan[slot, ahead] = weights @ given / weights.sum()
+            actions = np.array([a.actions[step + ahead - a.step] for a in there])
+            self.plan[slot, ahead] = weights @ actions / weights.sum()
             self.ends[slot, ahead] = there[-1].ends[step + ahead - there[-1].step]
 
     def _command(self, slots: np.ndarray) -> None:

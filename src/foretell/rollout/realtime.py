@@ -249,27 +249,27 @@ class _Realtime(AsynchronousDriver):
         self.flood = (period, self.flood[1] + mind.answers.waiting)
         if self.flood[1] > ANSWERS:
             raise _Failed(f"it flooded: more than {ANSWERS} chunks came within one action period")
-        for got in mind.answers.take():
-            if int(got["episode"]) != self.number:
+        for message in mind.answers.take():
+            if int(message["episode"]) != self.number:
                 continue
-            number, began = int(got["number"]), self.asked_tick
+            number, began = int(message["number"]), self.asked_tick
             if number < 0:  # of a policy that keeps its own time
                 self.asked_at = time.perf_counter()
-                number, began = int(self.calls[0]), int(got["looked"])
+                number, began = int(self.calls[0]), int(message["looked"])
                 self.calls[0] += 1
             self.answered = max(self.answered, number)
-            self.clipped[0] += int(got["clipped"])
-            self.latencies.append(float(got["ended"] - got["began"]))
-            now, looked, step = int(self.age[0]), int(got["looked"]), int(got["step"])
-            pictured = int(got["pictured"]) if mind.cameras else None
+            self.clipped[0] += int(message["clipped"])
+            self.latencies.append(float(message["ended"] - message["began"]))
+            now, looked, step = int(self.age[0]), int(message["looked"]), int(message["step"])
+            pictured = int(message["pictured"]) if mind.cameras else None
             answer = Answered(
                 ready=now,
                 number=number,
                 began=began,
                 looked=looked,
                 step=step,
-                actions=got["actions"],
-                ends=got["ends"] > 0,
+                actions=message["actions"],
+                ends=message["ends"] > 0,
                 pictured=pictured,
             )
             self.coming[0].append(answer)

@@ -62,8 +62,8 @@ class Theta(BaseModel):
     @classmethod
     def _multiplier(cls, value: float) -> float:
         if value > 4:
-            said = f"it is a multiplier of the robot's own force now, at most 4; {value:g} N of the Panda's 70 N are"
-            raise ValueError(f"{said} {value / FINGER_FORCE:.4g}")
+            advice = f"it is a multiplier of the robot's own force now, at most 4; {value:g} N of the Panda's 70 N are"
+            raise ValueError(f"{advice} {value / FINGER_FORCE:.4g}")
         return value
 
 

@@ -113,10 +113,10 @@ class Path:
         return tuple(part for way in self.ways for part in way.parts)
 
     def points(self, hand: Hand, seen: Seen) -> list[Hand]:
-        found: list[Hand] = []
+        hands: list[Hand] = []
         for way in self.ways:
-            found += way.points(found[-1] if found else hand, seen)
-        return found
+            hands += way.points(hands[-1] if hands else hand, seen)
+        return hands
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,12 +142,12 @@ class Arc:
         centre, axis = pos + rotate(quat, np.array(self.centre)), rotate(quat, np.array(self.axis, dtype=float))
         axis /= np.linalg.norm(axis)
         steps = max(1, math.ceil(abs(self.angle) / STEP))
-        found = []
+        hands = []
         for step in range(1, steps + 1):
             turn = from_axis_angle(axis * self.angle * step / steps)
             facing = multiply(turn, hand[1]) if self.turns else hand[1]
-            found.append((centre + rotate(turn, hand[0] - centre), facing))
-        return found
+            hands.append((centre + rotate(turn, hand[0] - centre), facing))
+        return hands
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -70,10 +70,10 @@ def write_latency(models: Path, calls: int, task: str | None = None) -> None:
     for card in cards(models):
         if task in (None, card.task):
             trace = latency(f"zoo:{card.name}", card.task, calls=calls, options={"batch": 1})
-            found = trace.to_dict()
+            summary = trace.to_dict()
             measured = Latency(
-                median_ms=round(1000 * found["median"], 3),
-                p95_ms=round(1000 * found["p95"], 3),
+                median_ms=round(1000 * summary["median"], 3),
+                p95_ms=round(1000 * summary["p95"], 3),
                 execute=trace.execute,
                 calls=calls,
                 machine=machine(),

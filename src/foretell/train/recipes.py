@@ -119,8 +119,8 @@ for _name, _task, _demos, _steps in (
     }
 
 RECIPES: dict[tuple[str, str], Recipe] = {
-    (name, task): replace(made, **CHANGES.get((name, task), {}))  # type: ignore[arg-type]
-    for name, made, tasks in (
+    (name, task): replace(recipe, **CHANGES.get((name, task), {}))  # type: ignore[arg-type]
+    for name, recipe, tasks in (
         *((n, r, TASKS) for n, r in SHAPES.items()),
         *((n, r, ("lift", "can")) for n, r in VISION.items()),
         *((n, r, ("can",)) for n, r in PART.items()),
