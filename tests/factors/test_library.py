@@ -104,7 +104,7 @@ def test_no_room_is_an_error_not_a_silence() -> None:
     made = make_task("lift")
 
     class Narrow(type(made)):  # type: ignore[misc]
-        clutter = made.clutter.__class__((-0.07, 0.07), (-0.07, 0.07))
+        clutter = made.clutter.__class__(x=(-0.07, 0.07), y=(-0.07, 0.07))
 
     with pytest.raises(UsageError, match="no room for 2 things"):
         draw("Distractor", made.scenario(0), Narrow())
