@@ -50,7 +50,9 @@ class Busy(Policy):
     """Computes as hard as it can, for 20 ms a call."""
 
     def __init__(self) -> None:
-        self.spec = PolicySpec({"panda/joint_pos": Stream((7,)), "panda/ee_pos": Stream((3,))}, chunk=4, batch=None)
+        self.spec = PolicySpec(
+            reads={"panda/joint_pos": Stream((7,)), "panda/ee_pos": Stream((3,))}, chunk=4, batch=None
+        )
 
     def act(self, slots: np.ndarray, observations: Any) -> np.ndarray:
         until, matrix = time.perf_counter() + 0.02, np.random.default_rng(0).normal(size=(80, 80))
@@ -118,7 +120,13 @@ def in_real_time(task: str, entry: PolicyEntry, speed: float, seeds: list[int]) 
             if not left or slow > TRIES * len(seeds):
                 return None
             seed = left.pop(0)
-            return Job("p", session.world.task.scenario(seed), 0, str(seed), events=Path(scratch) / f"{seed}.parquet")
+            return Job(
+                policy="p",
+                scenario=session.world.task.scenario(seed),
+                trial=0,
+                key=str(seed),
+                events=Path(scratch) / f"{seed}.parquet",
+            )
 
         for job, outcome in session.run(source):
             if outcome.blame == "machine":
@@ -141,7 +149,9 @@ def in_virtual_time(
     with tempfile.TemporaryDirectory() as scratch:
         for seed, played in shown.items():
             path = Path(scratch) / f"{seed}.parquet"
-            jobs = iter([Job("p", session.world.task.scenario(seed), 0, str(seed), events=path)])
+            jobs = iter(
+                [Job(policy="p", scenario=session.world.task.scenario(seed), trial=0, key=str(seed), events=path)]
+            )
             recorded = {"replay": played.lags or [0.0]} | ({"looks": played.looks} if looks else {})
             trace = {kind: [s / speed for s in seconds] for kind, seconds in recorded.items()}
             clock = Virtual(parse_latency(trace), speed=speed)
@@ -222,7 +232,7 @@ def pacing(seconds: float, speed: float) -> dict[str, Any]:
     realtime.KEEPS_UP = 0.0
     session = _session("lift", PolicyEntry(use="clocks:Busy"), {"realtime": {"speed": speed, "chunks": "replace"}})
     session.world.task.time_limit = seconds * speed
-    jobs = iter([Job("p", session.world.task.scenario(0))])
+    jobs = iter([Job(policy="p", scenario=session.world.task.scenario(0))])
     ((_, outcome),) = session.run(lambda: next(jobs, None))
     late = {k: round(1e3 * v, 3) for k, v in outcome.metrics.items() if k.startswith("wall_late")}
     return {"seconds": seconds, "speed": speed, "inferences": outcome.metrics["inferences"], "ms late": late}

@@ -52,13 +52,13 @@ class Looking(Random):
         objects = task.scenario(0).placements
         reads = {f"panda/{field}": Stream() for field in ("joint_pos", "joint_vel", "ee_pos", "ee_quat", "gripper")}
         reads |= {f"{name}/{field}": Stream() for name in objects for field in ("pos", "quat")}
-        self.spec = PolicySpec(reads, action, self.spec.action_rate, batch=None, seeded=True)
+        self.spec = PolicySpec(reads=reads, action=action, action_rate=self.spec.action_rate, batch=None, seeded=True)
 
 
 def endless(task: Any, first: int) -> Any:
     seed = first
     while True:
-        yield Job("random", task.scenario(seed))
+        yield Job(policy="random", scenario=task.scenario(seed))
         seed += 1
 
 
@@ -215,7 +215,7 @@ task = resolve("tasks", "can")()
 task.time_limit = 0.5
 world = MujocoWorld(task, slots={slots})
 policy = Random(); policy.bind(task, world.action)
-jobs = iter([Job("p", task.scenario(i)) for i in range(4 * {slots})])
+jobs = iter([Job(policy="p", scenario=task.scenario(i)) for i in range(4 * {slots})])
 list(run_sync(world, {{"p": policy}}, lambda: next(jobs, None)))
 print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024)
 """

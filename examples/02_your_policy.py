@@ -16,7 +16,7 @@ class Pick(Policy):
     """Above the cube, down, close, up. It keeps no memory: what it sees tells it where it is."""
 
     spec = PolicySpec(
-        {
+        reads={
             "panda/ee_pos": Stream((3,)),
             "panda/gripper": Stream((1,), history=2),  # the driver keeps the last two for us: (n, 2, 1)
             "cube/pos": Stream((3,)),

@@ -31,7 +31,7 @@ class Stack(TabletopTask):
     instruction = "put the red cube on the green one"
     robots = {"panda": Mount("panda", (-0.56, 0.0, 0.112))}
     roles = {"red": "MO", "green": "RO"}
-    cameras = {"front": Camera((0.5, 0.0, 0.55), (0.0, 0.0, 0.05))}
+    cameras = {"front": Camera(pos=(0.5, 0.0, 0.55), target=(0.0, 0.0, 0.05))}
     stages = (
         Stage("grasp", "both fingers touch the red cube"),
         Stage("lift", "the red cube's middle is more than 6 cm above the table"),
@@ -77,14 +77,14 @@ class Stack(TabletopTask):
             "panda",
             ("red", "green"),
             (
-                Phase("over red", red, line_up, lift=0.10, grip=-1, within=0.02),
-                Phase("down", red, line_up, grip=-1, within=0.006, speed=0.5),
-                Phase("close", red, line_up, grip=1, hold=10),
-                Phase("up", red, lift=0.12, grip=1, within=0.02, frozen=True),
-                Phase("over green", green, lift=0.12, grip=1, within=0.006, speed=0.6),
-                Phase("lower", green, lift=HEIGHT + 0.002, grip=1, within=0.006, speed=0.3),
-                Phase("open", green, lift=HEIGHT + 0.002, grip=-1, within=0.02, hold=8),
-                Phase("leave", green, lift=0.16, grip=-1, speed=0.5),
+                Phase(name="over red", at=red, yaw=line_up, lift=0.10, grip=-1, within=0.02),
+                Phase(name="down", at=red, yaw=line_up, grip=-1, within=0.006, speed=0.5),
+                Phase(name="close", at=red, yaw=line_up, grip=1, hold=10),
+                Phase(name="up", at=red, lift=0.12, grip=1, within=0.02, frozen=True),
+                Phase(name="over green", at=green, lift=0.12, grip=1, within=0.006, speed=0.6),
+                Phase(name="lower", at=green, lift=HEIGHT + 0.002, grip=1, within=0.006, speed=0.3),
+                Phase(name="open", at=green, lift=HEIGHT + 0.002, grip=-1, within=0.02, hold=8),
+                Phase(name="leave", at=green, lift=0.16, grip=-1, speed=0.5),
             ),
         )
 

@@ -38,7 +38,7 @@ class Network(Policy):
     """The network as a policy. The file of weights is part of its identity: other weights are another policy."""
 
     spec = PolicySpec(
-        {"panda/ee_pos": Stream((3,)), "cube/pos": Stream((3,)), "panda/gripper": Stream((1,), history=2)},
+        reads={"panda/ee_pos": Stream((3,)), "cube/pos": Stream((3,)), "panda/gripper": Stream((1,), history=2)},
         batch=16,  # networks give other bits at other batch sizes, so it is always called with 16 slots
     )
 

@@ -19,7 +19,7 @@ class Seek(Policy):
     """Above the cube, down, close, up. It sees where the cube is, and remembers it when the hand hides it."""
 
     spec = PolicySpec(
-        {
+        reads={
             "front/depth": Stream((HEIGHT, WIDTH, 1)),  # float32, m along the lens's axis; 0: nothing there
             "front/segmentation": Stream((HEIGHT, WIDTH, 1)),  # int32, ids of parts
             "panda/ee_pos": Stream((3,)),

@@ -89,7 +89,7 @@ class Drawer(TabletopTask):
     robots = {"panda": Mount("panda", (-0.56, 0.0, 0.112))}
     roles = {"cabinet": "MO"}
     ranges = {"MO_Size": (0.85, 1.1)}
-    cameras = {"front": Camera((-0.45, -0.75, 0.55), (0.08, 0.0, 0.05))}
+    cameras = {"front": Camera(pos=(-0.45, -0.75, 0.55), target=(0.08, 0.0, 0.05))}
     stages = (
         Stage("reach", "finger tips within 3 cm of the middle of the handle"),
         Stage("grasp", "both fingers touch the handle"),
@@ -123,10 +123,10 @@ class Drawer(TabletopTask):
         return Waypoints(
             {
                 "panda": (
-                    Leg("before", To(handle, (-0.08, 0, 0.06), INTO), within=0.015),
-                    Leg("at", To(handle, facing=INTO), within=0.006, speed=0.5),
-                    Leg("close", Shift(), grip=1, hold=16),
-                    Leg("pull", To("cabinet", (-DEPTH - 0.22, 0, 0.0)), grip=1, within=0.02, speed=0.5),
+                    Leg(name="before", way=To(handle, (-0.08, 0, 0.06), INTO), within=0.015),
+                    Leg(name="at", way=To(handle, facing=INTO), within=0.006, speed=0.5),
+                    Leg(name="close", way=Shift(), grip=1, hold=16),
+                    Leg(name="pull", way=To("cabinet", (-DEPTH - 0.22, 0, 0.0)), grip=1, within=0.02, speed=0.5),
                 )
             }
         )

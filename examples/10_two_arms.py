@@ -56,7 +56,7 @@ class HandOver(TabletopTask):
     roles = {"block": "MO"}
     ranges = {"MO_Size": (0.9, 1.2)}
     touch = (("left", "right"),)
-    cameras = {"side": Camera((0.0, -1.35, 0.75), (0.0, 0.0, 0.25))}
+    cameras = {"side": Camera(pos=(0.0, -1.35, 0.75), target=(0.0, 0.0, 0.25))}
     stages = (
         Stage("grasp", "both fingers of the left arm touch the block"),
         Stage("lift", "the block's middle is more than 12 cm above the table"),
@@ -84,18 +84,24 @@ class HandOver(TabletopTask):
 
     def expert(self):
         left = (
-            Leg("above", To("block", (-END, 0, 0.10), GIVES), within=0.02),
-            Leg("down", To("block", (-END, 0, 0), GIVES), within=0.008, turned=0.1, speed=0.5),
-            Leg("close", Shift(), grip=1, hold=12),
-            Leg("lift", To(None, (-END, 0, 0.25), GIVES), grip=1, within=0.03, turned=0.15, speed=0.5),
-            Leg("open", Shift(), grip=-1, hold=10, after=("right", "close")),
-            Leg("leave", Shift((-0.12, 0, 0.05)), grip=-1),
+            Leg(name="above", way=To("block", (-END, 0, 0.10), GIVES), within=0.02),
+            Leg(name="down", way=To("block", (-END, 0, 0), GIVES), within=0.008, turned=0.1, speed=0.5),
+            Leg(name="close", way=Shift(), grip=1, hold=12),
+            Leg(name="lift", way=To(None, (-END, 0, 0.25), GIVES), grip=1, within=0.03, turned=0.15, speed=0.5),
+            Leg(name="open", way=Shift(), grip=-1, hold=10, after=("right", "close")),
+            Leg(name="leave", way=Shift((-0.12, 0, 0.05)), grip=-1),
         )
         right = (
-            Leg("near", To("block", (END + 0.06, 0, 0.10), TAKES), within=0.02, turned=0.15, after=("left", "lift")),
-            Leg("at", To("block", (END, 0, 0), TAKES), within=0.01, turned=0.1, speed=0.5),
-            Leg("close", Shift(), grip=1, hold=12),
-            Leg("hold", Shift((0, 0, 0.03)), grip=1, after=("left", "leave")),
+            Leg(
+                name="near",
+                way=To("block", (END + 0.06, 0, 0.10), TAKES),
+                within=0.02,
+                turned=0.15,
+                after=("left", "lift"),
+            ),
+            Leg(name="at", way=To("block", (END, 0, 0), TAKES), within=0.01, turned=0.1, speed=0.5),
+            Leg(name="close", way=Shift(), grip=1, hold=12),
+            Leg(name="hold", way=Shift((0, 0, 0.03)), grip=1, after=("left", "leave")),
         )
         return Waypoints({"left": left, "right": right})
 

@@ -70,7 +70,7 @@ class Watch(Policy):
         self._script = task.expert()
         self._script.bind(task, EE_DELTA)
         self._eye = np.add(task.robots["panda"].pos, MAST) + [0.0, 0.0, NECK]
-        self.spec = PolicySpec(self._script.spec.reads, action, action_rate=task.action_rate, batch=None)
+        self.spec = PolicySpec(reads=self._script.spec.reads, action=action, action_rate=task.action_rate, batch=None)
 
     def reset(self, slots, instructions, seeds):
         self._script.reset(slots, instructions, seeds)

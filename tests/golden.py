@@ -91,7 +91,7 @@ def rows(world: str, task: str, policy: str, clock: Any) -> dict[str, Any]:
     jobs = []
     for arm in ARMS:
         values = {name: draw(name, scenario, asked, 1.0) for name in (arm.split("+") if arm != "none" else ())}
-        jobs.append(Job("it", perturb(scenario, values) if values else scenario, 0, arm))
+        jobs.append(Job(policy="it", scenario=perturb(scenario, values) if values else scenario, trial=0, key=arm))
     built = make_world(world, asked, slots=SLOTS, threads=1)
     bound = bind(make_policy(policy), built, policy)
     recorded = _Recorded(bound)

@@ -35,7 +35,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from foretell.answers.show import list_episodes, show
+from foretell.answers.show import show
 from foretell.clock import Virtual
 from foretell.digest import digest
 from foretell.errors import ForetellError
@@ -304,6 +304,26 @@ def _run(folder: Path, draw: random.Random) -> Callable[[], Any]:
     shutil.copytree(_Good.run, run)
     files = [run / "study.yaml", run / "scenarios.parquet", run / "provenance.json", *sorted(run.glob("*/*"))]
     path = draw.choice([file for file in files if file.is_file()])
+    _spoil(path, draw)
+    looks = [show, list_episodes, cards, lambda run: Standing(run).look(), _open]
+    if draw.random() < 0.4:  # takes half a second
+        looks.insert(0, lambda run: contents([run]))
+
+    def take() -> None:
+        errors = []
+        for look in looks:
+            try:
+                look(run)
+            except ForetellError as error:
+                errors.append(error)
+        if errors:
+            raise max(errors, key=lambda error: len(str(error)))
+
+    return take
+
+
+def _spoil(path: Path, draw: random.Random) -> None:
+    """Damage a file of a run folder in the way of its kind."""
     if draw.random() < 0.08:  # no file at all, but something of its name
         path.unlink()
         act = draw.randrange(4)
@@ -320,22 +340,6 @@ def _run(folder: Path, draw: random.Random) -> Callable[[], Any]:
     else:
         values = [json.loads(line) for line in path.read_text().splitlines()] if path.suffix == ".jsonl" else None
         path.write_bytes(spoil_lines(values or [json.loads(path.read_text())], draw))
-
-    looks = [show, list_episodes, cards, lambda run: Standing(run).look(), _open]
-    if draw.random() < 0.4:  # takes half a second
-        looks.insert(0, lambda run: contents([run]))
-
-    def take() -> None:
-        told = []
-        for look in looks:
-            try:
-                look(run)
-            except ForetellError as error:
-                told.append(error)
-        if told:
-            raise max(told, key=lambda error: len(str(error)))
-
-    return take
 
 
 def _open(run: Path) -> None:

@@ -66,7 +66,8 @@ class Detector(Puck):
         return None
 
     def verdict(self, slots):
-        return [Verdict(self._mark[slot, 0] > 0, None, {}, judge="detector", reason="no light") for slot in slots]
+        lit = self._mark[slots, 0] > 0
+        return [Verdict(success=won, score=None, stages={}, judge="detector", reason="no light") for won in lit]
 
 
 class Grid(Reach):
@@ -81,7 +82,7 @@ class Grid(Reach):
 class Watcher(Seek):
     """Finds mark and puck in the picture."""
 
-    spec = PolicySpec({"top/rgb": Stream((48, 64, 3))}, action=PUSH, batch=None)
+    spec = PolicySpec(reads={"top/rgb": Stream((48, 64, 3))}, action=PUSH, batch=None)
 
     def act(self, slots, observations):
         spots = [[self.middle(image, c) for c in (1, 0)] for image in observations["top/rgb"]]

@@ -18,7 +18,7 @@ def episodes(
 ) -> list[Outcome]:
     """Outcomes of one policy on some scenarios, in their order."""
     built = MujocoWorld(task, world, slots=slots, threads=threads)
-    jobs = iter([Job("policy", scenario, 0, str(i)) for i, scenario in enumerate(scenarios)])
+    jobs = iter([Job(policy="policy", scenario=scenario, trial=0, key=str(i)) for i, scenario in enumerate(scenarios)])
     done = run_sync(built, {"policy": bind(policy, built, "policy")}, lambda: next(jobs, None))
     found = {job.key: outcome for job, outcome in done}
     return [found[str(i)] for i in range(len(scenarios))]

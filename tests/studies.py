@@ -139,7 +139,11 @@ class Chunked(Policy):
     """Eight actions a call, five of them run; reads history; called for four slots at a time."""
 
     spec = PolicySpec(
-        {"cube/pos": Stream((3,)), "panda/ee_pos": Stream((3,), history=2)}, chunk=8, execute=5, batch=4, seeded=True
+        reads={"cube/pos": Stream((3,)), "panda/ee_pos": Stream((3,), history=2)},
+        chunk=8,
+        execute=5,
+        batch=4,
+        seeded=True,
     )
 
     def __init__(self, gain=4.0):

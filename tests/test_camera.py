@@ -11,8 +11,8 @@ from foretell.rotation import conjugate, rotate
 from foretell.sim.render import View, shared_renderer
 from foretell.sim.scene import lens_of, set_lens
 
-LENS = Intrinsics(500, 420, 250, 300, 640, 480)  # its axis is left of the middle, and below it
-OFF = Camera((1.0, 0.3, 0.8), (0.0, 0.0, 0.0), intrinsics=LENS)
+LENS = Intrinsics(fx=500, fy=420, cx=250, cy=300, width=640, height=480)  # its axis is left of the middle, and below it
+OFF = Camera(pos=(1.0, 0.3, 0.8), target=(0.0, 0.0, 0.0), intrinsics=LENS)
 BALLS = np.array([[0, 0, 0], [0.2, 0.1, 0.1], [-0.2, 0.2, -0.1], [0.1, -0.2, 0.2]])
 RADIUS = 0.01
 
@@ -41,7 +41,11 @@ def projected(camera: Camera, lens: Intrinsics, point: np.ndarray) -> tuple[floa
 @pytest.mark.parametrize("size", [(480, 640), (240, 320), (200, 200)])
 @pytest.mark.parametrize(
     "camera",
-    [OFF, Camera(OFF.pos, OFF.target, 50.0), Camera((0.1, 0.0, 1.0), (0, 0, 0), 40.0, quat=(0.96, 0.0, 0.0, 0.28))],
+    [
+        OFF,
+        Camera(pos=OFF.pos, target=OFF.target, fovy=50.0),
+        Camera(pos=(0.1, 0.0, 1.0), target=(0, 0, 0), fovy=40.0, quat=(0.96, 0.0, 0.0, 0.28)),
+    ],
     ids=["intrinsics", "fovy", "quat"],
 )
 def test_points_are_seen_where_the_lens_says(camera: Camera, size: tuple[int, int], stand: bool) -> None:
@@ -51,8 +55,8 @@ def test_points_are_seen_where_the_lens_says(camera: Camera, size: tuple[int, in
         ours = lens_of(model, "eye", *size)
         assert np.allclose([ours.fx, ours.fy, ours.cx, ours.cy], [lens.fx, lens.fy, lens.cx, lens.cy])
     draw = shared_renderer().render
-    things = draw(model, np.zeros(0), View("eye", *size, kind="segmentation", stand=at))
-    depth = draw(model, np.zeros(0), View("eye", *size, kind="depth", stand=at))
+    things = draw(model, np.zeros(0), View(name="eye", height=size[0], width=size[1], kind="segmentation", stand=at))
+    depth = draw(model, np.zeros(0), View(name="eye", height=size[0], width=size[1], kind="depth", stand=at))
     cloud = camera.in_task_frame(point_cloud(depth, lens))
     for number, ball in enumerate(BALLS):
         rows, columns = np.nonzero(things[..., 0] == number)
@@ -69,11 +73,11 @@ def test_a_lens_for_another_size_is_the_same_lens() -> None:
     assert (half.fx, half.fy, half.cx, half.cy) == (250, 210, 125, 150)
     assert half.fovy == pytest.approx(LENS.fovy)
     assert Intrinsics.of_fovy(50.0, 100, 200).fovy == pytest.approx(50.0)
-    assert Camera((0, 0, 1), (0, 0, 0), 50.0).lens(100, 200) == Intrinsics.of_fovy(50.0, 100, 200)
+    assert Camera(pos=(0, 0, 1), target=(0, 0, 0), fovy=50.0).lens(100, 200) == Intrinsics.of_fovy(50.0, 100, 200)
 
 
 def test_a_point_cloud_has_x_right_y_down_z_ahead() -> None:
-    lens = Intrinsics(10, 10, 2, 1, 4, 2)
+    lens = Intrinsics(fx=10, fy=10, cx=2, cy=1, width=4, height=2)
     points = point_cloud(np.full((2, 4, 1), 2.0, dtype=np.float32), lens)
     assert points.shape == (2, 4, 3)
     assert np.allclose(points[0, 0], [-0.3, -0.1, 2.0]) and np.allclose(points[1, 3], [0.3, 0.1, 2.0])

@@ -25,7 +25,7 @@ class Good(Policy):
     """Goes to the cube; remembers its first look, per slot."""
 
     def __init__(self, **changes):
-        self.spec = PolicySpec(READS, **{"batch": 4, **changes})
+        self.spec = PolicySpec(reads=READS, **{"batch": 4, **changes})
         self.first = {}
 
     def reset(self, slots, instructions, seeds):
@@ -165,7 +165,7 @@ def test_built_in_policies_pass(name):
         (Good(seeded=True), {"seeding"}, "it says it is seeded, but other seeds gave the same 12 calls"),
         (Loud(), {"range"}, "are out of range and would be clipped; the largest magnitude is "),
         (Good(action=ee_delta("target")), {"action"}, "anchor is 'target'"),
-        (Good(action=ActionSpec("x", (DimSpec("x", "m", 7),))), {"action"}, "has dimensions"),
+        (Good(action=ActionSpec("x", (DimSpec(meaning="x", unit="m", size=7),))), {"action"}, "has dimensions"),
         (Good(execute=2), {"spec"}, "execute is 2, it must be between 1 and chunk (1)"),
         (Good(action_rate=1000.0), {"spec"}, "1000 actions per s (the world ticks 500 times)"),
     ],

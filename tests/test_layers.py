@@ -19,6 +19,7 @@ LAYERS = [
         "digest",
         "process",
         "seeding",
+        "arrays",
         "rotation",
         "files",
         "document",

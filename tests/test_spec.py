@@ -41,8 +41,8 @@ def test_agreement_passes_and_sizes_are_compared() -> None:
 @pytest.mark.parametrize(
     "spec",
     [
-        PolicySpec({"x": Stream(history=0)}),
-        PolicySpec({"x": Stream(rate=0)}),
+        PolicySpec(reads={"x": Stream(history=0)}),
+        PolicySpec(reads={"x": Stream(rate=0)}),
         PolicySpec(action_rate=0),
         PolicySpec(chunk=4, execute=5),
         PolicySpec(chunk=0),

@@ -71,7 +71,7 @@ if TYPE_CHECKING:
     from foretell.answers.show import show as show
     from foretell.catalogue import catalogue as catalogue
     from foretell.checks import check as check
-    from foretell.demo import demo as demo
+    from foretell.demo.demo import demo as demo
     from foretell.doctor.doctor import doctor as doctor
     from foretell.episode import Episode as Episode
     from foretell.episodes.read import read as read
@@ -83,7 +83,7 @@ if TYPE_CHECKING:
     from foretell.policy import PolicySpec as PolicySpec
     from foretell.reality import import_ as import_
     from foretell.reality.cards import cards as cards
-    from foretell.redteam import redteam as redteam
+    from foretell.redteam.redteam import redteam as redteam
     from foretell.report import report as report
     from foretell.report.figure import figure as figure
     from foretell.report.timeline import timeline as timeline

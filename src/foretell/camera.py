@@ -13,7 +13,7 @@ from foretell.spec import IMAGES, Feature
 __all__ = ["Camera", "Intrinsics", "camera_features", "point_cloud"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Intrinsics:
     """A pinhole lens in pixels, as calibration tools give it."""
 
@@ -29,12 +29,12 @@ class Intrinsics:
     def of_fovy(cls, fovy: float, height: int, width: int) -> Intrinsics:
         """Of a lens with square pixels and its axis in the middle; `fovy` in degrees."""
         focal = height / 2 / math.tan(math.radians(fovy) / 2)
-        return cls(focal, focal, width / 2, height / 2, width, height)
+        return cls(fx=focal, fy=focal, cx=width / 2, cy=height / 2, width=width, height=height)
 
     def resized(self, height: int, width: int) -> Intrinsics:
         """The same lens for pictures of another size."""
         x, y = width / self.width, height / self.height
-        return Intrinsics(self.fx * x, self.fy * y, self.cx * x, self.cy * y, width, height)
+        return Intrinsics(fx=self.fx * x, fy=self.fy * y, cx=self.cx * x, cy=self.cy * y, width=width, height=height)
 
     @property
     def fovy(self) -> float:
@@ -42,7 +42,7 @@ class Intrinsics:
         return math.degrees(math.atan2(self.cy, self.fy) + math.atan2(self.height - self.cy, self.fy))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Camera:
     """A camera fixed in the task frame."""
 

@@ -19,20 +19,20 @@ def catalogue(what: str) -> list[dict[str, Any]]:
         raise UsageError(f"list: {what!r} is not a kind of thing; {suggest(what, BUILTIN)}")
     if what == "worlds":
         return [_world(name) for name in names("worlds")]
-    found = []
+    entries = []
     for name in names(what):
         thing = resolve(what, name)
         about = (inspect.getdoc(thing) or "").partition("\n")[0]
         entry: dict[str, Any] = {"name": name, "about": about}
         if what == "tasks":
-            made = thing() if isinstance(thing, type) else thing
+            task = thing() if isinstance(thing, type) else thing
             entry |= {
                 "instruction": thing.instruction,
                 "stages": {stage.name: stage.threshold for stage in thing.stages},
                 "time_limit": thing.time_limit,
                 "action_rate": thing.action_rate,
                 "controller": thing.controller,
-                "layouts": len(made.layouts()),
+                "layouts": len(task.layouts()),
             }
         if what == "factors":
             entry |= {
@@ -42,20 +42,20 @@ def catalogue(what: str) -> list[dict[str, Any]]:
                 "severity_at_most": thing.most,
                 "source": thing.source,
             }
-        found.append(entry)
+        entries.append(entry)
     if what == "policies":
-        from foretell.zoo import about
+        from foretell.zoo import about as zoo
 
-        found += [{"name": f"zoo:{name}", **said} for name, said in about().items()]
-    return found
+        entries += [{"name": f"zoo:{name}", **card} for name, card in zoo().items()]
+    return entries
 
 
 def _world(name: str) -> dict[str, Any]:
     """A world that comes with foretell has a file that says what it is about; that of a plug-in is its class."""
-    made = resolve("worlds", name)
+    cls = resolve("worlds", name)
     file = file_of(name) if name in SHIPPED else None
-    about = file.about if file is not None else (inspect.getdoc(made) or "").partition("\n")[0]
+    about = file.about if file is not None else (inspect.getdoc(cls) or "").partition("\n")[0]
     can, needs = (
-        sorted(given) if isinstance(given := getattr(made, a, ()), Collection) else [] for a in ("can", "needs")
+        sorted(values) if isinstance(values := getattr(cls, a, ()), Collection) else [] for a in ("can", "needs")
     )
     return {"name": name, "about": " ".join(about.split()), "can": can, "needs": needs}

@@ -210,14 +210,14 @@ def _from_label(text: str) -> tuple[str, dict[str, Any]]:
     elif latency:
         return text, {}
     for word in words:
-        key, _, said = word.partition(" ")
-        if key == "speed" and re.fullmatch(NUMBER, said):
-            options["speed"] = float(said)
+        key, _, setting = word.partition(" ")
+        if key == "speed" and re.fullmatch(NUMBER, setting):
+            options["speed"] = float(setting)
         elif word in CHUNKS:
             options["chunks"] = word
         elif key == "hold":
-            options["hold"] = said
-        elif said == "computers":
+            options["hold"] = setting
+        elif setting == "computers":
             options["computers"] = key
         else:
             return text, {}

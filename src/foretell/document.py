@@ -36,8 +36,8 @@ class _Loader(_Base):  # type: ignore[misc]
     """Refuses a key given twice, of which YAML would silently keep the last, and whatever JSON could not hold."""
 
     yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in found if tag != "tag:yaml.org,2002:timestamp"]
-        for first, found in _Base.yaml_implicit_resolvers.items()
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in _Base.yaml_implicit_resolvers.items()
     }
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -48,20 +48,19 @@ class _Loader(_Base):  # type: ignore[misc]
             if key.value in seen and key.tag != "tag:yaml.org,2002:merge":
                 raise _wrong(f"{_cut(key.value)!r} is given twice", key.start_mark)
             seen.add(key.value)
-        made: dict[Any, Any] = super().construct_mapping(node, deep)
-        return made
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        return mapping
 
 
 def _number(loader: Any, node: yaml.ScalarNode) -> int | float:
     if len(node.value) > DIGITS:
         raise _wrong(f"the number {_cut(node.value)} has {len(node.value)} digits", node.start_mark)
     try:
-        made: int | float = (_Base.construct_yaml_int if node.tag.endswith(":int") else _Base.construct_yaml_float)(
-            loader, node
-        )
+        make = _Base.construct_yaml_int if node.tag.endswith(":int") else _Base.construct_yaml_float
+        number: int | float = make(loader, node)
     except (ValueError, IndexError, OverflowError):
         raise _wrong(f"{_cut(node.value)!r} is not a number", node.start_mark) from None
-    return made
+    return number
 
 
 def _truth(loader: Any, node: yaml.ScalarNode) -> bool:
@@ -129,7 +128,7 @@ def _measure(events: Iterator[Any]) -> None:
         if isinstance(event, yaml.AliasEvent):
             if event.anchor in anchors and anchors[event.anchor] is None:
                 raise _wrong(f"the alias *{_cut(event.anchor)} stands within what it names", event.start_mark)
-            more = anchors.get(event.anchor) or (0, 0)  # not known: the loader says so
+            more = anchors.get(str(event.anchor)) or (0, 0)  # not known: the loader says so
             nodes, characters = nodes + more[0], characters + more[1]
         elif isinstance(event, yaml.ScalarEvent):
             nodes, characters = nodes + 1, characters + len(event.value)

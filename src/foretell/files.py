@@ -35,13 +35,13 @@ def read_file(path: str | Path, most: int = MOST, *, follow: bool = False, start
             raise OSError(errno.ELOOP, "it is a link, and a run folder holds its own files", str(path)) from None
         raise
     with open(fd, "rb") as file:
-        found = os.fstat(fd)
-        if stat.S_ISDIR(found.st_mode):
+        status = os.fstat(fd)
+        if stat.S_ISDIR(status.st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
-        if found.st_size > most:
-            raise OSError(errno.EFBIG, f"it has {size(found.st_size)}, more than {size(most)}", str(path))
+        if status.st_size > most:
+            raise OSError(errno.EFBIG, f"it has {size(status.st_size)}, more than {size(most)}", str(path))
         file.seek(start)
         return file.read(most)
 
@@ -61,8 +61,8 @@ def inside(folder: str | Path, path: str | Path) -> Path | None:
     """Where a path within a folder leads, if that is a regular file in the folder wherever links lead; else None."""
     try:
         root = Path(folder).resolve(strict=True)
-        found = (root / path).resolve(strict=True)
-        return found if found.is_relative_to(root) and found.is_file() else None
+        target = (root / path).resolve(strict=True)
+        return target if target.is_relative_to(root) and target.is_file() else None
     except (OSError, ValueError, RuntimeError):
         return None
 

@@ -34,13 +34,13 @@ def html_of(text: str) -> str:
             parts[-1][1].append(line)
         else:
             parts.append((aligned, [line]))
-    said = []
+    pieces = []
     for aligned, lines in parts:
         if lines and aligned:
-            said.append(f'<pre style="overflow-x: auto">{escape(chr(10).join(lines))}</pre>')
+            pieces.append(f'<pre style="overflow-x: auto">{escape(chr(10).join(lines))}</pre>')
         elif lines:
-            said.append(f"<p>{'<br>'.join(map(escape, lines))}</p>")
-    return "".join(said)
+            pieces.append(f"<p>{'<br>'.join(map(escape, lines))}</p>")
+    return "".join(pieces)
 
 
 def html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

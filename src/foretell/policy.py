@@ -34,7 +34,7 @@ def observed(reads: Mapping[str, Stream]) -> dict[str, Stream]:
     return {name: stream for name, stream in reads.items() if name not in PLANS}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PolicySpec:
     """What a policy reads and what it returns. Checked before the first episode."""
 

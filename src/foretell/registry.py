@@ -163,7 +163,7 @@ def _load_file(path: Path, field: str) -> Any:
     path = path.resolve()
     beside = _neighbours(path)
     # by content too: a file edited since it was loaded, or one that it imports, makes another module
-    texts = {one: one.read_bytes() for one in (path, *beside)}
+    texts = {source: source.read_bytes() for source in (path, *beside)}
     contents = hashlib.sha256(
         str(path).encode("utf-8", "surrogateescape") + b"\0" + b"\0".join(texts.values())
     ).hexdigest()
@@ -171,11 +171,11 @@ def _load_file(path: Path, field: str) -> Any:
     if name in sys.modules:
         return sys.modules[name]
     # one was edited since it was imported, and others may have taken names from it
-    if any(_LOADED.get(one, texts[one]) != texts[one] for one in beside):
+    if any(_LOADED.get(source, texts[source]) != texts[source] for source in beside):
         for other, module in list(sys.modules.items()):
             if (file := getattr(module, "__file__", None)) and Path(file) in beside:
                 del sys.modules[other]
-    _LOADED.update({one: texts[one] for one in beside})
+    _LOADED.update({source: texts[source] for source in beside})
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -192,16 +192,16 @@ def _load_file(path: Path, field: str) -> Any:
 
 def _neighbours(path: Path) -> list[Path]:
     """Files beside a file that it imports, directly or not."""
-    found, todo = list[Path](), [path]
-    while todo and len(found) < MODULES:
-        one = todo.pop()
-        for name in imports(one, one.stat().st_mtime_ns, ""):
+    neighbours, todo = list[Path](), [path]
+    while todo and len(neighbours) < MODULES:
+        importer = todo.pop()
+        for name in imports(importer, importer.stat().st_mtime_ns, ""):
             where = path.parent.joinpath(*name.split("."))
             for file in (where.with_name(f"{where.name}.py"), where / "__init__.py"):
-                if file.is_file() and file != path and file not in found:
-                    found.append(file)
+                if file.is_file() and file != path and file not in neighbours:
+                    neighbours.append(file)
                     todo.append(file)
-    return sorted(found)
+    return sorted(neighbours)
 
 
 def _check_neighbours(path: Path, module: str, field: str) -> None:
@@ -210,10 +210,10 @@ def _check_neighbours(path: Path, module: str, field: str) -> None:
     for name in imports(path, path.stat().st_mtime_ns, module):
         beside = [path.with_name(f"{name}.py"), path.parent / name / "__init__.py"]
         file = getattr(sys.modules.get(name), "__file__", None)
-        if "." in name or file is None or installed(found := Path(file).resolve()):
+        if "." in name or file is None or installed(loaded := Path(file).resolve()):
             continue
-        if mine := [one for one in beside if one.is_file() and one.resolve() != found]:
+        if mine := [neighbour for neighbour in beside if neighbour.is_file() and neighbour.resolve() != loaded]:
             raise UsageError(
-                f"{field}: {path} imports {name!r}, which is {found} here and not {mine[0]} beside it: "
+                f"{field}: {path} imports {name!r}, which is {loaded} here and not {mine[0]} beside it: "
                 f"rename one of them"
             )

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from foretell.arrays import Floats
+
 __all__ = [
+    "Quat",
     "conjugate",
     "cross",
     "from_axis_angle",
@@ -17,8 +20,10 @@ __all__ = [
     "yaw",
 ]
 
+Quat = tuple[float, float, float, float]
 
-def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+
+def multiply(a: Floats, b: Floats) -> Floats:
     """Quaternion product (..., 4): first b, then a."""
     aw, ax, ay, az = a[..., 0], a[..., 1], a[..., 2], a[..., 3]
     bw, bx, by, bz = b[..., 0], b[..., 1], b[..., 2], b[..., 3]
@@ -30,7 +35,7 @@ def multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return product
 
 
-def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def cross(a: Floats, b: Floats) -> Floats:
     """Cross product (..., 3) of equal shapes; numpy's own spends longer on its arguments than on the product."""
     product = np.empty(np.broadcast_shapes(a.shape, b.shape))
     product[..., 0] = a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1]
@@ -39,19 +44,20 @@ def cross(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return product
 
 
-def conjugate(q: np.ndarray) -> np.ndarray:
+def conjugate(q: Floats) -> Floats:
     """The inverse rotation (..., 4)."""
-    return np.asarray(q) * np.array([1.0, -1.0, -1.0, -1.0])
+    inverse: Floats = np.asarray(q) * np.array([1.0, -1.0, -1.0, -1.0])
+    return inverse
 
 
-def rotate(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def rotate(q: Floats, v: Floats) -> Floats:
     """Vectors (..., 3) turned by quaternions (..., 4)."""
     w, u = q[..., :1], q[..., 1:]
     t = 2.0 * cross(u, v)
     return v + w * t + cross(u, t)
 
 
-def from_axis_angle(r: np.ndarray) -> np.ndarray:
+def from_axis_angle(r: Floats) -> Floats:
     """Quaternions (..., 4) of rotation vectors (..., 3)."""
     angle = np.sqrt(np.sum(r * r, axis=-1, keepdims=True))
     half = 0.5 * angle
@@ -60,7 +66,7 @@ def from_axis_angle(r: np.ndarray) -> np.ndarray:
     return np.concatenate([np.cos(half), factor * r], axis=-1)
 
 
-def to_axis_angle(q: np.ndarray) -> np.ndarray:
+def to_axis_angle(q: Floats) -> Floats:
     """Rotation vectors (..., 3), of the shorter way round."""
     q = np.where(q[..., :1] < 0, -q, q)
     u = q[..., 1:]
@@ -69,20 +75,21 @@ def to_axis_angle(q: np.ndarray) -> np.ndarray:
     return u * np.where(sine > 1e-9, angle / np.where(sine > 1e-9, sine, 1.0), 2.0)
 
 
-def from_yaw(angle: np.ndarray | float) -> np.ndarray:
+def from_yaw(angle: Floats | float) -> Floats:
     """Quaternions (..., 4) of rotations about z."""
     half = 0.5 * np.asarray(angle, dtype=np.float64)
     zero = np.zeros_like(half)
     return np.stack([np.cos(half), zero, zero, np.sin(half)], axis=-1)
 
 
-def yaw(q: np.ndarray) -> np.ndarray:
+def yaw(q: Floats) -> Floats:
     """Rotation about z (...,), rad."""
     w, x, y, z = np.moveaxis(q, -1, 0)
-    return np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    angle: Floats = np.arctan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
+    return angle
 
 
-def from_matrix(m: np.ndarray) -> np.ndarray:
+def from_matrix(m: Floats) -> Floats:
     """Quaternions (..., 4) of rotation matrices (..., 3, 3); the largest component decides the branch."""
     m00, m11, m22 = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
     # four times the square of each component
@@ -100,12 +107,14 @@ def from_matrix(m: np.ndarray) -> np.ndarray:
         axis=-2,
     )
     best = np.argmax(squares, axis=-1)[..., None, None]
-    q = np.take_along_axis(candidates, best, axis=-2)[..., 0, :]
+    q: Floats = np.take_along_axis(candidates, best, axis=-2)[..., 0, :]
     q = q / np.sqrt(np.sum(q * q, axis=-1, keepdims=True))
-    return np.where(q[..., :1] < 0, -q, q)
+    positive: Floats = np.where(q[..., :1] < 0, -q, q)
+    return positive
 
 
-def turned(quat: tuple[float, ...], angle: float) -> tuple[float, ...]:
+def turned(quat: Quat, angle: float) -> Quat:
     """One orientation turned about the vertical by an angle, rad. Rounded, because the last bits of sines differ
     between machines, and ids of scenarios must not."""
-    return tuple(round(float(v), 12) + 0.0 for v in multiply(from_yaw(angle), np.asarray(quat)))
+    w, x, y, z = (round(float(v), 12) + 0.0 for v in multiply(from_yaw(angle), np.asarray(quat)))
+    return w, x, y, z

@@ -145,17 +145,17 @@ class Scenario(BaseModel):
                 f"turned {math.degrees(p.yaw):+.0f}°"
             )
         for name, value in sorted(self.factors.items()):
-            said = self._said(name, value)
-            if said is not None:
-                lines.append(f"  {name}: {said}")
+            text = self._said(name, value)
+            if text is not None:
+                lines.append(f"  {name}: {text}")
         return "\n".join(lines)
 
     def _said(self, name: str, value: Any) -> str | None:
         """A factor's value in words; as it is where the factor is not known here, or does not know the value."""
         if name in names("factors"):
             try:
-                told: str | None = resolve("factors", name)().card_among(value, self.factors)
-                return told
+                text: str | None = resolve("factors", name)().card_among(value, self.factors)
+                return text
             except Exception:  # a plug-in may do anything, and a file may hold anything
                 pass
         return str(value)[:200]

@@ -92,7 +92,7 @@ class Stream:
     """How many samples the policy sees. Above 1 the arrays gain an axis, oldest first: (n, history, *shape)."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DimSpec:
     """The meaning of one or more neighbouring action dimensions."""
 
@@ -136,7 +136,7 @@ class ActionSpec:
         return np.concatenate([np.broadcast_to(np.asarray(d.high, float), d.size) for d in self.dims])
 
 
-GRIPPER = DimSpec("gripper", "1", 1)
+GRIPPER = DimSpec(meaning="gripper", unit="1", size=1)
 """-1 opens, +1 closes, as robosuite and robomimic have it."""
 
 
@@ -145,11 +145,11 @@ def ee_delta(anchor: Literal["achieved", "target"] = "achieved") -> ActionSpec:
     return ActionSpec(
         "ee_delta",
         (
-            DimSpec("translation", "m", 3, scale=0.05, mode="delta", frame="base", anchor=anchor),
+            DimSpec(meaning="translation", unit="m", size=3, scale=0.05, mode="delta", frame="base", anchor=anchor),
             DimSpec(
-                "rotation",
-                "rad",
-                3,
+                meaning="rotation",
+                unit="rad",
+                size=3,
                 scale=0.5,
                 mode="delta",
                 frame="base",
@@ -166,7 +166,9 @@ EE_DELTA = ee_delta()
 
 def joint_positions(low: tuple[float, ...], high: tuple[float, ...]) -> ActionSpec:
     """Absolute joint positions in rad, then the gripper."""
-    return ActionSpec("joint", (DimSpec("joint position", "rad", len(low), low, high), GRIPPER))
+    return ActionSpec(
+        "joint", (DimSpec(meaning="joint position", unit="rad", size=len(low), low=low, high=high), GRIPPER)
+    )
 
 
 def compare(policy: ActionSpec, world: ActionSpec, who: str = "policy") -> None:

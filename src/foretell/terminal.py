@@ -35,12 +35,8 @@ def _shown(character: str) -> str:
 
 def brief(text: str, lines: int = LINES, width: int = WIDTH) -> str:
     """Text that fits a screen: long lines and long texts are cut, and say so."""
-    found = [
-        line if len(line) <= width else f"{line[:width]}... ({len(line):,} characters)" for line in text.split("\n")
-    ]
-    return "\n".join(
-        found if len(found) <= lines else [*found[: lines - 1], f"and {len(found) - lines + 1} lines more"]
-    )
+    cut = [line if len(line) <= width else f"{line[:width]}... ({len(line):,} characters)" for line in text.split("\n")]
+    return "\n".join(cut if len(cut) <= lines else [*cut[: lines - 1], f"and {len(cut) - lines + 1} lines more"])
 
 
 class _Plain:
@@ -66,7 +62,7 @@ def raw(stream: TextIO) -> TextIO:
 def plainly() -> Iterator[None]:
     """While this is open, what is printed is safe text."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = _Plain(before[0]), _Plain(before[1])  # type: ignore[assignment]
+    sys.stdout, sys.stderr = _Plain(before[0]), _Plain(before[1])
     try:
         yield
     finally:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
+from foretell.arrays import Floats, Ints
 from foretell.camera import Camera, Intrinsics
 from foretell.scenario import Scenario
 from foretell.spec import ActionSpec, Feature, Stream
@@ -52,7 +53,7 @@ class Observations(dict[str, Any]):
         """Stream name -> (n,) tick of capture, counted from the episode's start."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
     """How one episode came out. No driver overrules it."""
 
@@ -199,7 +200,7 @@ class Recording(Protocol):
         noise."""
 
 
-def whole_ticks(k: np.ndarray | int, tick_rate: float, rate: float) -> np.ndarray:
+def whole_ticks(k: Ints | int, tick_rate: float, rate: Floats | float) -> Ints:
     """The tick on which event k of a periodic stream falls: floor(k * tick_rate / rate), free of float drift."""
     exact = np.asarray(k, dtype=np.float64) * tick_rate / rate
     return np.floor(exact + 1e-9).astype(np.int64)

@@ -69,9 +69,9 @@ class WorldFile(BaseModel):
     @field_validator("fitted_to")
     @classmethod
     def _once(cls, ids: tuple[str, ...]) -> tuple[str, ...]:
-        if not all(one.strip() for one in ids):
+        if not all(name.strip() for name in ids):
             raise ValueError("every entry should be the id of a scenario, and one is blank")
-        return tuple(sorted({one.strip() for one in ids}))
+        return tuple(sorted({name.strip() for name in ids}))
 
     @property
     def hash(self) -> str:
@@ -140,8 +140,8 @@ def is_real(source: str | Path | Mapping[str, Any] | WorldFile) -> bool:
 def file_of(source: str | Path | Mapping[str, Any] | WorldFile) -> WorldFile | None:
     """The file of a world, read by its class's own `File`; None where it has none."""
     reader = getattr(world_class(source), "File", None)
-    found: WorldFile | None = reader.load(source) if reader is not None else None
-    return found
+    file: WorldFile | None = reader.load(source) if reader is not None else None
+    return file
 
 
 def make_world(
@@ -154,14 +154,14 @@ def make_world(
 ) -> Any:
     """A world by what a study says: a name (`mujoco`, a plug-in's), a world file, whose `kind` names its class, or
     "package.module:Class". The class is called with (task, source, slots=, threads=, controller=)."""
-    made = world_class(source)
+    cls = world_class(source)
     with loading() as opened:
         try:
-            world = made(task, source, slots=slots, threads=threads, controller=controller)
+            world = cls(task, source, slots=slots, threads=threads, controller=controller)
         except ForetellError:
             raise
         except Exception as error:
-            if not own_classes(made if isinstance(made, type) else type(made)):
+            if not own_classes(cls if isinstance(cls, type) else type(cls)):
                 raise
             raise UsageError(f"world: {kind_of(source)} could not be made: {raised(error)}") from error
     if isinstance(source, (str, Path)):
@@ -185,8 +185,8 @@ def world_hash(world: World) -> str:
     classes = own_classes(type(world))
     if not classes:
         return world.hash
-    found = fingerprint_of(world, classes)
-    return digest([world.hash, found.sources, found.more])
+    fingerprint = fingerprint_of(world, classes)
+    return digest([world.hash, fingerprint.sources, fingerprint.more])
 
 
 def params_of(params: dict[str, Any], scenario: Scenario) -> dict[str, Any]:
@@ -248,18 +248,18 @@ def _listed(path: Path, where: str) -> list[str]:
 def explain(error: ValidationError, where: str, model: type[BaseModel]) -> str:
     """A validation error as one line per problem: the field, what was expected, what was given."""
     lines = []
-    found = error.errors(include_url=False)
-    for problem in found[:SHOWN]:
+    problems = error.errors(include_url=False)
+    for problem in problems[:SHOWN]:
         path = ".".join(_short(str(part), repr=str) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
             known = _fields(model, problem["loc"][:-1])
             lines.append(f"{where}: {path} is not a field; {suggest(str(problem['loc'][-1]), known)}")
         else:
             whole = problem["type"] == "missing" and len(problem["loc"]) == 1  # what was given is the whole file
-            given = "" if whole else f" (given: {_short(problem.get('input'))})"
-            said = _short(problem["msg"].removeprefix("Value error, "), 300, repr=str)
-            lines.append(f"{where}: {path}: {said}{given}")
-    return "\n".join([*lines, f"and {len(found) - SHOWN} problems more"] if len(found) > SHOWN else lines)
+            value = "" if whole else f" (given: {_short(problem.get('input'))})"
+            reason = _short(problem["msg"].removeprefix("Value error, "), 300, repr=str)
+            lines.append(f"{where}: {path}: {reason}{value}")
+    return "\n".join([*lines, f"and {len(problems) - SHOWN} problems more"] if len(problems) > SHOWN else lines)
 
 
 def _short(value: Any, most: int = 120, repr: Callable[[Any], str] = repr) -> str:

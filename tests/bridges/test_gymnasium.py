@@ -180,7 +180,7 @@ def through_vector(policy: Expert, **kwargs: Any) -> Iterator[tuple[int, dict[st
 
 
 def through_study(policy: Expert, world: MujocoWorld) -> Iterator[tuple[int, dict[str, np.ndarray]]]:
-    jobs = iter([Job("expert", world.task.scenario(seed)) for seed in SEEDS])
+    jobs = iter([Job(policy="expert", scenario=world.task.scenario(seed)) for seed in SEEDS])
     slot = np.zeros(1, dtype=np.int32)
     for _, outcome in run_sync(world, {"expert": policy}, lambda: next(jobs, None)):
         assert outcome.success and outcome.end == "success"
@@ -235,7 +235,7 @@ def test_cycle_through_a_list():
     ran = [env.reset()[1]["scenario"] for _ in range(4)]
     assert ran == [listed[i].id for i in (0, 1, 2, 0)]
     assert env.reset(seed=5)[1]["scenario"] == listed[2].id
-    envs = TaskVectorEnv("lift", 2, scenarios=listed)
+    envs = TaskVectorEnv("lift", num_envs=2, scenarios=listed)
     ran = [envs.reset()[1]["scenario"].tolist() for _ in range(3)]
     assert ran == [[listed[i].id for i in pair] for pair in ((0, 1), (2, 0), (1, 2))]
 
@@ -420,7 +420,7 @@ def test_bad_options():
 
 
 def test_order():
-    env, envs = TaskEnv("lift"), TaskVectorEnv("lift", 2)
+    env, envs = TaskEnv("lift"), TaskVectorEnv("lift", num_envs=2)
     with pytest.raises(ResetNeeded):
         env.step(STILL)
     with pytest.raises(ResetNeeded):

@@ -73,7 +73,7 @@ def test_only_the_package_that_crashes_is_blamed(monkeypatch, tmp_path):
 
 def test_an_old_or_absent_package_is_an_exit_code(monkeypatch, capsys):
     monkeypatch.setattr(doctor, "NEEDS", {"numpy": "99.0", "no-such-package": "1.0"})
-    monkeypatch.setattr(doctor, "_video", lambda: doctor.Line("PyAV", "missing", "", "x"))
+    monkeypatch.setattr(doctor, "_video", lambda: doctor.Line(name="PyAV", status="missing", detail="", fix="x"))
     with pytest.raises(SystemExit) as left:
         main(["doctor"])
     said = capsys.readouterr().out

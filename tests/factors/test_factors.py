@@ -43,7 +43,7 @@ def under(task: str, *factors: str, seed: int = 1, severity: float = 1.0) -> Sce
 
 def state(task: str, scenario: Scenario, ticks: int = 100) -> dict[str, np.ndarray]:
     """What physics did with a scenario under one action, and what was told of it."""
-    bench = Bench(make_task(task), scenario)
+    bench = Bench(make_task(task), scenario=scenario)
     bench.world.command(SLOT, np.array([[0.3, -0.2, -0.5, 0.1, 0.2, 0.3, 1.0]]), np.array([25]))
     bench.world.advance(SLOT, np.array([ticks]))
     streams = {n: Stream() for n, f in bench.world.features.items() if not f.image}

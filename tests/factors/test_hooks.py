@@ -74,7 +74,7 @@ def test_every_hook_of_a_plug_in_is_called() -> None:
     clean = task.scenario(0)
     changed = perturb(clean, {"Everything": 0.5})
     assert changed.base == clean.base and changed.instruction == "please lift the cube"
-    bench, usual = Bench(task, changed), Bench(task, clean)
+    bench, usual = Bench(task, scenario=changed), Bench(task, scenario=clean)
     moved = bench.state.pos("cube")[0] - usual.state.pos("cube")[0]
     assert moved == pytest.approx([0.05, 0, 0])
     assert bench.state.size("cube") == pytest.approx([1.5]) and usual.state.size("cube") == pytest.approx([1])
@@ -124,6 +124,6 @@ def test_the_factor_on_the_page_opens_the_drawer(monkeypatch: pytest.MonkeyPatch
     known = {**registry.BUILTIN["factors"], "Drawer_Start": f"{tmp_path}/drawer_start.py:DrawerStart"}
     monkeypatch.setitem(registry.BUILTIN, "factors", known)
     drawer = registry.load(f"{root}/examples/09_drawer.py:Drawer")()
-    bench = Bench(drawer, perturb(drawer.scenario(0), {"Drawer_Start": 0.07}))
+    bench = Bench(drawer, scenario=perturb(drawer.scenario(0), {"Drawer_Start": 0.07}))
     assert bench.state.joint("cabinet/drawer") == pytest.approx([0.07])
     assert factors.factor("Drawer_Start").applies(make_task("lift")) is not None

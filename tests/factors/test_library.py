@@ -86,7 +86,7 @@ def test_distractors_touch_nothing_at_the_start(task: str) -> None:
     for seed in range(3):
         clean = made.scenario(seed)
         values["Distractor"] = draw("Distractor", clean, made, 2.0)
-        bench = Bench(made, perturb(clean, values))
+        bench = Bench(made, scenario=perturb(clean, values))
         ours = {f"distractor{i}" for i in range(4)}
         for pair in bench.contacts():
             assert not ours & set(pair) or any(bench.model.body(name).dofnum[0] == 0 for name in pair)
@@ -104,7 +104,7 @@ def test_no_room_is_an_error_not_a_silence() -> None:
     made = make_task("lift")
 
     class Narrow(type(made)):  # type: ignore[misc]
-        clutter = made.clutter.__class__((-0.07, 0.07), (-0.07, 0.07))
+        clutter = made.clutter.__class__(x=(-0.07, 0.07), y=(-0.07, 0.07))
 
     with pytest.raises(UsageError, match="no room for 2 things"):
         draw("Distractor", made.scenario(0), Narrow())

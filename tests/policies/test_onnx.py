@@ -104,7 +104,7 @@ def rows(path, slots, count=16):
     """What 16 episodes come to, without what does not reproduce."""
     world = lift(slots)
     policy = bind(make_policy(f"onnx:{path}"), world, "p")
-    jobs = iter([Job("p", world.task.scenario(seed)) for seed in range(count)])
+    jobs = iter([Job(policy="p", scenario=world.task.scenario(seed)) for seed in range(count)])
     ended = {job.scenario.seed: outcome for job, outcome in run_sync(world, {"p": policy}, lambda: next(jobs, None))}
     last = {}
     for seed, o in ended.items():
@@ -135,7 +135,7 @@ def test_rows_are_the_same_at_any_number_of_slots(model):
         trace = {}
         world = lift(slots)
         policy = bind(Traced(model), world, "p")
-        jobs = iter([Job("p", world.task.scenario(seed)) for seed in range(16)])
+        jobs = iter([Job(policy="p", scenario=world.task.scenario(seed)) for seed in range(16)])
         ended = {j.scenario.seed: o for j, o in run_sync(world, {"p": policy}, lambda w=jobs: next(w, None))}
         assert all(o.error is None and o.steps for o in ended.values())
         traces.append((trace, {s: (o.success, o.stages, o.steps, o.end) for s, o in ended.items()}))

@@ -28,7 +28,7 @@ class Counting(Policy):
         reads: dict[str, Stream] = {"panda/ee_pos": Stream((3,))}
         if plans:
             reads |= {"plan": Stream((chunk, 7)), "committed": Stream(())}
-        self.spec = PolicySpec(reads, chunk=chunk, batch=None)
+        self.spec = PolicySpec(reads=reads, chunk=chunk, batch=None)
         self.calls = 0
         self.told: list[tuple[np.ndarray, float]] = []
 
@@ -58,7 +58,7 @@ def play(clock: Virtual | None, policy: Any = None, limit: float = 1.0, events: 
     task.time_limit = limit
     world = Recording(task, slots=slots)
     bound = {"p": bind(policy or Counting(), world, "p")}
-    jobs = iter([Job("p", task.scenario(0), 0, "0", events=events)])
+    jobs = iter([Job(policy="p", scenario=task.scenario(0), trial=0, key="0", events=events)])
     source = lambda: next(jobs, None)  # noqa: E731
     done = run_sync(world, bound, source) if clock is None else run_virtual(world, bound, source, clock=clock)
     ((_, outcome),) = done
@@ -206,7 +206,7 @@ def test_rows_do_not_depend_on_slots_with_any_strategy() -> None:
         task.time_limit = 1.0
         world = MujocoWorld(task, slots=slots)
         bound = {"p": bind(_Seeing(), world, "p")}
-        jobs = iter([Job("p", task.scenario(i), 0, str(i)) for i in range(5)])
+        jobs = iter([Job(policy="p", scenario=task.scenario(i), trial=0, key=str(i)) for i in range(5)])
         found: dict[str, Outcome] = {
             j.key: o for j, o in run_virtual(world, bound, lambda: next(jobs, None), clock=how)
         }
@@ -228,7 +228,7 @@ class _Seeing(Policy):
     """Moves by what it sees: without memory, as rows must not depend on what else it was asked."""
 
     def __init__(self) -> None:
-        self.spec = PolicySpec({"panda/ee_pos": Stream((3,)), "plan": Stream((4, 7))}, chunk=4, batch=None)
+        self.spec = PolicySpec(reads={"panda/ee_pos": Stream((3,)), "plan": Stream((4, 7))}, chunk=4, batch=None)
 
     def act(self, slots, observations):
         actions = np.zeros((len(slots), 4, 7))

@@ -25,7 +25,12 @@ def run(steps: Path | None, clock: Any = "sync") -> tuple[MujocoWorld, Outcome]:
     scenario = task.scenario(3)
     noise = {name: draw(name, scenario, task, 1.0) for name in ("Sensor_Noise", "Action_Noise")}
     world = MujocoWorld(task, slots=2)
-    jobs = iter([Job("it", perturb(scenario, noise), 0, "a", steps=steps), Job("it", task.scenario(4), 0, "b")])
+    jobs = iter(
+        [
+            Job(policy="it", scenario=perturb(scenario, noise), trial=0, key="a", steps=steps),
+            Job(policy="it", scenario=task.scenario(4), trial=0, key="b"),
+        ]
+    )
     bound = {"it": bind(NoisyExpert(0.3), world, "it")}
     drive = run_sync if clock == "sync" else run_virtual
     more = {} if clock == "sync" else {"clock": parse(clock)}

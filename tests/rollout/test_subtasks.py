@@ -45,7 +45,7 @@ GOALS = {"go left": 0.12, "go right": -0.12, "go back": 0.0}
 class Obedient(Policy):
     """Goes where it is told, and says so when it is there. Its chunks have more than is ever wanted."""
 
-    spec = PolicySpec({"panda/ee_pos": Stream((3,))}, chunk=4, batch=None)
+    spec = PolicySpec(reads={"panda/ee_pos": Stream((3,))}, chunk=4, batch=None)
 
     def act(self, slots, observations):
         actions, done = np.zeros((len(slots), 4, 7)), np.zeros((len(slots), 4), dtype=bool)

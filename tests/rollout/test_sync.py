@@ -125,7 +125,11 @@ def test_policies_share_a_world_without_touching_each_other() -> None:
         "expert": bind(Expert(), world, "expert"),
         "still": bind(Still(action_rate=7.0, chunk=3), world, "still"),
     }
-    jobs = [Job(name, s, 0, f"{name}{i}") for i, s in enumerate(scenarios) for name in ("still", "expert")]
+    jobs = [
+        Job(policy=name, scenario=s, trial=0, key=f"{name}{i}")
+        for i, s in enumerate(scenarios)
+        for name in ("still", "expert")
+    ]
     queue = iter(jobs)
     done = {job.key: outcome for job, outcome in run_sync(world, crowd, lambda: next(queue, None))}
     assert [reproducible(done[f"expert{i}"]) for i in range(4)] == alone

@@ -37,7 +37,7 @@ class Chunked(Policy):
 
     def __init__(self, chunk: int = 4, rate: float = 20.0, reads: Any = None):
         reads = reads or {"panda/ee_pos": Stream((3,), history=2)}
-        self.spec = PolicySpec(reads, action_rate=rate, chunk=chunk, batch=None)
+        self.spec = PolicySpec(reads=reads, action_rate=rate, chunk=chunk, batch=None)
         self.called: list[float] = []
 
     def act(self, slots, observations):
@@ -54,7 +54,7 @@ def play(policy: Any, clock: Virtual | None, n: int = 6, slots: int = 4, limit: 
     task.time_limit = limit
     world = MujocoWorld(task, slots=slots)
     bound = {"p": bind(policy, world, "p")}
-    jobs = iter([Job("p", task.scenario(i), 0, str(i)) for i in range(n)])
+    jobs = iter([Job(policy="p", scenario=task.scenario(i), trial=0, key=str(i)) for i in range(n)])
     source = lambda: next(jobs, None)  # noqa: E731
     done = run_sync(world, bound, source) if clock is None else run_virtual(world, bound, source, clock=clock)
     found = {job.key: outcome for job, outcome in done}
@@ -142,12 +142,12 @@ def test_latencies_are_drawn_from_the_scenario_not_the_slot() -> None:
 
 def test_distributions() -> None:
     rng = np.random.default_rng(0)
-    assert set(Latency("constant", (0.1,)).draw(rng, 5)) == {0.1}
-    uniform = Latency("uniform", (0.1, 0.2)).draw(rng, 2000)
+    assert set(Latency(kind="constant", values=(0.1,)).draw(rng, 5)) == {0.1}
+    uniform = Latency(kind="uniform", values=(0.1, 0.2)).draw(rng, 2000)
     assert uniform.min() >= 0.1 and uniform.max() <= 0.2 and uniform.mean() == pytest.approx(0.15, abs=0.005)
-    assert Latency("normal", (0.01, 0.05)).draw(rng, 2000).min() == 0.0
-    assert np.median(Latency("lognormal", (0.05, 0.4)).draw(rng, 4000)) == pytest.approx(0.05, rel=0.05)
-    trace = Latency("trace", (0.1, 0.2, 0.3)).draw(rng, 7)
+    assert Latency(kind="normal", values=(0.01, 0.05)).draw(rng, 2000).min() == 0.0
+    assert np.median(Latency(kind="lognormal", values=(0.05, 0.4)).draw(rng, 4000)) == pytest.approx(0.05, rel=0.05)
+    trace = Latency(kind="trace", values=(0.1, 0.2, 0.3)).draw(rng, 7)
     assert np.diff(np.flatnonzero(trace == 0.1)).tolist() == [3] * (len(np.flatnonzero(trace == 0.1)) - 1)
 
 

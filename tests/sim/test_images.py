@@ -108,7 +108,11 @@ class OffCentre(Lift):
 
     cameras = {
         **Lift.cameras,
-        "front": Camera((0.5, 0, 0.55), (0, 0, 0), intrinsics=Intrinsics(300, 310, 90, 50, 160, 120)),
+        "front": Camera(
+            pos=(0.5, 0, 0.55),
+            target=(0, 0, 0),
+            intrinsics=Intrinsics(fx=300, fy=310, cx=90, cy=50, width=160, height=120),
+        ),
     }
 
 
@@ -161,7 +165,7 @@ def test_sensor_noise_is_for_rgb() -> None:
 class Reads(Policy):
     """Acts on what depth and segmentation show."""
 
-    spec = PolicySpec({f"front/{kind}": Stream((24, 32, 1), history=2) for kind in ("depth", "segmentation")})
+    spec = PolicySpec(reads={f"front/{kind}": Stream((24, 32, 1), history=2) for kind in ("depth", "segmentation")})
 
     def inform(self, features: Any) -> None:
         self.cube = features["front/segmentation"].legend.index("cube")

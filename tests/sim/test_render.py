@@ -86,7 +86,7 @@ def test_a_video_changes_no_row_and_plays(tmp_path) -> None:
     paths = [tmp_path / "a.mp4", tmp_path / "deep" / "b.mp4"]
     jobs = iter(
         [
-            Job("p", s, 0, str(i), path, steps=path.with_suffix(".parquet"))
+            Job(policy="p", scenario=s, trial=0, key=str(i), video=path, steps=path.with_suffix(".parquet"))
             for i, (s, path) in enumerate(zip(scenarios, paths, strict=True))
         ]
     )
@@ -162,7 +162,11 @@ def test_pictures_are_those_of_a_context_of_their_own(room: int, monkeypatch: py
     """Whatever was drawn before, in whatever order, of whatever task and in whatever quality."""
     monkeypatch.setattr(shared_renderer(), "_textures", Textures(room))
     worlds = {name: MujocoWorld(make_task(name), slots=5) for name in ("lift", "can", "square")}
-    cameras = (View("front", 84, 84), View("panda/wrist", 64, 80), View("overview", 90, 120, fine=True))
+    cameras = (
+        View(name="front", height=84, width=84),
+        View(name="panda/wrist", height=64, width=80),
+        View(name="overview", height=90, width=120, fine=True),
+    )
     views = []
     for name, world in worlds.items():
         world.reset(np.arange(5, dtype=np.int32), perturbed(name, range(5)), [0] * 5)
@@ -180,7 +184,7 @@ def test_a_scene_drawn_with_shared_textures_has_its_own_materials() -> None:
     world = MujocoWorld(make_task("square"), slots=5)
     world.reset(np.arange(5, dtype=np.int32), perturbed("square", range(5)), [0] * 5)
     for slot in (3, 0, 4, 1, 2):
-        shot(world, slot, View("front", 32, 32))
+        shot(world, slot, View(name="front", height=32, width=32))
         used = next(reversed(shared_renderer()._contexts.values())).context
         own = mujoco.MjrContext(world._dressed[slot], mujoco.mjtFontScale.mjFONTSCALE_100.value)
         for field in ("mat_texid", "mat_texuniform", "mat_texrepeat"):
@@ -200,7 +204,7 @@ def test_what_is_kept_to_draw_with_is_bounded(monkeypatch: pytest.MonkeyPatch) -
     most, models = 0, []
     for scenario in perturbed("lift", range(25)):
         world.reset(ids, [scenario], [0])
-        shot(world, 0, View("front", 32, 32))
+        shot(world, 0, View(name="front", height=32, width=32))
         models.append(weakref.ref(world._dressed[0]))
         assert textures.bytes <= 2**20 and len(textures) <= 12
         most = max(most, len(textures))
@@ -216,7 +220,7 @@ def test_a_context_given_back_leaves_the_textures_of_others(monkeypatch: pytest.
     monkeypatch.setattr(renderer, "_contexts", OrderedDict())
     world = MujocoWorld(make_task("lift"), slots=2)
     world.reset(np.arange(2, dtype=np.int32), perturbed("lift", range(2)), [0] * 2)
-    plain, fine = View("front", 48, 64), View("front", 48, 64, fine=True)
+    plain, fine = View(name="front", height=48, width=64), View(name="front", height=48, width=64, fine=True)
     expected = {camera: anew(world, 0, camera) for camera in (plain, fine)}
     for camera in (plain, fine, plain, fine):
         assert np.array_equal(shot(world, 0, camera), expected[camera])

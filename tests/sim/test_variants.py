@@ -31,7 +31,7 @@ def use(monkeypatch: pytest.MonkeyPatch, limit: int = 32 * 2**20) -> Variants:
 
 def model(scenario: Scenario, world: Any = "mujoco", trial: int = 0, task: Any = None) -> mujoco.MjModel:
     """What physics runs on."""
-    return Bench(task or make_task(scenario.task), scenario, world=world, trial=trial).model
+    return Bench(task or make_task(scenario.task), scenario=scenario, world=world, trial=trial).model
 
 
 @pytest.mark.parametrize("world", ["mujoco", "standin"])

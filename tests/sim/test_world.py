@@ -72,7 +72,7 @@ def test_diverged_physics_ends_its_own_episode_only() -> None:
     policy.bind(task, world.action)
     from foretell.rollout import Job, run_sync
 
-    jobs = iter([Job("p", scenario, 0, str(i)) for i, scenario in enumerate(scenarios)])
+    jobs = iter([Job(policy="p", scenario=scenario, trial=0, key=str(i)) for i, scenario in enumerate(scenarios)])
     found = {job.key: outcome for job, outcome in run_sync(world, {"p": policy}, lambda: next(jobs, None))}
     bad = found["1"]
     assert (bad.end, bad.blame, bad.success) == ("error", "world", None)

@@ -115,7 +115,7 @@ def test_policies_that_are_files(tmp_path: Path) -> None:
 
 
 class Loud(Policy):
-    spec = PolicySpec({})
+    spec = PolicySpec(reads={})
 
     def act(self, slots: np.ndarray, observations: Any) -> Any:
         raise RuntimeError("x" * 10**6)

@@ -30,8 +30,17 @@ STUDY = {"world": WORLD, "tasks": [TASK], "policies": {"seek": SEEK}, "scenarios
 def test_a_job_goes_through_json(tmp_path: Path) -> None:
     scenario = Lift().scenario(3).model_copy(update={"factors": {"Light_Color": [0.1, 0.2, 0.3]}})
     for job in (
-        Job("p", scenario),
-        Job("p", scenario, 2, "abc", tmp_path / "a.mp4", tmp_path / "e", tmp_path / "s", "top"),
+        Job(policy="p", scenario=scenario),
+        Job(
+            policy="p",
+            scenario=scenario,
+            trial=2,
+            key="abc",
+            video=tmp_path / "a.mp4",
+            events=tmp_path / "e",
+            steps=tmp_path / "s",
+            camera="top",
+        ),
     ):
         back = Job.from_dict(json.loads(json.dumps(job.to_dict())))
         assert back == job and back.scenario.id == scenario.id

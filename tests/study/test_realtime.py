@@ -34,7 +34,7 @@ class Steady(Policy):
     """Four small moves at a time; some are slow, or worse, at their second call."""
     slow, chunk = 0.0, 4
     def __init__(self):
-        self.spec = PolicySpec({"panda/ee_pos": Stream((3,), history=2)}, chunk=self.chunk, batch=None)
+        self.spec = PolicySpec(reads={"panda/ee_pos": Stream((3,), history=2)}, chunk=self.chunk, batch=None)
     def reset(self, slots, instructions, seeds):
         self.calls = 0
     def act(self, slots, observations):
@@ -93,7 +93,7 @@ class Sleeps(Steady):
 class Sees(Steady):
     def __init__(self):
         reads = {"front/rgb": Stream((84, 84, 3)), "panda/wrist/rgb": Stream((84, 84, 3))}
-        self.spec = PolicySpec(reads, chunk=4, batch=None)
+        self.spec = PolicySpec(reads=reads, chunk=4, batch=None)
     def act(self, slots, observations):
         image = observations["front/rgb"]
         assert image.shape == (1, 84, 84, 3) and image.dtype == np.uint8 and image.std() > 5
@@ -101,7 +101,7 @@ class Sees(Steady):
 class Measures(Steady):
     def __init__(self):
         reads = {"front/depth": Stream((24, 32, 1)), "panda/wrist/segmentation": Stream((24, 32, 1), history=2)}
-        self.spec = PolicySpec(reads, chunk=4, batch=None)
+        self.spec = PolicySpec(reads=reads, chunk=4, batch=None)
     def inform(self, features):
         self.table = features["panda/wrist/segmentation"].legend.index("table")
     def act(self, slots, observations):
@@ -139,7 +139,7 @@ def play(use: str, n: int = 1, limit: float = 0.8, patience: float = 30.0, **clo
         patience=patience,
     )
     session.world.task.time_limit = limit
-    jobs = iter([Job("p", session.world.task.scenario(i)) for i in range(n)])
+    jobs = iter([Job(policy="p", scenario=session.world.task.scenario(i)) for i in range(n)])
     found = [outcome for _, outcome in session.run(lambda: next(jobs, None))]
     session.close()
     assert len(found) == n
@@ -222,7 +222,7 @@ def test_a_virtual_clock_with_the_same_latencies_gives_the_same_timeline(
     common["policies"] = {"p": PolicyEntry(use=name)}
     session = Session(**common, clock={"realtime": {"speed": speed}})
     session.world.task.time_limit = limit
-    jobs = iter([Job("p", session.world.task.scenario(0), events=tmp_path / "shown.parquet")])
+    jobs = iter([Job(policy="p", scenario=session.world.task.scenario(0), events=tmp_path / "shown.parquet")])
     ((_, shown),) = session.run(lambda jobs=jobs: next(jobs, None))
     session.close()
     assert shown.blame is None, shown.error
@@ -230,7 +230,7 @@ def test_a_virtual_clock_with_the_same_latencies_gives_the_same_timeline(
     assert all(w is not None and w >= 0 for w in walls)
     replay = Session(**common, clock="sync")
     replay.world.task.time_limit = limit
-    jobs = iter([Job("p", replay.world.task.scenario(0), events=tmp_path / "again.parquet")])
+    jobs = iter([Job(policy="p", scenario=replay.world.task.scenario(0), events=tmp_path / "again.parquet")])
     clock = Virtual(parse_latency({k: [s / speed for s in seconds] for k, seconds in trace.items()}), speed=speed)
     ((_, again),) = run_virtual(replay.world, replay.policies, lambda: next(jobs, None), clock=clock)
     repeated, _, _ = story(tmp_path / "again.parquet")
@@ -277,7 +277,7 @@ def test_a_policy_that_dies_between_episodes_is_buried_and_starts_again(policies
     more: dict[str, Any] = {"controller": None, "world": "mujoco", "slots": 1, "threads": 1}
     session = Session(task="lift", policies=entries, clock={"realtime": {}}, **more)
     session.world.task.time_limit = 0.3
-    jobs = iter([Job(name, session.world.task.scenario(0)) for name in ("Slow", "Steady", "Slow")])
+    jobs = iter([Job(policy=name, scenario=session.world.task.scenario(0)) for name in ("Slow", "Steady", "Slow")])
     launch, started = session._launch, []
     session._launch = lambda *asked: started.append(launch(*asked)) or started[-1]  # type: ignore[method-assign,func-returns-value]
     found = []
@@ -299,7 +299,7 @@ def test_a_flood_is_not_the_next_policys(policies: Any) -> None:
     more: dict[str, Any] = {"controller": None, "world": "mujoco", "slots": 1, "threads": 1}
     session = Session(task="lift", policies=entries, clock={"realtime": {}}, **more)
     session.world.task.time_limit = 0.3
-    jobs = iter([Job(name, session.world.task.scenario(0)) for name in entries])
+    jobs = iter([Job(policy=name, scenario=session.world.task.scenario(0)) for name in entries])
     flooded, steady = (outcome for _, outcome in session.run(lambda: next(jobs, None)))
     session.close()
     assert flooded.blame == "policy" and "flooded" in str(flooded.error)
@@ -328,7 +328,7 @@ def test_a_machine_too_slow_says_so(policies: Any) -> None:
         task="lift", controller=None, world="mujoco", policies={"p": PolicyEntry(use=policies("Steady"))}, slots=1,
         threads=1, clock={"realtime": {"speed": 500}},
     )  # fmt: skip
-    jobs = iter([Job("p", session.world.task.scenario(0))])
+    jobs = iter([Job(policy="p", scenario=session.world.task.scenario(0))])
     ((_, outcome),) = session.run(lambda: next(jobs, None))
     session.close()
     assert outcome.end == "error" and outcome.blame == "machine"
@@ -377,7 +377,7 @@ def test_the_end_of_the_cameras_is_no_failure_of_the_policy(
         return companion
 
     session._launch = launched  # type: ignore[method-assign]
-    jobs = iter([Job("p", session.world.task.scenario(0))])
+    jobs = iter([Job(policy="p", scenario=session.world.task.scenario(0))])
     ((_, outcome),) = session.run(lambda: next(jobs, None))
     session.close()
     assert struck and outcome.blame == "machine" and outcome.success is None

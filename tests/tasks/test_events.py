@@ -233,7 +233,7 @@ def test_joint_targets_tell_an_arm_to_move_where_it_is_not() -> None:
 class Quitter(Policy):
     """Done at once."""
 
-    spec = PolicySpec({}, batch=None)
+    spec = PolicySpec(reads={}, batch=None)
 
     def act(self, slots: np.ndarray, observations: Any) -> Chunk:
         return Chunk(np.zeros((len(slots), 1, 7)), np.ones((len(slots), 1), dtype=bool))

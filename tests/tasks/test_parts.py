@@ -53,17 +53,17 @@ def test_a_drawer_starts_as_the_scenario_says() -> None:
     starts = {task.scenario(i).start["cabinet"] for i in range(20)}
     assert (0.0,) in starts and len(starts) > 5
     ajar = task.scenario(0).model_copy(update={"start": {**task.scenario(0).start, "cabinet": (0.05,)}})
-    bench = Bench(task, ajar)
+    bench = Bench(task, scenario=ajar)
     assert bench.see("cabinet/drawer")["cabinet/drawer"] == pytest.approx([0.05])
     assert Scenario.model_validate_json(ajar.model_dump_json()).id == ajar.id != task.scenario(0).id
-    closed = Bench(task, task.scenario(0).model_copy(update={"start": {"panda": ajar.start["panda"]}}))
+    closed = Bench(task, scenario=task.scenario(0).model_copy(update={"start": {"panda": ajar.start["panda"]}}))
     assert closed.state.joint("cabinet/drawer") == pytest.approx(0.0), "home, where the scenario says nothing"
     apart = bench.state.pos("cabinet/handle") - closed.state.pos("cabinet/handle")
     assert np.linalg.norm(apart) == pytest.approx(0.05)
     with pytest.raises(UsageError, match=r"cabinet: 2 values were given, it has 1 joints \(cabinet/drawer\)"):
-        Bench(task, ajar.model_copy(update={"start": {"cabinet": (0.0, 0.1)}}))
+        Bench(task, scenario=ajar.model_copy(update={"start": {"cabinet": (0.0, 0.1)}}))
     with pytest.raises(UsageError, match="the scene has no 'cabinett'; did you mean 'cabinet'"):
-        Bench(task, ajar.model_copy(update={"start": {"cabinett": (0.0,)}}))
+        Bench(task, scenario=ajar.model_copy(update={"start": {"cabinett": (0.0,)}}))
 
 
 def test_a_drawer_is_judged_by_its_joint_and_grows_with_its_cabinet() -> None:
@@ -154,7 +154,9 @@ def test_a_block_is_handed_over() -> None:
 def test_arms_that_are_sent_to_the_same_place_collide() -> None:
     bench = Bench(HandOver())
     meet = To(None, (0.0, 0.0, 0.3))
-    policy = bind(Waypoints({"left": (Leg("in", meet),), "right": (Leg("in", meet),)}), bench.world, "policy")
+    policy = bind(
+        Waypoints({"left": (Leg(name="in", way=meet),), "right": (Leg(name="in", way=meet),)}), bench.world, "policy"
+    )
     policy.reset(SLOT, [""], [0])
     assert not bench.state.touching("left", "right")[0]
     touched = False
@@ -203,7 +205,7 @@ def test_one_robot_alone_has_the_bits_it_always_had() -> None:
 def test_a_head_that_no_action_commands_holds_its_start() -> None:
     task = LiftSeen()
     asked = task.scenario(0).model_copy(update={"start": {**task.scenario(0).start, "panda/head": (0.7, 0.2)}})
-    bench = Bench(task, asked)
+    bench = Bench(task, scenario=asked)
     assert bench.world.action.size == 7
     for _ in range(20):
         bench.run(0.05, [0.5, 0.5, -0.2, 0, 0, 0, 1])

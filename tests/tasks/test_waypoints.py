@@ -64,12 +64,14 @@ def test_of_like_poses_the_hand_takes_the_nearest() -> None:
 
 
 def test_an_arc_keeps_its_radius_and_turns_the_hand() -> None:
-    arc = Arc(None, (0, 0, 1), math.pi / 2, centre=(0.2, 0, 0))
+    arc = Arc(part=None, axis=(0, 0, 1), angle=math.pi / 2, centre=(0.2, 0, 0))
     points = arc.points(HAND, {})
     assert len(points) == 16 and points[-1][0] == pytest.approx([0.2, 0.3, 0.2])
     assert all(np.hypot(p[0] - 0.2, p[1]) == pytest.approx(0.3) for p, _ in points)
     assert angle(points[-1][1], HAND[1]) == pytest.approx(math.pi / 2)
-    assert angle(Arc(None, (0, 0, 1), 1.0, turns=False).points(HAND, {})[-1][1], HAND[1]) == pytest.approx(0, abs=1e-6)
+    assert angle(
+        Arc(part=None, axis=(0, 0, 1), angle=1.0, turns=False).points(HAND, {})[-1][1], HAND[1]
+    ) == pytest.approx(0, abs=1e-6)
 
 
 def test_a_path_goes_on_where_its_last_way_ended() -> None:
@@ -82,8 +84,10 @@ def test_a_real_arm_follows_an_arc_with_its_hand_turned() -> None:
     bench = Bench("lift")
     before = bench.see("panda/ee_pos", "panda/ee_quat")
     centre = before["panda/ee_pos"] + [0, -0.10, 0]
-    way = Arc(None, (0, 0, 1), math.pi / 3, centre=tuple(centre.tolist()))
-    policy = Waypoints({"panda": (Leg("turn", way, grip=0.0, speed=0.5), Leg("stay", Shift(), grip=0.0))})
+    way = Arc(part=None, axis=(0, 0, 1), angle=math.pi / 3, centre=tuple(centre.tolist()))
+    policy = Waypoints(
+        {"panda": (Leg(name="turn", way=way, grip=0.0, speed=0.5), Leg(name="stay", way=Shift(), grip=0.0))}
+    )
     seen = driven(bench, policy, 60)
     radius = [np.linalg.norm((s["panda/ee_pos"] - centre)[:2]) for s in seen]
     assert max(abs(r - 0.10) for r in radius) < 0.01
@@ -103,8 +107,8 @@ class Pair(Lift):
 def test_robots_wait_for_one_another_and_move_in_their_own_frames() -> None:
     bench = Bench(Pair())
     legs = {
-        "panda": (Leg("up", Shift((0.05, 0, 0.05))), Leg("hold", Shift(), hold=3)),
-        "other": (Leg("then", Shift((0.05, 0, 0.05)), grip=1.0, after=("panda", "up")),),
+        "panda": (Leg(name="up", way=Shift((0.05, 0, 0.05))), Leg(name="hold", way=Shift(), hold=3)),
+        "other": (Leg(name="then", way=Shift((0.05, 0, 0.05)), grip=1.0, after=("panda", "up")),),
     }
     seen = driven(bench, Waypoints(legs), 25)
     assert bench.world.action.size == 14
@@ -120,17 +124,17 @@ def test_a_leg_that_waits_for_nothing_is_refused() -> None:
     with pytest.raises(
         UsageError, match="leg 'b' of panda waits for 'panda/clsoe', which is no leg; did you mean 'panda/close'"
     ):
-        Waypoints({"panda": (Leg("close", Shift()), Leg("b", Shift(), after=("panda", "clsoe")))})
+        Waypoints({"panda": (Leg(name="close", way=Shift()), Leg(name="b", way=Shift(), after=("panda", "clsoe")))})
 
 
 def test_an_arm_that_is_not_moved_by_ee_delta_is_refused() -> None:
     bench = Bench("lift", controller="joint")
     with pytest.raises(UsageError, match="the arm of 'panda' needs `ee_delta`, it has 'joint'"):
-        Waypoints({"panda": (Leg("a", Shift()),)}).bind(bench.task, bench.world.action)
+        Waypoints({"panda": (Leg(name="a", way=Shift()),)}).bind(bench.task, bench.world.action)
 
 
 def test_every_robot_of_the_task_needs_legs() -> None:
     bench = Bench(Pair())
     with pytest.raises(UsageError, match="robot 'other' of task 'pair' has no legs"):
-        Waypoints({"panda": (Leg("a", Shift()),)}).bind(bench.task, bench.world.action)
+        Waypoints({"panda": (Leg(name="a", way=Shift()),)}).bind(bench.task, bench.world.action)
     assert isinstance(bench.task, TabletopTask)

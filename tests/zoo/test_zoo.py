@@ -28,7 +28,7 @@ def rate(policy: str, task: str, n: int, **options: object) -> float:
     """Share of n scenarios solved."""
     entry = PolicyEntry(use=f"zoo:{policy}", **options)
     session = Session(task=task, controller=None, world="mujoco", policies={"it": entry}, slots=n, threads=2)
-    jobs = iter([Job("it", session.world.task.scenario(40_000 + i)) for i in range(n)])
+    jobs = iter([Job(policy="it", scenario=session.world.task.scenario(40_000 + i)) for i in range(n)])
     outcomes = [outcome for _, outcome in session.run(lambda: next(jobs, None))]
     session.close()
     assert not [o.error for o in outcomes if o.error]

@@ -20,6 +20,7 @@ from gymnasium.utils import seeding
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from foretell.arrays import Bytes, Floats
 from foretell.errors import UsageError, suggest
 from foretell.registry import resolve
 from foretell.scenario import Scenario
@@ -45,6 +46,7 @@ class _Slots:
     def __init__(
         self,
         count: int,
+        *,
         task: str | Task,
         world: str | Path | dict[str, Any],
         controller: str | None,
@@ -64,7 +66,8 @@ class _Slots:
             raise UsageError(f"world: {self.world.name!r} cannot wait between two steps, as Gymnasium has it do")
         known = self.world.features
         self.streams = _streams(streams, known)
-        self.observation_space = spaces.Dict({name: _box(known[name], s) for name, s in self.streams.items()})
+        boxes = {name: _box(known[name], stream) for name, stream in self.streams.items()}
+        self.observation_space = spaces.Dict({**boxes})
         # float64, because it takes float32 actions as well, and joint limits do not survive rounding
         self.action_space = spaces.Box(self.world.action.low, self.world.action.high, dtype=np.float64)
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": self.task.action_rate}
@@ -74,7 +77,9 @@ class _Slots:
             raise UsageError(f"reward: 'stages' needs a task with stages, and {self.task.name!r} has none")
         self.paid = np.zeros(count)  # score of each episode that was given as reward so far
         self.steps = np.full(count, -1, dtype=np.int64)  # actions since reset; -1: no episode yet
-        self.seen = {name: np.zeros((count, *box.shape), box.dtype) for name, box in self.observation_space.items()}
+        self.seen = {
+            name: np.zeros((count, *boxes[name].shape), boxes[name].dtype) for name in self.observation_space.spaces
+        }
         if scenarios is not None and not scenarios:
             raise UsageError("scenarios: the list is empty; leave it out to draw scenarios by seed")
         self.scenarios = [self.check(s, "scenarios") for s in scenarios or ()]
@@ -92,7 +97,7 @@ class _Slots:
         """What a slot runs next. A seed names the scenario; without one the slot's generator draws the seed."""
         if self.scenarios:  # slots take every count-th of the list, so that together they miss none
             self.turn[slot] = (self.turn[slot] + len(self.turn) if seed is None else seed) % len(self.scenarios)
-            return self.scenarios[self.turn[slot]]
+            return self.scenarios[int(self.turn[slot])]
         return self.task.scenario(int(rng.integers(2**31)) if seed is None else seed)
 
     def start(self, slots: np.ndarray, scenarios: Sequence[Scenario]) -> None:
@@ -121,14 +126,14 @@ class _Slots:
         solved = np.zeros(len(slots), dtype=bool) if seen is None else np.asarray(seen, dtype=bool)
         return solved & ~np.isin(slots, list(faults)), faults
 
-    def rewards(self, slots: np.ndarray, solved: np.ndarray) -> np.ndarray:
+    def rewards(self, slots: np.ndarray, solved: np.ndarray) -> Floats:
         """(n,) rewards of the last action in slots without faults."""
         if self.reward == "success" or not len(slots):
             return solved.astype(np.float64)
         scores = np.array([verdict.score or 0.0 for verdict in self.world.verdict(slots)])
         if self.task.success_rule == "any":
             scores[solved] = 1.0  # a solved episode has full marks, whatever stage it skipped
-        gained = scores - self.paid[slots]
+        gained: Floats = scores - self.paid[slots]
         self.paid[slots] = scores
         return gained
 
@@ -141,7 +146,7 @@ class _Slots:
                 seen[slots] = fresh[name]
         return {name: seen.copy() for name, seen in self.seen.items()}
 
-    def frames(self, mode: str | None) -> np.ndarray | None:
+    def frames(self, mode: str | None) -> Bytes | None:
         """(count, height, width, 3) pictures of the task's first camera."""
         if mode is None:
             gymnasium.logger.warn('render() was called, but the environment was made without render_mode="rgb_array"')
@@ -151,14 +156,16 @@ class _Slots:
         camera = next((name for name, feature in self.world.features.items() if feature.kind == "rgb"), None)
         if camera is None:
             raise UsageError(f"render_mode: world {self.world.name!r} has no camera to draw")
-        return self.world.observe(np.arange(len(self.steps), dtype=np.int32), {camera: Stream(FRAME)})[camera]
+        slots = np.arange(len(self.steps), dtype=np.int32)
+        pictures: Bytes = self.world.observe(slots, {camera: Stream(FRAME)})[camera]
+        return pictures
 
     def close(self) -> None:
         self.world.close()
         self.steps[:] = -1
 
 
-class TaskEnv(gymnasium.Env[dict[str, np.ndarray], np.ndarray]):
+class TaskEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
     """One task in one world. Its time limit is the `TimeLimit` wrapper that `gymnasium.make` puts around it, or with
     `time_limit` its own."""
 
@@ -177,7 +184,17 @@ class TaskEnv(gymnasium.Env[dict[str, np.ndarray], np.ndarray]):
         reward: str = "success",
         time_limit: bool = False,
     ):
-        self._slots = _Slots(1, task, world, controller, streams, threads, scenarios, render_mode, reward)
+        self._slots = _Slots(
+            1,
+            task=task,
+            world=world,
+            controller=controller,
+            streams=streams,
+            threads=threads,
+            scenarios=scenarios,
+            render_mode=render_mode,
+            reward=reward,
+        )
         self._limit = self._slots.limit if time_limit else None
         self.task, self.world, self.render_mode = self._slots.task, self._slots.world, render_mode
         self.observation_space, self.action_space = self._slots.observation_space, self._slots.action_space
@@ -189,9 +206,9 @@ class TaskEnv(gymnasium.Env[dict[str, np.ndarray], np.ndarray]):
     ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
         """Run `task.scenario(seed)`, or `options["scenario"]`, or without either the next that np_random draws."""
         options = _options(options, "scenario")
-        given = self._slots.check(options["scenario"], 'options["scenario"]') if "scenario" in options else None
+        chosen = self._slots.check(options["scenario"], 'options["scenario"]') if "scenario" in options else None
         super().reset(seed=seed)
-        scenario = given or self._slots.choose(0, seed, self.np_random)
+        scenario = chosen or self._slots.choose(0, seed, self.np_random)
         self._slots.start(self._only, [scenario])
         return self._look(), {"is_success": False, "scenario": scenario.id}
 
@@ -229,8 +246,8 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
     def __init__(
         self,
         task: str | Task,
-        num_envs: int = 1,
         *,
+        num_envs: int = 1,
         world: str | Path | dict[str, Any] = "mujoco",
         controller: str | None = None,
         streams: Streams | None = None,
@@ -244,7 +261,17 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
         """`max_episode_steps`: None for the task's time limit (unless `time_limit` is False), -1 for no limit."""
         if num_envs < 1:
             raise UsageError(f"num_envs is {num_envs}, it must be at least 1")
-        self._slots = _Slots(num_envs, task, world, controller, streams, threads, scenarios, render_mode, reward)
+        self._slots = _Slots(
+            num_envs,
+            task=task,
+            world=world,
+            controller=controller,
+            streams=streams,
+            threads=threads,
+            scenarios=scenarios,
+            render_mode=render_mode,
+            reward=reward,
+        )
         self.task, self.world, self.render_mode = self._slots.task, self._slots.world, render_mode
         self.num_envs = num_envs
         self.single_observation_space, self.single_action_space = (
@@ -262,7 +289,7 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
         self._random = [seeding.np_random() for _ in range(num_envs)]  # one each: none depends on its neighbours
         self._over = np.zeros(num_envs, dtype=bool)
 
-    @property
+    @property  # type: ignore[misc]  # Gymnasium lets one generator be set; here each environment has its own
     def np_random(self) -> tuple[np.random.Generator, ...]:  # type: ignore[override]
         return tuple(rng for rng, _ in self._random)
 
@@ -285,8 +312,8 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
             seeds = [None] * n if seed is None else list(seed)
         if len(seeds) != n:
             raise ValueError(f"seed: got {len(seeds)} seeds for {n} environments")
-        given = options.get("scenario")
-        each = list(given) if isinstance(given, list | tuple) else [given] * n
+        wanted = options.get("scenario")
+        each = list(wanted) if isinstance(wanted, list | tuple) else [wanted] * n
         if len(each) != n:
             raise UsageError(f'options["scenario"]: got {len(each)} scenarios for {n} environments')
         if "scenario" in options:

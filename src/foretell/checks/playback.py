@@ -100,7 +100,7 @@ class Playback:
         task = copy.copy(self.world.task)
         task.time_limit = max(SECONDS, 4 * self.spec.executes / self.spec.action_rate)
         self.world.task = task
-        jobs = iter([Job("policy", task.scenario(seed)) for seed in range(EPISODES)])
+        jobs = iter([Job(policy="policy", scenario=task.scenario(seed)) for seed in range(EPISODES)])
         ended = [o for _, o in run_sync(self.world, {"policy": self.recorder}, lambda: next(jobs, None))]
         errors = [o.error for o in ended if o.blame == "policy" and o.error and "not finite" not in o.error]
         if errors:
@@ -152,9 +152,9 @@ class Playback:
             "fill": [EPISODES - 1, 0],
         }
         for what, order in company.items():
-            got, expected = self._play(order), alone[order]
-            if not same(got, expected):
-                return False, f"a slot's actions depend on {what}: {difference(expected, got)}."
+            actions, expected = self._play(order), alone[order]
+            if not same(actions, expected):
+                return False, f"a slot's actions depend on {what}: {difference(expected, actions)}."
         return True, f"rows of a batch of {width} equal those of slots run alone, bit for bit, in {len(company)} mixes."
 
     def _reset(self) -> tuple[bool, str]:

@@ -80,11 +80,11 @@ def _bind(report: Report, policy: Any, world: World) -> Bound | None:
 
 def _fingerprint(bound: Bound) -> tuple[bool, str]:
     """What makes it another policy: told, not judged."""
-    found = covers(bound.policy)
-    if found is None:
+    covered = covers(bound.policy)
+    if covered is None:
         what = f"is what {type(bound.policy).__name__}.fingerprint returns; nothing is added to it."
     else:
-        what = found.text()
+        what = covered.text()
     return True, f"{bound.hash[:12]} {what}"
 
 
@@ -108,7 +108,7 @@ def _streams(spec: PolicySpec, world: World) -> tuple[bool, str]:
     reads = observed(spec.reads)
     seen = world.observe(slot, reads)
     for name, stream in reads.items():
-        given = np.shape(seen[name])[1:]
-        if stream.shape is not None and given != tuple(stream.shape):
-            return False, f"stream {name!r}: its shape is {stream.shape}, the world gave {given}."
+        shape = np.shape(seen[name])[1:]
+        if stream.shape is not None and shape != tuple(stream.shape):
+            return False, f"stream {name!r}: its shape is {stream.shape}, the world gave {shape}."
     return True, f"{len(reads)} of {len(reads)} streams are there, in the shapes asked for."

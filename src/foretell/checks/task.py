@@ -74,9 +74,12 @@ def check_task(task: str | Task | type[Task], world: Any = "mujoco") -> Report:
 
 def _identity(task: Task) -> tuple[bool, str]:
     """What makes it another task: told, not judged."""
-    found = task_fingerprint(task)
+    fingerprint = task_fingerprint(task)
     version = f"version {task.version}"
-    return True, f"{version}, raised by hand." if found is None else f"{version}, {task_hash(task)} {found.text()}"
+    return (
+        True,
+        f"{version}, raised by hand." if fingerprint is None else f"{version}, {task_hash(task)} {fingerprint.text()}",
+    )
 
 
 def _scenarios(task: Task, scenarios: list[Scenario]) -> tuple[bool, str]:
@@ -100,9 +103,11 @@ def _within_reach(task: Task, scene: Scene, scenarios: list[Scenario]) -> tuple[
     spots: list[tuple[int, str, Any]] = []
     for scenario in scenarios:
         spots += [(scenario.seed, n, p.pos) for n, p in scenario.placements.items() if asset(p.asset).free]
-        fixed = {n: made for n, made in scene.placed.items() if isinstance(made, Fixture) and made.sites}
-        model, data = _posed(scene, scenario) if fixed else (None, None)
-        for name in (f"{n}/{site}" for n, made in fixed.items() for site in made.sites):
+        fixed = {n: part for n, part in scene.placed.items() if isinstance(part, Fixture) and part.sites}
+        if not fixed:
+            continue
+        model, data = _posed(scene, scenario)
+        for name in (f"{n}/{site}" for n, fixture in fixed.items() for site in fixture.sites):
             body = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_BODY, name)
             spots.append((scenario.seed, name, data.xpos[body] if body >= 0 else data.site(name).xpos))
     if not spots:
@@ -130,8 +135,10 @@ def _within_reach(task: Task, scene: Scene, scenarios: list[Scenario]) -> tuple[
 
 
 def _layouts(scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
-    found = {signature(scene.compile(s, 0)) for s in scenarios}
-    return len(found) == 1, f"{counted(len(scenarios), 'scenario')} compiled into {counted(len(found), 'layout')}."
+    signatures = {signature(scene.compile(s, 0)) for s in scenarios}
+    return len(
+        signatures
+    ) == 1, f"{counted(len(scenarios), 'scenario')} compiled into {counted(len(signatures), 'layout')}."
 
 
 def _posed(scene: Scene, scenario: Scenario) -> tuple[Any, Any]:
@@ -196,7 +203,7 @@ def _expert(watched: Watched, world: Any, scenarios: list[Scenario]) -> tuple[bo
         policy = "random"  # so that `slots` has states to look at
     native: World = world_of(watched.task, world, slots=5)
     bound = {policy: bind(make_policy(policy), native, policy)}
-    jobs = iter([Job(policy, scenario) for scenario in scenarios[:OF]])
+    jobs = iter([Job(policy=policy, scenario=scenario) for scenario in scenarios[:OF]])
     ended: list[Outcome] = [outcome for _, outcome in run_sync(native, bound, lambda: next(jobs, None))]
     if policy == "random":
         return True, "the task has no scripted expert, so nothing shows that it can be solved."

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from foretell.tasks.task import State, Task
+from foretell.tasks.state import State
+from foretell.tasks.task import Task
 
 __all__ = ["SOLVED", "Watched", "watch"]
 
@@ -17,7 +18,7 @@ SOLVED = "solved()"
 """Stands beside the stages' names; no stage is called so."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Watched:
     """A task that notes, whenever the world asks it, whether it treats every row by itself."""
 
@@ -30,7 +31,7 @@ class Watched:
 
 def watch(original: Task) -> Watched:
     task = copy.copy(original)
-    watched = Watched(original, task)
+    watched = Watched(original=original, task=task)
 
     def judge(state: Any) -> dict[str, np.ndarray]:
         return {**original.reached(state), SOLVED: original.solved(state)}

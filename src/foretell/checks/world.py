@@ -51,8 +51,8 @@ def check_world(world: Any, task: str | Task | type[Task] = "lift") -> Report:
         return same(runs[0], again), f"3 episodes of {ACTIONS} random actions, run twice: {agreement(runs[0], again)}."
 
     def slots() -> tuple[bool, str]:
-        one = world_of(asked, world, slots=1)
-        alone = np.concatenate([_drive(one, [0], [s], actions[i : i + 1]) for i, s in enumerate(scenarios)])
+        single = world_of(asked, world, slots=1)
+        alone = np.concatenate([_drive(single, [0], [s], actions[i : i + 1]) for i, s in enumerate(scenarios)])
         apart = trajectory((1, 3, 6), count=7)
         worse = alone if not same(runs[0], alone) else apart
         return same(runs[0], worse), f"in worlds of 1, 3 and 7 slots: {agreement(runs[0], worse)}."

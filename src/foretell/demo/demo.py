@@ -16,7 +16,7 @@ from foretell.study.run import Progress, Run, run
 __all__ = ["Demo", "demo"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Demo:
     """What the demonstration did."""
 
@@ -34,8 +34,8 @@ class Demo:
 
     def text(self) -> str:
         """The story, in words."""
-        told = [f"{i}. {chapter.title}\n{chapter.text}" for i, chapter in enumerate(self.chapters, 1)]
-        return "\n\n".join([*told, CHOSEN])
+        chapters = [f"{i}. {chapter.title}\n{chapter.text}" for i, chapter in enumerate(self.chapters, 1)]
+        return "\n\n".join([*chapters, CHOSEN])
 
 
 def demo(
@@ -64,11 +64,11 @@ def demo(
         asked = {k: v for k, v in study.items() if k != "record" or not blind}
         options = {"workers": workers, "progress": progress, "told": told}
         done[name] = run({"name": name, **asked}, out=folder / name, retire=True, **options)  # type: ignore[arg-type]
-    runs = {name: one.path for name, one in done.items()}
+    runs = {name: ended.path for name, ended in done.items()}
     story = chapters(runs)
     told("writing the report")
     page, why = _report(runs, story, folder / "demo.html")
-    return Demo(done, story, [] if blind else _strips(runs), page, why, blind)
+    return Demo(runs=done, chapters=story, strips=[] if blind else _strips(runs), report=page, why=why, blind=blind)
 
 
 def _blind() -> tuple[bool, str]:
@@ -88,15 +88,15 @@ def _blind() -> tuple[bool, str]:
 
 
 def _strips(runs: dict[str, Path]) -> list[tuple[str, Path]]:
-    found = []
+    strips = []
     for name in ("demo-cloth", "demo-part") if "demo-part" in runs else ():
         for row in sorted(read(runs[name]).to_pylist(), key=lambda row: not row["success"]):
             path = runs[name] / steps(row["episode"]).with_suffix(".jpg")
             if row["video"] and path.is_file():
                 where = ", with a table cloth" if row["arm"] == "Table_Texture" else ""
                 outcome = "success" if row["success"] else f"failure: {row['failure_reason']}"
-                found.append((f"{row['policy']} on {row['task']}{where}: {outcome}", path))
-    return found
+                strips.append((f"{row['policy']} on {row['task']}{where}: {outcome}", path))
+    return strips
 
 
 def _report(runs: dict[str, Path], story: list[Chapter], out: Path) -> tuple[Path | None, str]:

@@ -69,8 +69,8 @@ def ranking(runs: Runs) -> Chapter:
     wanted = set(tried["scenario"].to_pylist())
     both = pa.concat_tables([read(runs["demo"]), read(runs["demo-part"])])
     simulated = both.filter(pa.array([s in wanted for s in both["scenario"].to_pylist()]))
-    found = predictivity(real=tried, sim=simulated, stand_in=True)
-    board = found.scoreboards[""]
+    answer = predictivity(real=tried, sim=simulated, stand_in=True)
+    board = answer.scoreboards[""]
     rates = board.apart()
     order = sorted(rates, key=lambda policy: -rates[policy]["sim"])
     best = max(row["sim"] for row in rates.values())
@@ -78,11 +78,11 @@ def ranking(runs: Runs) -> Chapter:
     top = max(row["real"] for row in rates.values())
     regret = top - min(rates[policy]["real"] for policy in picked)
     same, counted = board.pairs()
-    told = "; ".join(f"{p} {rates[p]['sim']:.0%} and {rates[p]['real']:.0%}" for p in order)
+    pairs = "; ".join(f"{p} {rates[p]['sim']:.0%} and {rates[p]['real']:.0%}" for p in order)
     low = "It lies" if len(picked) == 1 else "The worst of these lies"
     which = f"{listed(picked)}" if len(picked) == 1 else f"{listed(picked)}, which are level there"
     text = (
-        f"{len(rates)} policies carry a can, in simulation and in the stand-in: {told}. Simulation orders {same} of "
+        f"{len(rates)} policies carry a can, in simulation and in the stand-in: {pairs}. Simulation orders {same} of "
         f"the {counted} pairs that differ in both as the stand-in does. It picks {which}. "
         + (
             "That costs nothing: no policy does better in the stand-in (regret 0)."
@@ -98,15 +98,15 @@ def part(runs: Runs) -> Chapter:
     answer = bound(read(runs["demo-standin"]), read(runs["demo-part"]), policy=PART, stand_in=True)
     tried, simulated = _scores(runs["demo-standin"]), _scores(runs["demo-part"])
     alike = sum(simulated[scenario] == success for scenario, success in tried.items())
-    alone, one = clopper_pearson(sum(tried.values()), len(tried)), answer.intervals[0]
+    alone, interval = clopper_pearson(sum(tried.values()), len(tried)), answer.intervals[0]
     text = (
         f"{PART!r} solved {sum(tried.values())} of {len(tried)} trials in the stand-in. Its success rate there: "
         f"{counted(len(tried), 'trial')} say {_ends(alone)}; with simulation of the same scenarios and "
-        f"{counted(one.n_extra, 'other')}, "
-        f"{_ends(one)}. "
+        f"{counted(interval.n_extra, 'other')}, "
+        f"{_ends(interval)}. "
     )
     trials = None
-    if _helps(answer) and one.width < alone.width:
+    if _helps(answer) and interval.width < alone.width:
         needed = worth(*(read(runs[name]).filter(pc.field("policy") == PART) for name in ("demo-standin", "demo-part")))
         trials = needed[1].best
         text += (
@@ -117,23 +117,23 @@ def part(runs: Runs) -> Chapter:
         )
     else:
         text += "That is no narrower here: the trials alone do as well."
-    figures = {"alone": alone.to_dict(), "bound": one.to_dict(), "worth": trials, "alike": [alike, len(tried)]}
+    figures = {"alone": alone.to_dict(), "bound": interval.to_dict(), "worth": trials, "alike": [alike, len(tried)]}
     return Chapter("How much is simulation worth, in real trials?", text, figures)
 
 
 def wrong(runs: Runs) -> Chapter:
     answer = bound(read(runs["demo-standin"]), read(runs["demo-wrong"]), policy=PART, stand_in=True)
     tried, simulated = _scores(runs["demo-standin"]), _scores(runs["demo-wrong"])
-    alone, one = clopper_pearson(sum(tried.values()), len(tried)), answer.intervals[0]
-    said = str(one.diagnostics["sentence"])
+    alone, interval = clopper_pearson(sum(tried.values()), len(tried)), answer.intervals[0]
+    sentence = str(interval.diagnostics["sentence"])
     text = (
         f"This simulator is wrong on purpose: its arm has a twentieth of the stiffness. {PART!r} solves "
         f"{sum(simulated.values())} of {counted(len(simulated), 'scenario')} in it. Asked to use it for "
         f"the same trials, foretell "
-        f"says: “{said}.” The bound with it is {_ends(one)}; the trials alone say {_ends(alone)}."
+        f"says: “{sentence}.” The bound with it is {_ends(interval)}; the trials alone say {_ends(alone)}."
     )
-    figures = {"solved": [sum(simulated.values()), len(simulated)], "helps": _helps(answer), "says": said}
-    return Chapter("What if the simulator is bad?", text, {**figures, "bound": one.to_dict()})
+    figures = {"solved": [sum(simulated.values()), len(simulated)], "helps": _helps(answer), "says": sentence}
+    return Chapter("What if the simulator is bad?", text, {**figures, "bound": interval.to_dict()})
 
 
 def latency(runs: Runs) -> Chapter:

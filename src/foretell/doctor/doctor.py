@@ -48,7 +48,7 @@ LOW_DISK = 1e9
 DEBIAN = {"egl": "libegl1 libgl1-mesa-dri", "osmesa": "libosmesa6", "glfw": "libglfw3, and a screen (DISPLAY)"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Line:
     """One thing looked at."""
 
@@ -99,36 +99,54 @@ def doctor() -> Diagnosis:
 
 def _python() -> Line:
     have = platform.python_version()
-    return Line("python", _enough(have, PYTHON), f"{have} (needs {PYTHON})", f"install Python {PYTHON}", required=True)
+    return Line(
+        name="python",
+        status=_enough(have, PYTHON),
+        detail=f"{have} (needs {PYTHON})",
+        fix=f"install Python {PYTHON}",
+        required=True,
+    )
 
 
 def _imports(modules: list[str]) -> dict[str, str]:
     """Module -> why it cannot be imported; empty if it can. One that takes its process down is skipped by the next."""
-    said: dict[str, str] = {}
-    while left := [m for m in modules if m not in said]:
+    results: dict[str, str] = {}
+    while left := [m for m in modules if m not in results]:
         answer = try_apart(IMPORT.replace("NAMES", repr(left)))
-        said |= dict(json.loads(line) for line in answer.out.splitlines() if line.startswith('["'))
-        if fatal := next((m for m in left if m not in said), None):
-            said[fatal] = answer.trouble or "it ended the process"
-    return said
+        results |= dict(json.loads(line) for line in answer.out.splitlines() if line.startswith('["'))
+        if fatal := next((m for m in left if m not in results), None):
+            results[fatal] = answer.trouble or "it ended the process"
+    return results
 
 
 def _packages() -> list[Line]:
     """Versions from metadata, then whether each can be imported."""
     present = {name: have for name in NEEDS if (have := _version(name)) is not None}
-    said = _imports([IMPORTED_AS.get(name, name) for name in present])
+    results = _imports([IMPORTED_AS.get(name, name) for name in present])
     lines = []
     for name, oldest in NEEDS.items():
         have, fix = present.get(name), f"pip install '{name}>={oldest}'"
         if have is None:
-            lines.append(Line(name, "missing", f"not installed (needs {oldest})", fix, required=True))
+            lines.append(
+                Line(name=name, status="missing", detail=f"not installed (needs {oldest})", fix=fix, required=True)
+            )
         elif _enough(have, oldest) != "ok":
-            lines.append(Line(name, "missing", f"{have} is too old (needs {oldest})", fix, required=True))
-        elif trouble := said[IMPORTED_AS.get(name, name)]:
+            lines.append(
+                Line(name=name, status="missing", detail=f"{have} is too old (needs {oldest})", fix=fix, required=True)
+            )
+        elif trouble := results[IMPORTED_AS.get(name, name)]:
             again = f"pip install --force-reinstall '{name}>={oldest}'"
-            lines.append(Line(name, "missing", f"{have} cannot be imported: {trouble}", again, required=True))
+            lines.append(
+                Line(
+                    name=name,
+                    status="missing",
+                    detail=f"{have} cannot be imported: {trouble}",
+                    fix=again,
+                    required=True,
+                )
+            )
         else:
-            lines.append(Line(name, "ok", f"{have} (needs {oldest})", required=True))
+            lines.append(Line(name=name, status="ok", detail=f"{have} (needs {oldest})", required=True))
     return lines
 
 
@@ -142,11 +160,19 @@ def _physics() -> Line:
         speed = dict(zip(counts, map(float, answer.out.splitlines()[-1].split()), strict=True))
     except (IndexError, ValueError):
         again = "pip install --force-reinstall mujoco"
-        return Line("physics", "missing", f"{cores}; {answer.trouble or answer.out[:200]}", again, required=True)
-    told = ", ".join(f"{v:,.0f} x real time on {n} thread{'s' * (n > 1)}" for n, v in speed.items())
+        return Line(
+            name="physics",
+            status="missing",
+            detail=f"{cores}; {answer.trouble or answer.out[:200]}",
+            fix=again,
+            required=True,
+        )
+    speeds = ", ".join(f"{v:,.0f} x real time on {n} thread{'s' * (n > 1)}" for n, v in speed.items())
     slow = speed[1] < SLOW_PHYSICS or (threads > 1 and speed[threads] < 1.2 * speed[1])
     fix = "is something else running? results do not depend on speed" if slow else ""
-    return Line("physics", "slow" if slow else "ok", f"{cores}; lift: {told}", fix, required=True)
+    return Line(
+        name="physics", status="slow" if slow else "ok", detail=f"{cores}; lift: {speeds}", fix=fix, required=True
+    )
 
 
 def _graphics() -> list[Line]:
@@ -159,7 +185,7 @@ def _graphics() -> list[Line]:
         needed = f"apt install {DEBIAN[backend]}" if backend in DEBIAN else "unset MUJOCO_GL"
         fix = f"not needed, as {used} works" if used else needed
         if backend == "glfw" and sys.platform == "linux" and not os.environ.get("DISPLAY"):
-            lines.append(Line("GL glfw", "missing", "no screen here (DISPLAY is not set)", fix))
+            lines.append(Line(name="GL glfw", status="missing", detail="no screen here (DISPLAY is not set)", fix=fix))
             continue
         answer = try_apart(DRAW, MUJOCO_GL=backend)
         try:
@@ -168,42 +194,53 @@ def _graphics() -> list[Line]:
         except (IndexError, ValueError, LookupError):
             seen, trouble = {}, answer.trouble or "it gave no picture"
         if trouble:
-            lines.append(Line(f"GL {backend}", "missing", trouble, fix))
+            lines.append(Line(name=f"GL {backend}", status="missing", detail=trouble, fix=fix))
             continue
         slow = seen["seconds"] > SLOW_FRAME
-        told = f"a frame of 224x224 in {seen['seconds'] * 1e3:.1f} ms" + f" by {seen['by']}" * bool(seen["by"])
+        detail = f"a frame of 224x224 in {seen['seconds'] * 1e3:.1f} ms" + f" by {seen['by']}" * bool(seen["by"])
         if not used and backend in backends():
-            used, told = backend, f"{told}; this one is used"
+            used, detail = backend, f"{detail}; this one is used"
         advice = "a graphics card and its driver, or fewer cameras" if slow else ""
-        lines.append(Line(f"GL {backend}", "slow" if slow else "ok", told, advice))
+        lines.append(Line(name=f"GL {backend}", status="slow" if slow else "ok", detail=detail, fix=advice))
     if not used:
-        told = f"no policy that sees, and no video, works here (MUJOCO_GL={os.environ.get('MUJOCO_GL', '')})"
-        lines.append(Line("cameras", "missing", told, "install one of the above, or unset MUJOCO_GL"))
+        detail = f"no policy that sees, and no video, works here (MUJOCO_GL={os.environ.get('MUJOCO_GL', '')})"
+        lines.append(
+            Line(name="cameras", status="missing", detail=detail, fix="install one of the above, or unset MUJOCO_GL")
+        )
     return lines
 
 
 def _video() -> Line:
     have, fix = _version("av"), "pip install 'foretell[video]'"
     if have is None:
-        return Line("PyAV", "missing", "not installed: no videos; all else works", fix)
+        return Line(name="PyAV", status="missing", detail="not installed: no videos; all else works", fix=fix)
     answer = try_apart("import av; av.codec.Codec('libx264', 'w'); print('fine')")
     if "fine" not in answer.out or _enough(have, VIDEO) != "ok":
-        return Line("PyAV", "missing", f"{have} (needs {VIDEO}) {answer.trouble}: no videos; all else works", fix)
-    return Line("PyAV", "ok", f"{have}: videos can be written")
+        return Line(
+            name="PyAV",
+            status="missing",
+            detail=f"{have} (needs {VIDEO}) {answer.trouble}: no videos; all else works",
+            fix=fix,
+        )
+    return Line(name="PyAV", status="ok", detail=f"{have}: videos can be written")
 
 
 def _torch() -> Line:
     """Only looked up: importing it takes seconds, and foretell itself never does."""
     if find_spec("torch") is None:
-        return Line("torch", "ok", "not installed: only policies that bring their own torch code need it")
-    return Line("torch", "ok", f"{_version('torch')} is there")
+        return Line(
+            name="torch", status="ok", detail="not installed: only policies that bring their own torch code need it"
+        )
+    return Line(name="torch", status="ok", detail=f"{_version('torch')} is there")
 
 
 def _disk() -> Line:
     free = shutil.disk_usage(".").free
     low = free < LOW_DISK
     fix = "free some space, or run elsewhere with --out" if low else ""
-    return Line("disk", "missing" if low else "ok", f"{free / 1e9:.1f} GB free in {Path.cwd()}", fix)
+    return Line(
+        name="disk", status="missing" if low else "ok", detail=f"{free / 1e9:.1f} GB free in {Path.cwd()}", fix=fix
+    )
 
 
 def _folders() -> list[Line]:
@@ -212,10 +249,12 @@ def _folders() -> list[Line]:
         place = folder if folder.exists() else folder.parent
         if trouble := unwritable(place / "foretell.tmp"):
             fix = "change its permissions, or run elsewhere with --out"
-            lines.append(Line(name, "not writable", f"cannot write in {place.resolve()}: {trouble}", fix))
+            lines.append(
+                Line(name=name, status="not writable", detail=f"cannot write in {place.resolve()}: {trouble}", fix=fix)
+            )
         else:
             there = "can be written" if folder.exists() else "is not there yet, and can be made"
-            lines.append(Line(name, "ok", f"{folder.resolve()} {there}"))
+            lines.append(Line(name=name, status="ok", detail=f"{folder.resolve()} {there}"))
     return lines
 
 

@@ -115,8 +115,8 @@ def try_apart(program: str, **environment: str) -> Answer:
             trouble = f"hung for {PATIENCE:.0f} s"
         else:
             err.seek(0)
-            said = err.read().decode(errors="replace").strip().splitlines()
-            last = said[-1][:200] if said else "without a word"
+            lines = err.read().decode(errors="replace").strip().splitlines()
+            last = lines[-1][:200] if lines else "without a word"
             trouble = "" if code == 0 else f"crashed (signal {-code}): {last}" if code < 0 else last
         out.seek(0)
         return Answer(out.read().decode(errors="replace"), trouble)

@@ -36,8 +36,8 @@ def factor(name: str) -> Factor:
     factors, it may come from someone else, and reading it must not load code."""
     if name not in names("factors"):
         raise UsageError(f"factors: {name!r:.200} is not known; {suggest(name, names('factors'))}")
-    made: Factor = resolve("factors", name)()
-    return made
+    instance: Factor = resolve("factors", name)()
+    return instance
 
 
 def draw(name: str, scenario: Scenario, task: Task, severity: float = 1.0, given: Given | None = None) -> Any:
@@ -48,8 +48,8 @@ def draw(name: str, scenario: Scenario, task: Task, severity: float = 1.0, given
 def perturb(scenario: Scenario, values: Mapping[str, Any]) -> Scenario:
     """The scenario under factors: same base, placements and seed, so that it pairs with its clean control."""
     changed = scenario.model_copy(update={"factors": dict(values)})
-    for made, value in overriding(changed, "instruct"):
-        changed = changed.model_copy(update={"instruction": made.instruct(value, changed.instruction)})
+    for kind, value in overriding(changed, "instruct"):
+        changed = changed.model_copy(update={"instruction": kind.instruct(value, changed.instruction)})
     return changed
 
 
@@ -72,24 +72,24 @@ def _in_order(scenario: Scenario) -> list[tuple[Factor, Any]]:
 def place(scenario: Scenario, task: Task) -> Mapping[str, Placement]:
     """Where objects really are, and how large: the scenario's placements under its factors."""
     placements = scenario.placements
-    for made, value in _in_order(scenario) if scenario.factors else ():
-        placements = made.place(value, placements, task)
+    for kind, value in _in_order(scenario) if scenario.factors else ():
+        placements = kind.place(value, placements, task)
     return placements
 
 
 def sizes(scenario: Scenario, task: Task) -> dict[str, float]:
     """Object -> its size relative to the clean scenario, where factors change it."""
-    found: dict[str, float] = {}
-    for made, value in _in_order(scenario) if scenario.factors else ():
-        found |= made.sizes(value, task)
-    return found
+    scales: dict[str, float] = {}
+    for kind, value in _in_order(scenario) if scenario.factors else ():
+        scales |= kind.sizes(value, task)
+    return scales
 
 
 def starts(scenario: Scenario, homes: Mapping[str, tuple[float, ...]], task: Task) -> Mapping[str, tuple[float, ...]]:
     """Where what has joints starts: the scenario's start under its factors, at home where it says nothing."""
     begins: Mapping[str, tuple[float, ...]] = {**homes, **scenario.start}
-    for made, value in _in_order(scenario) if scenario.factors else ():
-        begins = made.start(value, begins, task)
+    for kind, value in _in_order(scenario) if scenario.factors else ():
+        begins = kind.start(value, begins, task)
     return begins
 
 
@@ -97,10 +97,10 @@ def overriding(scenario: Scenario, hook: str) -> list[tuple[Factor, Any]]:
     """Its factors, with values, that have a hook of their own (`instruct`, `sense` or `act`)."""
     if not scenario.factors:
         return []
-    return [(made, v) for made, v in _in_order(scenario) if getattr(type(made), hook) is not getattr(Factor, hook)]
+    return [(kind, v) for kind, v in _in_order(scenario) if getattr(type(kind), hook) is not getattr(Factor, hook)]
 
 
 def apply(setting: Setting) -> None:
     """Change a scene as its scenario's factors say."""
-    for made, value in _in_order(setting.scenario) if setting.scenario.factors else ():
-        made.apply(value, setting)
+    for kind, value in _in_order(setting.scenario) if setting.scenario.factors else ():
+        kind.apply(value, setting)

@@ -88,17 +88,17 @@ def parse(item: Any) -> Arm:
         raise UsageError(f"arm {item!r} should be a name, a number of THE COLOSSEUM, or a mapping")
     if not isinstance(item, dict):
         return _named(item, {})
-    given = dict(item)
-    if "use" not in given:
-        if not given:
+    options = dict(item)
+    if "use" not in options:
+        if not options:
             raise UsageError("arm {} names no factor")
-        return _joined([_use(decoded(name), value) for name, value in given.items()])
-    use = given.pop("use")
+        return _joined([_use(decoded(name), value) for name, value in options.items()])
+    use = options.pop("use")
     if isinstance(use, bool) or not isinstance(use, (str, int)):
         raise UsageError(f"arm {use!r} should be a name or a number of THE COLOSSEUM")
-    wanted = {key: given.pop(key) for key in ("severity", "range", "values") if key in given}
-    if given:
-        extra = str(next(iter(given)))
+    wanted = {key: options.pop(key) for key in ("severity", "range", "values") if key in options}
+    if options:
+        extra = str(next(iter(options)))
         raise UsageError(f"arm {use!r}: {extra!r} is not a field; {suggest(extra, ['severity', 'range', 'values'])}")
     if len(wanted) > 1:
         raise UsageError(f"arm {use!r}: give one of severity, range and values")
@@ -122,29 +122,29 @@ def _named(text: str | int, wanted: Mapping[str, Any]) -> Arm:
     """An arm by its name; `wanted` may hold a severity for all of it."""
     parts = []
     for part in str(text).split("+"):
-        name, at, said = part.partition("@")
+        name, at, severity = part.partition("@")
         if at and wanted:
-            raise UsageError(f"arm {text!r}: its severity is given twice, {said} and {wanted['severity']}")
-        parts.append((decoded(name), {"severity": said} if at else wanted))
-    (name, said), *more = parts
-    if name == "none" and not said and not more:
+            raise UsageError(f"arm {text!r}: its severity is given twice, {severity} and {wanted['severity']}")
+        parts.append((decoded(name), {"severity": severity} if at else wanted))
+    (name, options), *more = parts
+    if name == "none" and not options and not more:
         return Arm("none")
     if name in SETS and not more:
-        several = Use(name, _severity(name, said.get("severity", 1.0)))
+        several = Use(name, _severity(name, options.get("severity", 1.0)))
         return Arm(several.label, (several,))
     for name, _ in parts:
         _known(name)
-    return _joined([Use(name, _severity(name, said.get("severity", 1.0))) for name, said in parts])
+    return _joined([Use(name, _severity(name, options.get("severity", 1.0))) for name, options in parts])
 
 
 def _joined(uses: Iterable[Use]) -> Arm:
-    found = tuple(uses)
-    twice = [u.factor for u in found]
-    for name in twice:
-        if twice.count(name) > 1:
-            raise UsageError(f"arm {'+'.join(twice)!r}: {name} is named twice")
-    found = tuple(sorted(found, key=lambda use: rank(use.factor)))  # one combination, one name
-    return Arm("+".join(u.label for u in found), found)
+    uses = tuple(uses)
+    factors = [use.factor for use in uses]
+    for name in factors:
+        if factors.count(name) > 1:
+            raise UsageError(f"arm {'+'.join(factors)!r}: {name} is named twice")
+    ranked = tuple(sorted(uses, key=lambda use: rank(use.factor)))  # one combination, one name
+    return Arm("+".join(use.label for use in ranked), ranked)
 
 
 def _known(name: str) -> None:
@@ -176,13 +176,15 @@ def _use(name: str, value: Any) -> Use:
         if set(value) == {"severity"}:
             return Use(name, _severity(name, value["severity"]))
         if set(value) == {"range"} and _numbers(value["range"]) and len(value["range"]) == 2:
-            given = Given(*map(float, value["range"]))
+            low, high = map(float, value["range"])
+            given = Given(low, high)
         elif set(value) == {"values"} and isinstance(value["values"], list) and value["values"]:
             given = Given(values=tuple(value["values"]))
         else:
             raise UsageError(f"arm {name!r}: {value!r} should be severity: S, range: [LOW, HIGH] or values: [...]")
     elif _numbers(value) and len(value) == 2:
-        given = Given(*map(float, value))
+        low, high = map(float, value)
+        given = Given(low, high)
     elif isinstance(value, list) and value:
         given = Given(values=tuple(value))
     elif isinstance(value, (str, int, float)):
@@ -209,18 +211,18 @@ def _pool(kind: str) -> Sequence[str]:
 def expand(items: Iterable[Any], task: Task) -> list[Arm]:
     """The arms of a task: `each`, `all` and compound scenes spelled out with those of their factors that apply, arms
     that do not apply left out, none twice."""
-    found: dict[str, Arm] = {}
+    arms_by_name: dict[str, Arm] = {}
     for arm in map(parse, items):
-        made = [arm]
+        members = [arm]
         if arm.uses and arm.uses[0].factor in SETS:
             kind, severity = arm.uses[0].factor, arm.uses[0].severity
             uses = [Use(name, severity) for name in _pool(kind) if factor(name).applies(task) is None]
             whole = [replace(arm, uses=tuple(uses))] if uses else []
-            made = [_joined([u]) for u in uses] if kind.endswith("each") else whole
-        for one in made:
-            if one.applies(task) is None:
-                found.setdefault(one.name, one)
-    return list(found.values())
+            members = [_joined([u]) for u in uses] if kind.endswith("each") else whole
+        for member in members:
+            if member.applies(task) is None:
+                arms_by_name.setdefault(member.name, member)
+    return list(arms_by_name.values())
 
 
 def looks_only(name: str) -> bool:

@@ -47,12 +47,12 @@ class CameraPose(_FixedCameras):
                 camera.quat = multiply(np.asarray(camera.quat), from_axis_angle(np.asarray(moved["turn"])))
 
     def card(self, value: Any) -> str:
-        said = []
+        parts = []
         for name, moved in value.items():
             x, y, z = (f"{100 * v:+.1f}" for v in moved["pos"])
             a, b, c = (f"{math.degrees(v):+.1f}°" for v in moved["turn"])
-            said.append(f"camera {name!r}: move by x {x}, y {y}, z {z} cm; pitch {a}, yaw {b}, roll {c}")
-        return "; ".join(said)
+            parts.append(f"camera {name!r}: move by x {x}, y {y}, z {z} cm; pitch {a}, yaw {b}, roll {c}")
+        return "; ".join(parts)
 
 
 def widen(camera: Any, degrees: float) -> None:

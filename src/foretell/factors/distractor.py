@@ -54,8 +54,8 @@ class Distractor(Factor):
         for count in range(MOST, wanted - 1, -1):
             for _ in range(LAYOUTS):
                 things = [given.pick(rng) if given else str(rng.choice(list(DISTRACTORS))) for _ in range(count)]
-                if (found := _lay_out(rng, area, things, taken)) is not None:
-                    return found[:wanted]
+                if (spots := _lay_out(rng, area, things, taken)) is not None:
+                    return spots[:wanted]
         raise UsageError(f"{self.name}: no room for {wanted} things in scenario {scenario.id} of {task.name!r}")
 
     def apply(self, value: Any, setting: Setting) -> None:
@@ -72,26 +72,26 @@ class Distractor(Factor):
             model.add(setting.spec, body, np.ones(3), setting.physics)
 
     def card(self, value: Any) -> str:
-        said = [
+        parts = [
             f"{v['asset']} at x {v['pos'][0]:+.3f} m, y {v['pos'][1]:+.3f} m, turned {math.degrees(v['yaw']):+.0f}°"
             for v in value
         ]
-        return "put down " + "; ".join(said) if said else "nothing to put down"
+        return "put down " + "; ".join(parts) if parts else "nothing to put down"
 
 
 def _lay_out(
     rng: np.random.Generator, area: Clutter, things: Sequence[str], taken: Sequence[tuple[float, float, float]]
 ) -> list[dict[str, Any]] | None:
     """Places for things within an area and outside circles (x, y, radius), or None where none were found."""
-    circles, found = list(taken), []
+    circles, spots = list(taken), []
     for name in things:
         radius, yaw = DISTRACTORS[name].radius, float(rng.uniform(-math.pi, math.pi))
         low, high = np.array([area.x, area.y]).T
         for x, y in rng.uniform(low + radius, high - radius, (TRIES, 2)):
             if all(math.hypot(x - a, y - b) > r + radius for a, b, r in circles):
                 circles.append((x, y, radius + APART))
-                found.append({"asset": name, "pos": [float(x), float(y)], "yaw": yaw})
+                spots.append({"asset": name, "pos": [float(x), float(y)], "yaw": yaw})
                 break
         else:
             return None
-    return found
+    return spots

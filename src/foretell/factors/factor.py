@@ -49,10 +49,11 @@ class Given:
     def pick(self, rng: np.random.Generator) -> Any:
         if self.values:
             return self.values[int(rng.integers(len(self.values)))]
+        assert self.low is not None and self.high is not None, "an interval has two ends"
         return float(rng.uniform(self.low, self.high))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Setting:
     """The scene of one scenario, while it is built."""
 
@@ -66,10 +67,10 @@ class Setting:
 
     def geoms(self, body: str) -> list[Any]:
         """Geoms of a part that a factor may change: its legs are not the table."""
-        found = self.spec.body(body)
+        part = self.spec.body(body)
         placed = self.scenario.placements.get(body)
         whole = placed is not None and not asset(placed.asset).free  # a fixture is made of several bodies
-        return [g for g in (found.find_all("geom") if whole else found.geoms) if "/leg" not in g.name]
+        return [g for g in (part.find_all("geom") if whole else part.geoms) if "/leg" not in g.name]
 
     def table(self) -> list[Any]:
         """Geoms of the table."""
@@ -178,8 +179,8 @@ def furniture(task: Task) -> frozenset[str]:
     except NotImplementedError:  # a task of another simulator
         return frozenset()
     named = {"body": spec.bodies, "geom": spec.geoms, "texture": spec.textures}
-    found = {f"{kind}/{thing.name}" for kind, things in named.items() for thing in things}
-    return frozenset(found | ({"light"} if spec.lights else set()))
+    names = {f"{kind}/{thing.name}" for kind, things in named.items() for thing in things}
+    return frozenset(names | ({"light"} if spec.lights else set()))
 
 
 def without_table(task: Task) -> str | None:

@@ -33,7 +33,8 @@ class LightColor(_Lamp):
         if given:
             return [float(given.pick(rng)) for _ in range(3)]
         low, high = self.span(task, (0.0, 1.0))
-        return (1 + severity * (rng.uniform(low, high, 3) - 1)).tolist()
+        gains: list[float] = (1 + severity * (rng.uniform(low, high, 3) - 1)).tolist()
+        return gains
 
     def apply(self, value: Any, setting: Setting) -> None:
         if not setting.seen:

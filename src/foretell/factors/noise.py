@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from foretell.arrays import Floats
 from foretell.factors.factor import Factor, Given
 from foretell.scenario import Scenario
 from foretell.spec import ActionSpec, Feature
@@ -33,13 +34,13 @@ class SensorNoise(Factor):
         strength = value.get(feature.noise, 0.0)
         if not strength:
             return sample
-        noisy = sample + strength * rng.standard_normal(sample.shape)
+        noisy: Floats = sample + strength * rng.standard_normal(sample.shape)
         return np.clip(noisy, 0, 255).astype(np.uint8) if feature.kind == "rgb" else noisy
 
     def card(self, value: Any) -> str:
         image, position, joint = value["image"], 1000 * value["position"], 1000 * value["joint"]
-        said = f"{image:.0f} of 255 on images, {position:.1f} mm on poses, {joint:.1f} mrad on joints"
-        return f"add noise in software: {said}"
+        amounts = f"{image:.0f} of 255 on images, {position:.1f} mm on poses, {joint:.1f} mrad on joints"
+        return f"add noise in software: {amounts}"
 
 
 class ActionNoise(Factor):

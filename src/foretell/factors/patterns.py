@@ -7,12 +7,13 @@ from functools import lru_cache
 
 import numpy as np
 
+from foretell.arrays import Bytes, Floats
 from foretell.errors import UsageError, suggest
 from foretell.seeding import generator
 
 __all__ = ["TEXTURES", "texture"]
 
-Grid = np.ndarray
+Grid = Floats
 """(n, n), values about 0-1, tiling without seams where the pattern allows."""
 VARIANTS = 16
 LARGEST = 128
@@ -28,7 +29,8 @@ def _smooth(rng: np.random.Generator, n: int, scale: float, stretch: float = 1.0
     whole = np.fft.fft2(rng.standard_normal((LARGEST, LARGEST)))[np.ix_(waves % LARGEST, waves % LARGEST)]
     field = np.fft.ifft2(whole * keep).real
     low, high = field.min(), field.max()
-    return (field - low) / max(high - low, 1e-12)
+    shade: Grid = (field - low) / max(high - low, 1e-12)
+    return shade
 
 
 def _axes(n: int) -> tuple[Grid, Grid]:
@@ -60,7 +62,8 @@ def _stripes(rng: np.random.Generator, n: int) -> Grid:
     x, y = _axes(n)
     a, b = rng.integers(0, 7, 2) + np.array([1, 0])
     wave = np.sin(2 * np.pi * (a * x + b * y))
-    return (wave > rng.uniform(-0.5, 0.5)).astype(float)
+    shade: Grid = (wave > rng.uniform(-0.5, 0.5)).astype(float)
+    return shade
 
 
 def _fabric(rng: np.random.Generator, n: int) -> Grid:
@@ -74,7 +77,8 @@ def _fabric(rng: np.random.Generator, n: int) -> Grid:
 def _checker(rng: np.random.Generator, n: int) -> Grid:
     x, y = _axes(n)
     k = 2 * int(rng.integers(1, 6))
-    return (((x * k).astype(int) + (y * k).astype(int)) % 2).astype(float)
+    shade: Grid = (((x * k).astype(int) + (y * k).astype(int)) % 2).astype(float)
+    return shade
 
 
 def _brick(rng: np.random.Generator, n: int) -> Grid:
@@ -91,7 +95,8 @@ def _marble(rng: np.random.Generator, n: int) -> Grid:
     x, y = _axes(n)
     a, b = rng.integers(1, 4, 2)
     veins = np.abs(np.sin(np.pi * (a * x + b * y + 2.5 * _smooth(rng, n, 4))))
-    return np.power(veins, rng.uniform(0.3, 0.8))
+    shade: Grid = np.power(veins, rng.uniform(0.3, 0.8))
+    return shade
 
 
 def _dots(rng: np.random.Generator, n: int) -> Grid:
@@ -119,7 +124,8 @@ def _speckle(rng: np.random.Generator, n: int) -> Grid:
 def _plaid(rng: np.random.Generator, n: int) -> Grid:
     x, y = _axes(n)
     k, j = rng.integers(2, 7, 2)
-    return 0.5 * (np.sin(2 * np.pi * k * x) > 0) + 0.35 * (np.sin(2 * np.pi * j * y) > 0) + 0.1
+    shade: Grid = 0.5 * (np.sin(2 * np.pi * k * x) > 0) + 0.35 * (np.sin(2 * np.pi * j * y) > 0) + 0.1
+    return shade
 
 
 PATTERNS: dict[str, Callable[[np.random.Generator, int], Grid]] = {
@@ -142,13 +148,14 @@ HUES = {"wood": (0.04, 0.11), "brick": (0.98, 1.07), "marble": (0.0, 1.0)}
 TEXTURES: tuple[str, ...] = tuple(f"{kind}-{v:02d}" for kind in PATTERNS for v in range(VARIANTS))
 
 
-def _hsv(hue: float, saturation: float, value: float) -> np.ndarray:
+def _hsv(hue: float, saturation: float, value: float) -> Floats:
     part = np.clip(np.abs((hue * 6 + np.array([0.0, 4.0, 2.0])) % 6 - 3) - 1, 0, 1)
-    return value * (1 + saturation * (part - 1))
+    rgb: Floats = value * (1 + saturation * (part - 1))
+    return rgb
 
 
 @lru_cache(maxsize=512)
-def texture(name: str, size: int = 128) -> np.ndarray:
+def texture(name: str, size: int = 128) -> Bytes:
     """(size, size, 3) uint8, not to be written to; size is at most 128."""
     if name not in TEXTURES:
         raise UsageError(f"texture {name!r} is not known; {suggest(name, TEXTURES)}")

@@ -8,6 +8,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from foretell.arrays import Bytes
 from foretell.factors.colour import told
 from foretell.factors.factor import Factor, Given, Setting, furniture, targets, without_table
 from foretell.factors.patterns import TEXTURES, texture
@@ -21,13 +22,14 @@ FACE, FLAT = 64, 128
 ROLE = mujoco.mjtTextureRole.mjTEXROLE_RGB
 
 
-def blended(name: str, size: int, nominal: Sequence[float], mix: float) -> np.ndarray:
+def blended(name: str, size: int, nominal: Sequence[float], mix: float) -> Bytes:
     """(size, size, 3) uint8: a texture, faded towards a plain colour below mix 1."""
     image = texture(name, size)
     if mix == 1:
         return image
     plain = 255 * np.asarray(nominal[:3])
-    return np.clip(plain + mix * (image - plain), 0, 255).astype(np.uint8)
+    faded: Bytes = np.clip(plain + mix * (image - plain), 0, 255).astype(np.uint8)
+    return faded
 
 
 def cover(setting: Setting, label: str, geoms: Sequence[Any], value: Any, tinted: bool, flat: float | None) -> None:
@@ -39,14 +41,14 @@ def cover(setting: Setting, label: str, geoms: Sequence[Any], value: Any, tinted
     size = FACE if flat is None else FLAT
     image = blended(value["name"], size, geoms[0].rgba, mix)
     if flat is None:
-        made = spec.add_texture(
+        added = spec.add_texture(
             name=label, type=mujoco.mjtTexture.mjTEXTURE_CUBE, width=size, height=6 * size, nchannel=3
         )
-        made.data = np.tile(image, (6, 1, 1)).tobytes()
+        added.data = np.tile(image, (6, 1, 1)).tobytes()
         material = spec.add_material(name=label)
     else:
-        made = spec.add_texture(name=label, type=mujoco.mjtTexture.mjTEXTURE_2D, width=size, height=size, nchannel=3)
-        made.data = image.tobytes()
+        added = spec.add_texture(name=label, type=mujoco.mjtTexture.mjTEXTURE_2D, width=size, height=size, nchannel=3)
+        added.data = image.tobytes()
         material = spec.add_material(name=label, texrepeat=[flat, flat], texuniform=True)
     material.textures[ROLE] = label
     for geom in geoms:
@@ -86,10 +88,10 @@ class _Texture(Factor):
         if colour is None or value["mix"] == 0:
             return self.card(value)
         how = "tinted" if colour["mix"] == 1 else f"tinted by {colour['mix']:.0%} towards"
-        said = f"{self.card(value)}, {how} {told(colour)} as in simulation"
+        text = f"{self.card(value)}, {how} {told(colour)} as in simulation"
         if colour["mix"] < 1:  # how much depends on the colour below, which only the world knows
-            return said
-        return f"{said}: its red, green and blue times {', '.join(f'{c:.2f}' for c in tint(colour['rgb']))}"
+            return text
+        return f"{text}: its red, green and blue times {', '.join(f'{c:.2f}' for c in tint(colour['rgb']))}"
 
 
 class _ObjectTexture(_Texture):

@@ -19,7 +19,7 @@ SHOWN = 12
 """Files that are listed; the rest are counted."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Fingerprint:
     """Classes, modules and files that a policy or a task is known by."""
 
@@ -53,27 +53,27 @@ class Fingerprint:
         return f"covers {', '.join(listed)}; {count}, {how}{self._limits()}."
 
     def _limits(self) -> str:
-        told = []
+        limits = []
         if len(self.files) > FILES:
-            told.append(f"of {len(self.files) - FILES} only name and size")
+            limits.append(f"of {len(self.files) - FILES} only name and size")
         if any(f.size > WHOLE for f in self.files):
-            told.append(f"of those above {_size(WHOLE)} a sample")
+            limits.append(f"of those above {_size(WHOLE)} a sample")
         if len(self.modules) >= MODULES - 1:
-            told.append(f"no more than {MODULES} modules are followed")
-        return f" ({', '.join(told)})" if told else ""
+            limits.append(f"no more than {MODULES} modules are followed")
+        return f" ({', '.join(limits)})" if limits else ""
 
 
 def fingerprint_of(thing: Any, classes: Sequence[type], more: Iterable[Path] = ()) -> Fingerprint:
     """What these classes of a policy or a task cover, and the files that it loads; `more`: files known otherwise."""
     folder = _file(type(thing))
-    said = declared(thing, folder.parent if folder is not None else None)
-    files = [*own(thing, package_folder(type(thing))), *more] if said is None else said
+    named_files = declared(thing, folder.parent if folder is not None else None)
+    files = [*own(thing, package_folder(type(thing))), *more] if named_files is None else named_files
     return Fingerprint(
-        tuple((cls.__qualname__, str(_file(cls) or "memory")) for cls in classes),
-        tuple(source_hash(cls) for cls in classes),
-        tuple(digests(imported(list(classes)))),
-        tuple(digests(files)),
-        said is not None,
+        classes=tuple((cls.__qualname__, str(_file(cls) or "memory")) for cls in classes),
+        sources=tuple(source_hash(cls) for cls in classes),
+        modules=tuple(digests(imported(list(classes)))),
+        files=tuple(digests(files)),
+        declared=named_files is not None,
     )
 
 

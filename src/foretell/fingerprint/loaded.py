@@ -85,13 +85,13 @@ def loading() -> Iterator[set[Path]]:
         _HOOKED = True
         sys.addaudithook(_hook)  # there is no way to take it out again; it does nothing outside `loading`
     others = {t.ident for t in threading.enumerate() if t.ident is not None} - {threading.get_ident()}
-    record, found = _Record(frozenset(others)), set[Path]()
+    record, opened = _Record(frozenset(others)), set[Path]()
     _ACTIVE.append(record)
     try:
-        yield found
+        yield opened
     finally:
         _ACTIVE[:] = [r for r in _ACTIVE if r is not record]
-        found |= {Path(name) for name in record.read - record.written}
+        opened |= {Path(name) for name in record.read - record.written}
 
 
 def of_module(module: str, found: Iterable[Path]) -> None:
@@ -130,17 +130,17 @@ def declared(thing: Any, folder: Path | None) -> list[Path] | None:
     it says nothing."""
     if not any("files" in vars(cls) for cls in type(thing).__mro__):
         return None
-    said = thing.files
-    if isinstance(said, (str, Path)) or not all(isinstance(p, (str, Path)) for p in said):
-        raise UsageError(f"{type(thing).__name__}: `files` is {said!r:.100}, it should be a list of paths")
-    found = []
-    for text in map(Path, said):
+    files = thing.files
+    if isinstance(files, (str, Path)) or not all(isinstance(p, (str, Path)) for p in files):
+        raise UsageError(f"{type(thing).__name__}: `files` is {files!r:.100}, it should be a list of paths")
+    paths = []
+    for text in map(Path, files):
         places = [folder / text.expanduser()] if folder is not None else []
         there = next((p for p in (*places, text.expanduser()) if p.is_file()), None)
         if there is None:
             raise UsageError(f"{type(thing).__name__}: `files` names {str(text)!r}, and there is no such file")
-        found.append(Path(os.path.abspath(there)))
-    return found
+        paths.append(Path(os.path.abspath(there)))
+    return paths
 
 
 def own(thing: Any, package: Path | None) -> list[Path]:
@@ -181,7 +181,7 @@ def digests(paths: Iterable[Path]) -> list[File]:
     if not listed:
         return []
     shared = os.path.commonpath([str(path.parent) for path in listed])
-    found = []
+    lines = []
     for number, path in enumerate(listed):
         try:
             info = path.stat()
@@ -190,8 +190,8 @@ def digests(paths: Iterable[Path]) -> list[File]:
             raise UsageError(
                 f"{path} was opened for a policy or a task; now it cannot be read: {error.strerror}"
             ) from None
-        found.append(File(os.path.relpath(path, shared), path, info.st_size, text))
-    return found
+        lines.append(File(os.path.relpath(path, shared), path, info.st_size, text))
+    return lines
 
 
 @lru_cache(maxsize=4 * FILES)

@@ -78,15 +78,15 @@ def imported(classes: list[type]) -> list[Path]:
             first[Path(inspect.getfile(cls)).resolve()] = cls.__module__
         except (OSError, TypeError):
             continue
-    todo, found = dict(first), dict[Path, str]()
-    while todo and len(found) < MODULES:
+    todo, sources = dict(first), dict[Path, str]()
+    while todo and len(sources) < MODULES:
         path, module = todo.popitem()
-        found[path] = module
+        sources[path] = module
         for name in imports(path, path.stat().st_mtime_ns, module):
             file = _file(name)
-            if file is not None and file not in found and not all(installed(file, folder) for folder in folders):
+            if file is not None and file not in sources and not all(installed(file, folder) for folder in folders):
                 todo[file] = name
-    return sorted(set(found) - set(first))
+    return sorted(set(sources) - set(first))
 
 
 @lru_cache(maxsize=4 * MODULES)

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from foretell.arrays import Floats
 from foretell.errors import UsageError, suggest
 from foretell.files import SMALL, read_file
 
@@ -34,7 +34,7 @@ OPEN = ("measured", "profile")
 """Kinds that stand for another one, of each policy."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Latency:
     """A distribution or a trace, in wall seconds of the policy's computer."""
 
@@ -54,7 +54,7 @@ class Latency:
         """Whether it can be drawn from; otherwise it depends on the policy (see `foretell.study.latencies`)."""
         return self.kind not in OPEN
 
-    def draw(self, rng: np.random.Generator, n: int) -> npt.NDArray[np.float64]:
+    def draw(self, rng: np.random.Generator, n: int) -> Floats:
         """(n,) latencies of successive inferences. A trace is replayed in order, from a place drawn at random."""
         v = self.values
         if self.kind == "constant":
@@ -91,18 +91,23 @@ def parse_latency(value: Any) -> Latency:
     if isinstance(value, bool) or value is None:
         raise UsageError(f"latency: {value!r} is not a number of seconds")
     if value == "measured":
-        return Latency("measured", (), "measured")
+        return Latency(kind="measured", values=(), name="measured")
     if isinstance(value, (int, float)) or (isinstance(value, str) and UNIT.fullmatch(value)):
         return _checked("constant", [_seconds(value)])
     if not isinstance(value, dict):
         raise UsageError(f"latency: {_short(value)} should be seconds, `measured`, or one of {', '.join(KNOWN)}")
+    return _mapped(value)
+
+
+def _mapped(value: dict[str, Any]) -> Latency:
+    """A latency that is written as a mapping: a row's, a profile or one distribution."""
     if {"kind", "values"} <= set(value) <= {"kind", "values", "name", "device", "looks"}:
         name, device = str(value.get("name", "")), str(value.get("device", ""))
         if value["kind"] in OPEN:
-            return Latency(str(value["kind"]), (), name, device)
+            return Latency(kind=str(value["kind"]), values=(), name=name, device=device)
         return replace(_seen(_checked(str(value["kind"]), value["values"]), value.get("looks", ())), name=name)
     if "profile" in value and set(value) <= {"profile", "device"}:
-        return Latency("profile", (), str(value["profile"]), str(value.get("device", "")))
+        return Latency(kind="profile", values=(), name=str(value["profile"]), device=str(value.get("device", "")))
     if set(value) == {"replay", "looks"}:
         return _seen(parse_latency({"replay": value["replay"]}), value["looks"])
     if len(value) != 1:
@@ -123,8 +128,8 @@ UNIT = re.compile(r"\s*(\d{1,9}(?:\.\d{0,9})?)\s*(ms|s)\s*")
 def _seconds(value: Any) -> Any:
     """A number of seconds, or text with its unit; what is neither stays as it is. A bare number above `LONG` is asked
     about: somebody may have meant milliseconds."""
-    if isinstance(value, str) and (said := UNIT.fullmatch(value)):
-        return float(said[1]) / (1000 if said[2] == "ms" else 1)
+    if isinstance(value, str) and (match := UNIT.fullmatch(value)):
+        return float(match[1]) / (1000 if match[2] == "ms" else 1)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and LONG < value < 1e300:
         raise UsageError(
             f"latency: {_short(value)} is in seconds: for milliseconds write {_short(value)} ms, or "
@@ -141,12 +146,12 @@ def _short(value: Any) -> str:
 def _seen(latency: Latency, looks: Any) -> Latency:
     if not looks:
         return latency
-    found = _checked("replay", looks).values
-    if latency.kind != "replay" or len(found) != len(latency.values):
-        raise UsageError(f"latency: {len(found)} looks for {len(latency.values)} values of {latency.kind}")
-    if late := [(a, b) for a, b in zip(found, latency.values, strict=True) if a > b + 1e-9]:
+    times = _checked("replay", looks).values
+    if latency.kind != "replay" or len(times) != len(latency.values):
+        raise UsageError(f"latency: {len(times)} looks for {len(latency.values)} values of {latency.kind}")
+    if late := [(a, b) for a, b in zip(times, latency.values, strict=True) if a > b + 1e-9]:
         raise UsageError(f"latency: looks {late[0][0]:g} s after it was asked, and answers {late[0][1]:g} s after")
-    return replace(latency, looks=found)
+    return replace(latency, looks=times)
 
 
 def _read(path: str) -> list[float]:
@@ -174,4 +179,4 @@ def _checked(kind: str, numbers: Any) -> Latency:
         raise UsageError(f"latency: {kind}: it has {len(values):,} values, at most {VALUES:,} are taken")
     if kind == "uniform" and values[0] > values[1]:
         raise UsageError(f"latency: uniform: {values[0]} is above {values[1]}")
-    return Latency(kind, values)
+    return Latency(kind=kind, values=values)

@@ -25,8 +25,8 @@ def read_trace(path: Path) -> list[float] | None:
     """The trace in a file. None where there is none, or none that is whole: it has to be measured anew."""
     try:
         text = read_file(path, SMALL).decode("ascii")
-        found = [float(line) for line in text.split()]
+        numbers = [float(line) for line in text.split()]
     except (OSError, ValueError):
         return None
-    whole = found and text.endswith("\n") and all(math.isfinite(seconds) and seconds >= 0 for seconds in found)
-    return found if whole else None
+    whole = numbers and text.endswith("\n") and all(math.isfinite(seconds) and seconds >= 0 for seconds in numbers)
+    return numbers if whole else None

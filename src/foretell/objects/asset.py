@@ -76,18 +76,18 @@ class Fixture(Asset):
 
     @property
     def features(self) -> dict[str, Feature]:
-        found = super().features
+        features = super().features
         for name, joint in self.joints.items():
             limits: dict[str, Any] = {"low": joint.low, "high": joint.high, "unit": joint.unit}
-            found[name] = Feature(kind="joint", shape=(1,), source=(name,), noise="joint", **limits)
+            features[name] = Feature(kind="joint", shape=(1,), source=(name,), noise="joint", **limits)
         for name in self.sites:
-            found[f"{name}/pos"] = Feature(
+            features[f"{name}/pos"] = Feature(
                 kind="position", shape=(3,), unit="m", frame="task", noise="position", source=(name,)
             )
-            found[f"{name}/quat"] = Feature(
+            features[f"{name}/quat"] = Feature(
                 kind="orientation", shape=(4,), frame="task", noise="orientation", source=(name,)
             )
-        return found
+        return features
 
 
 ASSETS: dict[str, Asset] = {}

@@ -80,7 +80,7 @@ class Part:
     """One solid of a distractor, in cm."""
 
     kind: str
-    at: tuple[float, ...]
+    at: tuple[float, float, float]
     size: tuple[float, ...]
     colour: str
 
@@ -94,7 +94,8 @@ def _part(text: str) -> Part:
     where, _, rest = text.partition("/")
     kind, *at = where.split()
     *size, colour = rest.split()
-    return Part(kind, tuple(map(float, at)), tuple(map(float, size)), colour)
+    x, y, z = map(float, at)
+    return Part(kind, (x, y, z), tuple(map(float, size)), colour)
 
 
 FRICTION = (0.8, 0.02, 0.001)
@@ -144,16 +145,16 @@ def _asset(name: str, kilograms: float, parts: Sequence[Part], half: np.ndarray)
 
 
 def _read(table: str) -> dict[str, Distractor]:
-    found = {}
+    distractors = {}
     for line in table.split("\n"):
         if line:
             title, _, rest = line.partition(":")
             name, grams = title.split()
             parts = [_part(text) for text in rest.split(";")]
             half, radius = _extent(parts)
-            found[name] = Distractor(name, radius, 2 * float(half[2]))
+            distractors[name] = Distractor(name, radius, 2 * float(half[2]))
             ASSETS[name] = _asset(name, float(grams) / 1000, parts, half)
-    return found
+    return distractors
 
 
 DISTRACTORS = _read(TABLE)

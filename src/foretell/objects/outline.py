@@ -19,7 +19,7 @@ def outlines(model: mujoco.MjModel) -> list[dict[str, Any]]:
     (k, 2) of its convex outline in the frame of the world, m, and `top`, the height of its highest point."""
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
-    found = []
+    shapes = []
     for g in range(model.ngeom):
         if int(model.geom_type[g]) == int(mujoco.mjtGeom.mjGEOM_PLANE) or not (
             model.geom_contype[g] or model.geom_conaffinity[g]
@@ -30,8 +30,8 @@ def outlines(model: mujoco.MjModel) -> list[dict[str, Any]]:
         corners = (rotate(quat, shape(model, g)) + data.geom_xpos[g]).reshape(-1, 3)
         points = _hull(corners[:, :2])
         name = model.body(int(model.geom_bodyid[g])).name
-        found.append({"name": name, "points": points, "top": round(float(corners[:, 2].max()), 4)})
-    return sorted(found, key=lambda part: part["top"])
+        shapes.append({"name": name, "points": points, "top": round(float(corners[:, 2].max()), 4)})
+    return sorted(shapes, key=lambda part: part["top"])
 
 
 def object_outline(name: str) -> list[list[list[float]]]:

@@ -55,7 +55,7 @@ def solid_of(model: mujoco.MjModel, name: str) -> Solid:
     """A body of a compiled model, with those that hang on it."""
     body = model.body(name)
     parts = []
-    for g in np.flatnonzero(model.geom_contype | model.geom_conaffinity):
+    for g in np.flatnonzero(model.geom_contype | model.geom_conaffinity).tolist():
         chain = [int(model.geom_bodyid[g])]
         while chain[-1] not in (0, body.id):
             chain.append(int(model.body_parentid[chain[-1]]))
@@ -83,14 +83,14 @@ def shape(model: mujoco.MjModel, g: int) -> np.ndarray:
 
 
 def _box(size: np.ndarray) -> np.ndarray:
-    found = []
+    triangles = []
     for axis in range(3):
         for side in (-1.0, 1.0):
             # corners of one face, anticlockwise from outside
             u, v = np.eye(3)[(axis + 1) % 3], np.eye(3)[(axis + 2) % 3] * side
             a, b, c, d = (side * np.eye(3)[axis] + s * u + t * v for s, t in ((-1, -1), (1, -1), (1, 1), (-1, 1)))
-            found += [[a, b, c], [a, c, d]]
-    return np.asarray(np.array(found) * size)
+            triangles += [[a, b, c], [a, c, d]]
+    return np.asarray(np.array(triangles) * size)
 
 
 def _turned(radii: np.ndarray, heights: np.ndarray) -> np.ndarray:
@@ -99,14 +99,14 @@ def _turned(radii: np.ndarray, heights: np.ndarray) -> np.ndarray:
     ring = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(AROUND)])
     ring[np.abs(ring) < 1e-12] = 0.0
     layers = [r * ring + [0.0, 0.0, h] for r, h in zip(radii, heights, strict=True)]
-    found = []
+    triangles = []
     for lower, upper, low, high in zip(layers, layers[1:], radii, radii[1:], strict=False):
         after_low, after_up = np.roll(lower, -1, axis=0), np.roll(upper, -1, axis=0)
         if low > 0:
-            found.append(np.stack([lower, after_low, after_up], axis=1))
+            triangles.append(np.stack([lower, after_low, after_up], axis=1))
         if high > 0:
-            found.append(np.stack([lower, after_up, upper], axis=1))
-    return np.concatenate(found)
+            triangles.append(np.stack([lower, after_up, upper], axis=1))
+    return np.concatenate(triangles)
 
 
 def _cylinder(size: np.ndarray) -> np.ndarray:
@@ -176,10 +176,10 @@ def read_stl(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
 
 def write_objects(folder: str | Path, names: Iterable[str] | None = None, scale: float = 1.0) -> dict[Path, Solid]:
     """Write objects (default all) at one scale into a folder; file -> what is in it."""
-    found = {}
+    files = {}
     for name in list(ASSETS) if names is None else names:
-        made = solid(name, scale)
+        body = solid(name, scale)
         path = Path(folder) / file_name(name, scale)
-        write_stl(path, made.triangles)
-        found[path] = made
-    return found
+        write_stl(path, body.triangles)
+        files[path] = body
+    return files

@@ -35,10 +35,8 @@ def make_policy(use: str, options: Mapping[str, Any] | None = None, *, alone: bo
     kind, _, path = use.partition(":")
     if use.endswith(".onnx") and not path:
         raise UsageError(f"policies: {use!r:.200} is a file: write onnx:{use[:200]}")
-    if path and kind in names("policies"):
-        cls, arguments = resolve("policies", kind), (path,)
-    else:
-        cls, arguments = resolve("policies", use), ()
+    known_kind = bool(path) and kind in names("policies")
+    cls, arguments = resolve("policies", kind if known_kind else use), (path,) if known_kind else ()
     try:
         signature = inspect.signature(cls)
         if alone and "batch" in signature.parameters:
@@ -90,6 +88,18 @@ def bind(policy: Any, world: World, who: str, execute: int | None = None, option
     who = f"policy {who!r}"
     if not callable(getattr(policy, "act", None)):
         raise UsageError(f"{who}: {type(policy).__name__} has no method `act`; see docs/policies.md")
+    spec = _bound_spec(policy, world, who)
+    if execute is not None:
+        spec = dataclasses.replace(spec, execute=execute)
+    spec.validate(who)
+    compare(spec.action, world.action, who)
+    _check_reads(policy, spec, world, who)
+    chosen = dict(options or {}) | ({"execute": execute} if execute is not None else {})
+    return Bound(policy, spec, _hash(policy), chosen)
+
+
+def _bound_spec(policy: Any, world: World, who: str) -> PolicySpec:
+    """The spec of a policy, after its own `bind`."""
     own = getattr(policy, "bind", None)
     try:
         if own is not None:
@@ -103,12 +113,14 @@ def bind(policy: Any, world: World, who: str, execute: int | None = None, option
         raise UsageError(f"{who}: bind raised {raised(error)}") from error
     if not isinstance(spec, PolicySpec):
         raise UsageError(f"{who}: `spec` is {type(spec).__name__}, it should be a foretell.PolicySpec")
-    if execute is not None:
-        spec = dataclasses.replace(spec, execute=execute)
-    spec.validate(who)
-    compare(spec.action, world.action, who)
-    known = world.features
-    for name in observed(spec.reads):
+    return spec
+
+
+def _check_reads(policy: Any, spec: PolicySpec, world: World, who: str) -> None:
+    """Inform the policy of the streams that it reads. Raises UsageError where the world does not have one, or not in
+    that shape."""
+    reads, known = observed(spec.reads), world.features
+    for name in reads:
         if name not in known:
             # a near name helps only where it is of the same robot or object: a can is no misspelt cube
             owner = name.rpartition("/")[0]
@@ -117,18 +129,16 @@ def bind(policy: Any, world: World, who: str, execute: int | None = None, option
             raise UsageError(f"{who}: it reads {name!r}, which task {world.task.name!r} does not have; {hint}")
     if (inform := getattr(policy, "inform", None)) is not None:
         try:
-            inform({name: known[name] for name in observed(spec.reads)})
+            inform({name: known[name] for name in reads})
         except ForetellError:
             raise
         except Exception as error:
             raise UsageError(f"{who}: inform raised {raised(error)}") from error
-    for name, stream in observed(spec.reads).items():
+    for name, stream in reads.items():
         feature = known[name]
         if not feature.accepts(stream.shape):
             should = f"it should be {feature.expected}" if feature.image else f"the world has {feature.expected}"
             raise UsageError(f"{who}: stream {name!r}: shape is {stream.shape}, {should}")
-    chosen = dict(options or {}) | ({"execute": execute} if execute is not None else {})
-    return Bound(policy, spec, _hash(policy), chosen)
 
 
 def covers(policy: Any) -> Fingerprint | None:
@@ -145,7 +155,7 @@ def _heirs(policy: Any) -> list[type]:
 def _hash(policy: Any) -> str:
     """The policy's fingerprint, the source of the classes that inherited it, and what they import and load."""
     sources = [source_hash(cls) for cls in _heirs(policy)]
-    if (found := covers(policy)) is not None and found.more:
-        sources.append(found.more)
+    if (covered := covers(policy)) is not None and covered.more:
+        sources.append(covered.more)
     own = fingerprint(policy)
     return hashlib.sha256("".join([own, *sources]).encode()).hexdigest() if sources else own

@@ -50,7 +50,7 @@ TYPES: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Input:
     """One input of the model and what fills it."""
 
@@ -108,7 +108,7 @@ class Onnx(Policy):
     # -- what the file says -------------------------------------------------------------------------------------
 
     def _metadata(self) -> dict[str, Any]:
-        said: dict[str, Any] = {}
+        metadata: dict[str, Any] = {}
         for key, text in self._session.get_modelmeta().custom_metadata_map.items():
             if not key.startswith("foretell."):
                 continue
@@ -116,13 +116,13 @@ class Onnx(Policy):
             if name not in KEYS:
                 raise self._wrong(f"metadata {key!r} is not known; {suggest(name, KEYS)}")
             try:
-                said[name] = text if KEYS[name] is str else json.loads(text)
+                metadata[name] = text if KEYS[name] is str else json.loads(text)
             except json.JSONDecodeError as error:
                 raise self._wrong(f"metadata {key!r} is not JSON ({error}): {text!r}") from None
-            if not isinstance(said[name], KEYS[name]) or isinstance(said[name], bool):
+            if not isinstance(metadata[name], KEYS[name]) or isinstance(metadata[name], bool):
                 kinds = {dict: "an object", list: "a list", int: "a whole number", (int, float): "a number"}
                 raise self._wrong(f"metadata {key!r} should be {kinds[KEYS[name]]}, it is {text}")
-        return said
+        return metadata
 
     def _check_names(self, key: str, given: Any, known: list[str]) -> None:
         for name in given:
@@ -138,27 +138,27 @@ class Onnx(Policy):
         if not node.shape:
             raise self._wrong(f"input {name!r} has no axes; its first must be the batch")
         dims = tuple(d if isinstance(d, int) else None for d in node.shape[1:])
-        found = _Input(name, dims, TYPES[node.type])
+        entry = _Input(name=name, dims=dims, dtype=TYPES[node.type])
         if name in self._recurrent or name == self._noise:
             if None in dims:
                 raise self._wrong(f"input {name!r} is {node.shape}; all its axes but the batch must be of fixed size")
-            return found
+            return entry
         stream = self._said.get("inputs", {}).get(name)
         if stream is None and name == "state":
             if not self._said.get("state"):
                 raise self._wrong("input 'state' needs metadata 'foretell.state', the list of the streams it holds")
-            return _Input(name, dims, found.dtype, tuple(self._said["state"]), joined=True)
+            return _Input(name=name, dims=dims, dtype=entry.dtype, streams=tuple(self._said["state"]), joined=True)
         stream = stream or name.replace("__", "/").replace(".", "/")
         if "/" not in stream and stream not in PLANS:
             raise self._wrong(
                 f"input {name!r} is not a stream; name it after one, such as 'panda/ee_pos' (or 'panda__ee_pos'), "
                 "or say which it is in metadata 'foretell.inputs'"
             )
-        return _Input(name, dims, found.dtype, (stream,))
+        return _Input(name=name, dims=dims, dtype=entry.dtype, streams=(stream,))
 
     def _streams(self) -> dict[str, Stream]:
         """What to ask the world for: as the metadata say, and as the shapes of inputs tell."""
-        told: dict[str, Stream] = {}
+        streams: dict[str, Stream] = {}
         for name, fields in self._said.get("reads", {}).items():
             unknown = set(fields) - {"shape", "rate", "history"}
             if unknown:
@@ -166,15 +166,17 @@ class Onnx(Policy):
                     f"metadata 'foretell.reads': {name!r} has {sorted(unknown)}; known: shape, rate, history"
                 )
             shape = fields.get("shape")
-            told[name] = Stream(None if shape is None else tuple(shape), fields.get("rate"), fields.get("history", 1))
+            streams[name] = Stream(
+                None if shape is None else tuple(shape), fields.get("rate"), fields.get("history", 1)
+            )
         reads: dict[str, Stream] = {}
         for entry in self._inputs.values():
             for name in entry.streams:
-                stream = told.get(name, Stream())
+                stream = streams.get(name, Stream())
                 reads[name] = stream if entry.joined else self._fit(entry, name, stream)
             if entry.joined:
                 self._fit_state(entry, [reads[name] for name in entry.streams])
-        for name in told:
+        for name in streams:
             if name not in reads:
                 raise self._wrong(f"metadata 'foretell.reads' names {name!r}, but no input takes it")
         return reads
@@ -249,8 +251,8 @@ class Onnx(Policy):
                 f"takes {action.size}"
             )
         self.spec = PolicySpec(
-            self._reads,
-            action,
+            reads=self._reads,
+            action=action,
             action_rate=float(self._said.get("action_rate", task.action_rate)),
             chunk=self._chunk,
             execute=self._execute,
@@ -295,12 +297,12 @@ class Onnx(Policy):
                 feed[name] = np.stack([self._draw(slot) for slot in ids]).astype(entry.dtype)
             else:
                 feed[name] = self._fill(entry, observations)
-        found = dict(zip(self._wanted, self._session.run(self._wanted, feed), strict=True))
+        outputs = dict(zip(self._wanted, self._session.run(self._wanted, feed), strict=True))
         # kept only now, so that a call that fails can be made again; once per slot: padding repeats the last one
         for row in np.unique(slots, return_index=True)[1].tolist():
             self._calls[ids[row]] += 1
-            self._carried[ids[row]] = {i: found[o][row].copy() for i, o in self._recurrent.items()}
-        actions, ends = found[self._action], found.get("terminate")
+            self._carried[ids[row]] = {i: outputs[o][row].copy() for i, o in self._recurrent.items()}
+        actions, ends = outputs[self._action], outputs.get("terminate")
         if ends is not None:
             ends = (ends if ends.dtype == bool else ends > 0.5).reshape(len(ids), -1)
         return Chunk(actions[:, None] if actions.ndim == 2 and self._chunk == 1 else actions, ends)
@@ -363,9 +365,9 @@ def _sha256(path: Path) -> str:
     total = hashlib.sha256(model)
     # TensorProto.external_data has an entry (key "location", value: a path), which protobuf writes just so
     places = set()
-    for found in re.finditer(rb"\x0a\x08location\x12([\x80-\xff]?[\x00-\x7f])", model):
-        size = sum((byte & 0x7F) << 7 * i for i, byte in enumerate(found[1]))
-        places.add(model[found.end() : found.end() + size])
+    for match in re.finditer(rb"\x0a\x08location\x12([\x80-\xff]?[\x00-\x7f])", model):
+        size = sum((byte & 0x7F) << 7 * i for i, byte in enumerate(match[1]))
+        places.add(model[match.end() : match.end() + size])
     for place in sorted(places):
         beside = path.parent / os.fsdecode(place)
         if beside.is_file():

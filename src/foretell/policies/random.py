@@ -19,7 +19,7 @@ class Random(Policy):
     """Draws each action uniformly from its range; sees nothing."""
 
     def bind(self, task: Task, action: ActionSpec) -> None:
-        self.spec = PolicySpec({}, action, action_rate=task.action_rate, batch=None, seeded=True)
+        self.spec = PolicySpec(reads={}, action=action, action_rate=task.action_rate, batch=None, seeded=True)
         self._draws = Draws(action.size, lambda rng, shape: rng.uniform(action.low, action.high, shape))
 
     def reset(self, slots: np.ndarray, instructions: Sequence[str], seeds: Sequence[int]) -> None:

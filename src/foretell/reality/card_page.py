@@ -75,9 +75,9 @@ def page(run: str | Path, found: list[Mapping[str, Any]]) -> str:
 
 
 def _about(task: str, frame: Mapping[str, Any], many: bool) -> str:
-    said = describe(frame)
-    told = f"<b>{escape(task)}.</b> {escape(said)}" if many else escape(said)
-    return f'<p class="about">{told}</p>' if said else ""
+    place = describe(frame)
+    text = f"<b>{escape(task)}.</b> {escape(place)}" if many else escape(place)
+    return f'<p class="about">{text}</p>' if place else ""
 
 
 def _card(
@@ -120,9 +120,9 @@ def _table(objects: Iterable[Mapping[str, Any]]) -> str:
 def _more(card: Mapping[str, Any], scenario: Scenario) -> str:
     """What else to do: factors, and what to print."""
     first = len(scenario.placements) + 1
-    said = [line.strip() for line in scenario.card().splitlines()[first:]]
-    said += [line.strip() for line in str(card["card"]).splitlines() if line.strip().startswith("print ")]
-    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in said)}</ul>" if said else ""
+    lines = [line.strip() for line in scenario.card().splitlines()[first:]]
+    lines += [line.strip() for line in str(card["card"]).splitlines() if line.strip().startswith("print ")]
+    return f"<ul>{''.join(f'<li>{escape(line)}</li>' for line in lines)}</ul>" if lines else ""
 
 
 def _metres(value: float | None) -> str:

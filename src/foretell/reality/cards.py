@@ -21,6 +21,7 @@ from foretell.scenario import Scenario
 from foretell.study.config import load_study
 from foretell.study.plan import make_task
 from foretell.tasks.frame import frame, from_base
+from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 
 __all__ = ["cards", "frames", "write_sheet"]
@@ -57,34 +58,34 @@ def cards(
         raise UsageError(f"task: {run} has none of {task!r}; {suggest(task, known)}")
     chosen = [s for s in scenarios if task in (None, s.task)]
     about, seen = frames(run), design_of(run)
-    found: list[dict[str, Any]] = []
+    listed: list[dict[str, Any]] = []
     for s in chosen:
         objects = _objects(s, about.get(s.task))
-        lines = [*_joints(s, about.get(s.task)), *(told for thing in objects if (told := _from_base(thing)))]
-        card = "\n".join([s.card(), *(f"  {line}" for line in lines)])
-        found.append({"id": s.id, "task": s.task, "card": card, "design": seen, "objects": objects})
+        lines = [*_joints(s, about.get(s.task)), *(line for thing in objects if (line := _from_base(thing)))]
+        text = "\n".join([s.card(), *(f"  {line}" for line in lines)])
+        listed.append({"id": s.id, "task": s.task, "card": text, "design": seen, "objects": objects})
     if stl is not None:
         tasks, written = _tasks(Path(run), {s.task for s in chosen}, trust), dict[str, Solid]()
-        for card, scenario in zip(found, chosen, strict=True):
+        for card, scenario in zip(listed, chosen, strict=True):
             card["print"] = _prints(scenario, tasks[scenario.task], Path(stl), written)
             card["card"] += "".join(f"\n  {_said(thing)}" for thing in card["print"])
     if csv is not None:
-        write_sheet(csv, found)
+        write_sheet(csv, listed)
     if html is not None:
         from foretell.reality.card_page import write_page  # it takes frames from here
 
-        write_page(html, run, found)
-    return found
+        write_page(html, run, listed)
+    return listed
 
 
 def frames(run: str | Path) -> dict[str, dict[str, Any]]:
     """Task -> its frame (see `tasks.frame`), as the run folder has it; of an older folder, for registered tasks only:
     no code of a study is loaded for it."""
     kept = read_provenance(run).get("frames")
-    found = {name: f for name, f in kept.items() if _sound(f)} if isinstance(kept, dict) else {}
-    for name in {s.task for s in read_scenarios(run)} & set(names("tasks")) - found.keys():
-        found[name] = frame(make_task(name))
-    return found
+    by_task = {name: f for name, f in kept.items() if _sound(f)} if isinstance(kept, dict) else {}
+    for name in {s.task for s in read_scenarios(run)} & set(names("tasks")) - by_task.keys():
+        by_task[name] = frame(make_task(name))
+    return by_task
 
 
 def _sound(found: Any) -> bool:
@@ -104,10 +105,10 @@ def _sound(found: Any) -> bool:
 
 def _objects(scenario: Scenario, about: Mapping[str, Any] | None) -> list[dict[str, Any]]:
     robots = list((about or {}).get("robots", {}).items())
-    found = []
+    objects = []
     for name, placed in sorted(scenario.placements.items()):
         ahead, left, _ = from_base(robots[0][1], placed.pos) if robots else (None, None, None)
-        found.append(
+        objects.append(
             {
                 "object": name,
                 "asset": placed.asset,
@@ -120,17 +121,17 @@ def _objects(scenario: Scenario, about: Mapping[str, Any] | None) -> list[dict[s
                 "left": left,
             }
         )
-    return found
+    return objects
 
 
 def _joints(scenario: Scenario, about: Mapping[str, Any] | None) -> list[str]:
     """How far to open drawers, lids and the like."""
-    found = []
+    lines = []
     for name, joints in ((about or {}).get("joints") or {}).items():
         for (joint, unit), value in zip(joints, scenario.start.get(name, ()), strict=False):
             where = f"{math.degrees(value):+.0f}°" if unit == "rad" else f"{value:+.3f} {unit}"
-            found.append(f"{name}: set {joint} to {where}")
-    return found
+            lines.append(f"{name}: set {joint} to {where}")
+    return lines
 
 
 def _from_base(thing: Mapping[str, Any]) -> str:
@@ -157,7 +158,7 @@ def _tasks(run: Path, known: Iterable[str], trust: bool) -> dict[str, Task]:
     theirs = [use for use in uses if use not in names("tasks")]
     if theirs and not trust:
         raise UsageError(f"stl: {study} has the task {theirs[0]!r:.200}, which is code: {TRUST}")
-    named |= {made.name: made for made in map(make_task, theirs)}
+    named |= {task.name: task for task in map(make_task, theirs)}
     if unknown := next((name for name in known if name not in named), None):
         raise UsageError(f"stl: {run} does not say what task {unknown!r:.100} is; {suggest(unknown, names('tasks'))}")
     return named
@@ -166,7 +167,7 @@ def _tasks(run: Path, known: Iterable[str], trust: bool) -> dict[str, Task]:
 def _prints(scenario: Scenario, task: Task, folder: Path, written: dict[str, Solid]) -> list[dict[str, Any]]:
     """What a person prints for a scenario; files that are not written yet are."""
     heavier = float(scenario.factors.get("Object_Mass", 1.0))
-    found = []
+    prints = []
     things = [
         (name, p.asset, tuple(round(s, 3) for s in p.scale), heavier if task.roles.get(name) == "MO" else 1.0)
         for name, p in place(scenario, task).items()
@@ -177,7 +178,7 @@ def _prints(scenario: Scenario, task: Task, folder: Path, written: dict[str, Sol
         if file not in written:
             written[file] = solid(asset, scale)  # of the rounded scale: a file is what its name says
             write_stl(folder / file, written[file].triangles)
-        found.append(_print(name, file, written[file], mass))
+        prints.append(_print(name, file, written[file], mass))
     grown = round(float(scenario.factors.get("RO_Size", 1.0)), 3)
     for name in _standing(scenario, task):
         file = file_name(f"{task.name}-{name}", grown)
@@ -185,8 +186,8 @@ def _prints(scenario: Scenario, task: Task, folder: Path, written: dict[str, Sol
             nominal = _furniture(task, name)
             written[file] = Solid(nominal.triangles * grown, 0.0)
             write_stl(folder / file, written[file].triangles)
-        found.append(_print(name, file, written[file], 1.0))
-    return found
+        prints.append(_print(name, file, written[file], 1.0))
+    return prints
 
 
 def _print(name: str, file: str, made: Solid, heavier: float) -> dict[str, Any]:
@@ -206,6 +207,8 @@ def _standing(scenario: Scenario, task: Task) -> list[str]:
 def _furniture(task: Task, name: str) -> Solid:
     import mujoco
 
+    if not isinstance(task, TabletopTask):
+        raise UsageError(f"stl: task {task.name!r} is not a TabletopTask: the shape of {name!r} is not known")
     spec = mujoco.MjSpec()
     task.build(spec)
     return solid_of(spec.compile(), name)

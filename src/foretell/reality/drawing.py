@@ -41,9 +41,9 @@ def bounds(scenarios: Iterable[Scenario], frame: Mapping[str, Any]) -> Box:
     least = 0.10  # m: less is a picture of one object
     low_x, high_x, low_y, high_y = min(xs), max(xs), min(ys), max(ys)
     grow = [max(0.02, (least - (high - low)) / 2) for low, high in ((low_x, high_x), (low_y, high_y))]
-    found = (low_x - grow[0], high_x + grow[0], low_y - grow[1], high_y + grow[1])
+    box = (low_x - grow[0], high_x + grow[0], low_y - grow[1], high_y + grow[1])
     return tuple(  # type: ignore[return-value]
-        (math.floor if i % 2 == 0 else math.ceil)(round(100 * v, 6)) / 100 for i, v in enumerate(found)
+        (math.floor if i % 2 == 0 else math.ceil)(round(100 * v, 6)) / 100 for i, v in enumerate(box)
     )
 
 
@@ -149,11 +149,11 @@ def close_up(scenario: Scenario, frame: Mapping[str, Any], inside: Box) -> str:
             style = "axis" if abs(value) < 1e-9 else "grid"
             sheet.line(*ends, style)
             if round(100 * value) % labelled == 0:
-                told = f"{value:.2f}".replace("-", "−")
+                text = f"{value:.2f}".replace("-", "−")
                 if along_x:
-                    sheet.text((value, y1), told, "small", "end", by=(-3, 3))
+                    sheet.text((value, y1), text, "small", "end", by=(-3, 3))
                 else:
-                    sheet.text((x0, value), told, "small", by=(0, 12))
+                    sheet.text((x0, value), text, "small", by=(0, 12))
     for part in frame["still"]:
         if all(x0 < x < x1 and y0 < y < y1 for x, y in part["points"]):
             sheet.polygon(part["points"], "part")

@@ -36,7 +36,7 @@ NOT_COMPARED = {"study", "video"}
 """Columns that may change when a sheet is imported again: neither says how a trial went."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Imported:
     """What a call of `import_` did."""
 
@@ -87,7 +87,13 @@ def import_(
         )
     if new:
         _write(folder, title, world, situations, new, there.values(), sheet.path)
-    return Imported(folder, len(new), len(rows) - len(new), len(situations.built), tuple(sheet.notes))
+    return Imported(
+        path=folder,
+        added=len(new),
+        skipped=len(rows) - len(new),
+        scenarios=len(situations.built),
+        notes=tuple(sheet.notes),
+    )
 
 
 def _title(text: str, given: bool) -> str:
@@ -120,16 +126,16 @@ def _agree(sheet: Sheet, folder: Path, rows: dict[int, Episode], there: dict[str
             if column == "metrics":  # rows of older imports lack the measured positions
                 value = {name: v for name, v in value.items() if name in old or not POSE.fullmatch(plain_name(name))}
             if column not in NOT_COMPARED and old != value:
-                told = f"{column} is {value!r}, it was {old!r} when this trial was imported; {advice}"
-                sheet.faults.append((number, f"{sheet.path}, line {number}: {told}"))
+                fault = f"{column} is {value!r}, it was {old!r} when this trial was imported; {advice}"
+                sheet.faults.append((number, f"{sheet.path}, line {number}: {fault}"))
                 break
     lost = there.keys() - {row.episode for row in rows.values()}
     if lost:
         gone = there[min(lost)]
         such = ", ".join(f"{column} {gone[column]!r}" for column in ("policy", "task", "scenario", "trial"))
         trials = counted(len(lost), "trial that is", "trials that are")
-        told = f"{sheet.path} lacks {trials} in {folder}, such as {such}; {advice}"
-        sheet.faults.append((0, told))
+        fault = f"{sheet.path} lacks {trials} in {folder}, such as {such}; {advice}"
+        sheet.faults.append((0, fault))
 
 
 def _write(

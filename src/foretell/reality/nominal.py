@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from foretell.errors import UsageError
 from foretell.registry import resolve
 from foretell.rotation import turned
 from foretell.scenario import Scenario
+from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 
 __all__ = ["nominal"]
@@ -17,6 +19,8 @@ __all__ = ["nominal"]
 def nominal(task: Task) -> Scenario:
     """The scenario a sheet starts from: every object in the middle of where the task puts it, of middle size and not
     turned, and the robot at home."""
+    if not isinstance(task, TabletopTask):
+        raise UsageError(f"task {task.name!r} is not a TabletopTask: where it puts its objects is not known")
     placements = {}
     for name, placement in task.place(_Middle()).items():
         placements[name] = placement.model_copy(update={"quat": turned(placement.quat, -placement.yaw)})

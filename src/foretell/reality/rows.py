@@ -31,11 +31,11 @@ KEYED = ("policy", "policy_hash", "task", "controller", "scenario", "clock")
 
 def read_rows(sheet: Sheet, situations: Situations, study: str, world: str, folder: Path) -> dict[int, Episode]:
     """Line number -> its episode, for every sound line; what is wrong with the others is noted in the sheet."""
-    return _Rows(sheet, situations, study, world, folder).read()
+    return _Rows(sheet, situations=situations, study=study, world=world, folder=folder).read()
 
 
 class _Rows:
-    def __init__(self, sheet: Sheet, situations: Situations, study: str, world: str, folder: Path):
+    def __init__(self, sheet: Sheet, *, situations: Situations, study: str, world: str, folder: Path):
         self.sheet, self.situations, self.folder = sheet, situations, folder
         self.common: dict[str, Any] = {"study": study, "world": world, "world_params": "{}", "real": True}
         self.common["world_hash"] = digest(["real", world])

@@ -28,7 +28,7 @@ class Line:
     """Column -> text. Blank cells are left out."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Sheet:
     """What the file says, and what is wrong with it."""
 
@@ -61,8 +61,8 @@ class Sheet:
         if self.faults:
             more = [f"and {len(self.faults) - SHOWN} more"] if len(self.faults) > SHOWN else []
             many = f"{len(self.faults)} problems" if len(self.faults) > 1 else "one problem"
-            told = [text for _, text in sorted(self.faults, key=lambda fault: fault[0])]
-            raise UsageError("\n".join([f"{many}; nothing was written", *told[:SHOWN], *more]))
+            faults = [text for _, text in sorted(self.faults, key=lambda fault: fault[0])]
+            raise UsageError("\n".join([f"{many}; nothing was written", *faults[:SHOWN], *more]))
 
     def to_float(self, text: str) -> float | None:
         """The number a cell holds, or None."""
@@ -98,9 +98,9 @@ def read_sheet(path: str | Path) -> Sheet:
     path = Path(path)
     text = _text(path)
     first, _, rest = text.partition("\n")
-    told = re.fullmatch(r"sep=(.)\r?", first, re.IGNORECASE)  # Excel's own way to say it
-    if told:
-        delimiter, text, skipped = told[1], rest, 1
+    separator = re.fullmatch(r"sep=(.)\r?", first, re.IGNORECASE)  # Excel's own way to say it
+    if separator:
+        delimiter, text, skipped = separator[1], rest, 1
     else:
         head = next((line for line in text.splitlines() if line.strip()), "")
         delimiter, skipped = max(",;\t", key=head.count), 0
@@ -108,7 +108,7 @@ def read_sheet(path: str | Path) -> Sheet:
     if not rows:
         raise UsageError(f"{path} is empty: its first line should name the columns, such as policy,task,success")
     (number, names), *body = rows
-    sheet = Sheet(path, {}, [], delimiter != ",", number)
+    sheet = Sheet(path=path, columns={}, lines=[], decimal_comma=delimiter != ",", head=number)
     at: dict[int, str] = {}
     for place, name in enumerate(names):
         column = plain_name(name)

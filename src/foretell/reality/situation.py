@@ -97,8 +97,10 @@ class Situations:
             return None
         start = self._nominal.setdefault(task.name, nominal(task))
         measured = start.model_copy(update={"placements": self._placements(line, start)})
-        said = line.cells.get("instruction", start.instruction)
-        return measured.model_copy(update={"instruction": said}) if said != start.instruction else measured
+        instruction = line.cells.get("instruction", start.instruction)
+        return (
+            measured.model_copy(update={"instruction": instruction}) if instruction != start.instruction else measured
+        )
 
     def _planned(self, line: Line, measured: Scenario | None) -> Scenario | None:
         """The planned scenario that the line names; without a name, the one that lies where it was measured."""
@@ -114,24 +116,24 @@ class Situations:
         """A planned scenario; where something else was measured or said, a child of it, which pairs with it."""
         assert self.like is not None
         self._designs.add(design_of(self.like))
-        made = planned
+        scenario = planned
         if _posed(line):
             before = len(self.sheet.faults)
-            found = planned.model_copy(update={"placements": self._placements(line, planned)})
+            measured = planned.model_copy(update={"placements": self._placements(line, planned)})
             if self.task(line) is not None:
                 del self.sheet.faults[before:]  # noted already, by `_measured`
-            if as_printed(found, planned):
+            if as_printed(measured, planned):
                 self.printed.add(line.number)
             else:
-                made = found.model_copy(update={"parent": planned.pair})
-        return self._keep(self._told(line, made))
+                scenario = measured.model_copy(update={"parent": planned.pair})
+        return self._keep(self._told(line, scenario))
 
     def _told(self, line: Line, scenario: Scenario) -> Scenario:
         """The scenario with the line's instruction; where that is another, a child that pairs with it."""
-        said = line.cells.get("instruction", scenario.instruction)
-        if said == scenario.instruction:
+        instruction = line.cells.get("instruction", scenario.instruction)
+        if instruction == scenario.instruction:
             return scenario
-        return scenario.model_copy(update={"instruction": said, "parent": scenario.pair})
+        return scenario.model_copy(update={"instruction": instruction, "parent": scenario.pair})
 
     def _keep(self, scenario: Scenario) -> tuple[str, Scenario]:
         scenario = Scenario.model_validate(scenario.model_dump())
@@ -164,18 +166,18 @@ class Situations:
     def _find(self, line: Line, task: str, label: str) -> Scenario | None:
         mine = {s.id: s for s in self._of_task(task)}
         if not mine:
-            known = sorted({s.task for s in self.planned})
-            self.sheet.fault(line, "task", f"a task of {self.like} ({', '.join(known) or 'it has none'})", task)
+            tasks = sorted({s.task for s in self.planned})
+            self.sheet.fault(line, "task", f"a task of {self.like} ({', '.join(tasks) or 'it has none'})", task)
             return None
         if (known := mine.get(self._labels.get((task, label), ""))) is not None:
             return known  # a label of imported trials
         wanted = label.lower()
-        found = [i for i in mine if i.startswith(wanted)] if len(wanted) >= SHORTEST else []
-        if len(found) == 1:
-            return mine[found[0]]
+        matches = [i for i in mine if i.startswith(wanted)] if len(wanted) >= SHORTEST else []
+        if len(matches) == 1:
+            return mine[matches[0]]
         expected = f"the id of a scenario of {task!r} in {self.like}, or its first {SHORTEST} or more characters"
-        if found:
-            expected += f" ({len(found)} begin like this: {', '.join(sorted(found)[:4])})"
+        if matches:
+            expected += f" ({len(matches)} begin like this: {', '.join(sorted(matches)[:4])})"
         elif re.fullmatch(r"[\d.,]+e\+?\d+|\d{4,}", wanted):
             expected += " (has the spreadsheet made a number of it? Format that column as text)"
         elif label:
@@ -187,11 +189,11 @@ class Situations:
         """The start's placements, with what the line says in their place."""
         placed = dict(start.placements)
         by_name = {plain_name(name): name for name in placed}
-        given: dict[str, set[str]] = {}
+        columns: dict[str, set[str]] = {}
         for column in line.cells:
             if match := POSE.fullmatch(column):
-                given.setdefault(match["object"], set()).add(match["axis"])
-        for thing, axes in given.items():
+                columns.setdefault(match["object"], set()).add(match["axis"])
+        for thing, axes in columns.items():
             name = by_name.get(thing)
             if name is None:
                 known = ", ".join(sorted(placed))
@@ -223,8 +225,8 @@ class Situations:
         if math.dist(near.pos[:2], pos[:2]) > REACH:
             i = max((0, 1), key=lambda i: abs(pos[i] - near.pos[i]))
             advice = "metres are expected (were these centimetres?)"
-            told = f"{thing} at {pos[i]:.2f} m is out of the robot's reach; {advice}"
-            self.sheet.tell(line, f"{thing}.{'xy'[i]}", told)
+            fault = f"{thing} at {pos[i]:.2f} m is out of the robot's reach; {advice}"
+            self.sheet.tell(line, f"{thing}.{'xy'[i]}", fault)
 
 
 def _posed(line: Line) -> bool:

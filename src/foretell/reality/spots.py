@@ -57,10 +57,10 @@ class Spots:
 
     def _read(self, folder: Path) -> None:
         try:
-            found, rows = read_scenarios(folder), read(folder).select(["task", "scenario"]).to_pylist()
+            scenarios, rows = read_scenarios(folder), read(folder).select(["task", "scenario"]).to_pylist()
         except ForetellError:  # a folder that is none is told of later, when it is to be written
             return
-        self.scenarios = {s.id: s for s in found}
+        self.scenarios = {s.id: s for s in scenarios}
         self.labels = {k: v for k, v in labels_of(folder).items() if v in self.scenarios}
         self.plain = {(r["task"], r["scenario"]) for r in rows if r["scenario"] not in self.scenarios}
 
@@ -70,8 +70,8 @@ class Spots:
 
     def at(self, measured: Scenario, label: str = "") -> Scenario:
         """The spot of what was measured: that of the label; else the nearest within the tolerance; else a new one."""
-        found = self.labelled(measured.task, label) or self.near(measured, self.scenarios.values())
-        spot = self.scenarios.setdefault(measured.id, measured) if found is None else found
+        known = self.labelled(measured.task, label) or self.near(measured, self.scenarios.values())
+        spot = self.scenarios.setdefault(measured.id, measured) if known is None else known
         self.merged += spot.id != measured.id
         if label:
             self.labels.setdefault((measured.task, label), spot.id)
@@ -90,16 +90,16 @@ class Spots:
 
     def about(self) -> dict[str, dict[str, str]]:
         """Task -> label -> id of its scenario, for the folder's provenance."""
-        found: dict[str, dict[str, str]] = {}
+        labels: dict[str, dict[str, str]] = {}
         for (task, label), name in self.labels.items():
-            found.setdefault(task, {})[label] = name
-        return found
+            labels.setdefault(task, {})[label] = name
+        return labels
 
 
 def labels_of(folder: Path) -> dict[tuple[str, str], str]:
     """Task and label -> id of its scenario, of a folder of imported trials; empty for others."""
     try:
-        told: Any = read_provenance(folder)["imported"]["spots"]
-        return {(str(t), str(label)): str(name) for t, mine in told.items() for label, name in mine.items()}
+        spots: Any = read_provenance(folder)["imported"]["spots"]
+        return {(str(t), str(label)): str(name) for t, mine in spots.items() for label, name in mine.items()}
     except (LookupError, TypeError, AttributeError):
         return {}

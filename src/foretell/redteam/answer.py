@@ -17,7 +17,7 @@ SHOWN = 8
 """Lines of the search that the text has; all are in the JSON."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Seen:
     """One combination in the search: a look, not a measurement."""
 
@@ -34,7 +34,7 @@ class Seen:
         return row | ({"expert": {"solved": self.expert[0], "n": self.expert[1]}} if self.expert else {})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RedTeam(Displayed):
     """The mildest combination of factors that breaks a policy, or that none was found within the budget."""
 

@@ -29,6 +29,7 @@ class Settings:
     def __init__(
         self,
         study: Study,
+        *,
         out: Path,
         budget: int,
         policies: Mapping[str, Any] | None = None,

@@ -64,9 +64,15 @@ def redteam(
     chosen = _choose(study, policy, task, policies)
     (name,) = chosen.policies
     settings = Settings(
-        chosen, Path(out) if out is not None else Path("runs") / f"{chosen.name}-redteam", budget, policies,
-        progress, told, workers=workers, slots=slots,
-    )  # fmt: skip
+        chosen,
+        out=Path(out) if out is not None else Path("runs") / f"{chosen.name}-redteam",
+        budget=budget,
+        policies=policies,
+        progress=progress,
+        told=told,
+        workers=workers,
+        slots=slots,
+    )
     tops = _tops(settings.task, factors, severity)
     _check(budget, most, breaks, certificate, fresh, alpha, len(tops))
     first, n = settings.first, SIZES[-1]
@@ -193,7 +199,7 @@ def _seen(found: Found, c: Combination) -> Seen:
     k, n = solved(outcomes)
     expert = solved(found.experts[c]) if c in found.experts else None
     verdict = "the expert cannot do it" if c in found.discarded else found.verdicts[c]
-    return Seen(c.arm, k, n, solved(found.clean[:n])[0], verdict, expert)
+    return Seen(arm=c.arm, solved=k, n=n, clean=solved(found.clean[:n])[0], verdict=verdict, expert=expert)
 
 
 def _why(

@@ -61,7 +61,7 @@ class Outcomes(Protocol):
     def expert(self, asked: Sequence[Combination], n: int) -> Mapping[Combination, np.ndarray]: ...
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Found:
     """What a search has seen."""
 
@@ -81,7 +81,7 @@ class Found:
     """False where the budget ended the search."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Line:
     """One set of factors, at a severity that all of them share."""
 
@@ -108,7 +108,7 @@ def excess(outcomes: np.ndarray, clean: np.ndarray, breaks: float) -> tuple[floa
 
 
 class _Search:
-    def __init__(self, looks: Outcomes, clean: np.ndarray, breaks: float, certificate: float, found: Found):
+    def __init__(self, looks: Outcomes, *, clean: np.ndarray, breaks: float, certificate: float, found: Found):
         self.looks, self.clean, self.breaks, self.certificate = looks, clean, breaks, certificate
         self.found = found
 
@@ -116,15 +116,15 @@ class _Search:
         """Look at combinations until each has a verdict."""
         alive = [c for c in asked if c not in self.found.verdicts]
         for n in SIZES:
-            got = self.looks.policy(alive, n) if alive else {}
+            outcomes = self.looks.policy(alive, n) if alive else {}
             still = []
             for c in alive:
-                if c not in got:
+                if c not in outcomes:
                     self.found.complete = False
                     self.found.verdicts[c] = "not decided"
                     continue
-                self.found.outcomes[c] = got[c]
-                above, error = excess(got[c], self.clean, self.breaks)
+                self.found.outcomes[c] = outcomes[c]
+                above, error = excess(outcomes[c], self.clean, self.breaks)
                 if n == SIZES[-1]:
                     self.found.verdicts[c] = "breaks" if above + error < 0 else "holds"
                 elif above - error > 0:
@@ -138,26 +138,26 @@ class _Search:
     def confirm(self, asked: Sequence[Combination]) -> None:
         """Look longer at what seems to break the policy; what does not after all holds. Without a budget for it, the
         first look stands."""
-        got = self.looks.policy([Combination(), *asked], FINAL) if asked else {}
-        self.clean = got.get(Combination(), self.clean)
+        outcomes = self.looks.policy([Combination(), *asked], FINAL) if asked else {}
+        self.clean = outcomes.get(Combination(), self.clean)
         for c in asked:
-            if c not in got:
+            if c not in outcomes:
                 self.found.complete = False
                 continue
-            self.found.outcomes[c] = got[c]
-            above, error = excess(got[c], self.clean, self.breaks)
+            self.found.outcomes[c] = outcomes[c]
+            above, error = excess(outcomes[c], self.clean, self.breaks)
             self.found.verdicts[c] = "breaks" if above + error < 0 else "holds"
 
     def certify(self, asked: Sequence[Combination]) -> None:
         """Let the expert try what breaks the policy, on all scenarios of the search."""
         asked = [c for c in asked if self.found.verdicts.get(c) == "breaks" and c not in self.found.experts]
-        got = self.looks.expert(asked, SIZES[-1]) if asked else {}
+        outcomes = self.looks.expert(asked, SIZES[-1]) if asked else {}
         for c in asked:
-            if c not in got:
+            if c not in outcomes:
                 self.found.complete = False
                 continue
-            self.found.experts[c] = got[c]
-            certified = float(np.nan_to_num(got[c]).mean()) >= self.certificate
+            self.found.experts[c] = outcomes[c]
+            certified = float(np.nan_to_num(outcomes[c]).mean()) >= self.certificate
             (self.found.hits if certified else self.found.discarded).append(c)
 
     def descend(self, lines: Sequence[_Line]) -> None:
@@ -236,12 +236,12 @@ def search(
     if the expert's success is at least `certificate`.
     """
     found = Found()
-    state = _Search(looks, clean, breaks, certificate, found)
+    state = _Search(looks, clean=clean, breaks=breaks, certificate=certificate, found=found)
     order = list(factors)
-    singles = {name: _Line((name,), (factors[name],)) for name in order}
+    singles = {name: _Line(factors=(name,), tops=(factors[name],)) for name in order}
     groups: list[tuple[str, ...]] = [(name,) for name in order]
     for count in range(1, min(most, len(order)) + 1):
-        lines = [_Line(g, tuple(factors[f] for f in g)) for g in groups]
+        lines = [_Line(factors=g, tops=tuple(factors[f] for f in g)) for g in groups]
         state.descend(lines)
         hits = [c for c in found.hits if len(c.severities) == count]
         if hits:
@@ -254,7 +254,7 @@ def search(
         groups = _larger(groups, order, rate, {line.factors: _rate(found, line.at(STEPS)) for line in lines})
     found.clean = state.clean
     found.hits.sort(key=lambda c: c.mildness)
-    broke = [c for c, said in found.verdicts.items() if said == "breaks" and c not in found.experts]
+    broke = [c for c, verdict in found.verdicts.items() if verdict == "breaks" and c not in found.experts]
     if not found.hits and not found.complete and broke:  # no budget for a certificate: verification has one of its own
         found.hits.append(min(broke, key=lambda c: c.mildness))
     return found

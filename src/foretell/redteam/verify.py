@@ -21,7 +21,7 @@ MOST = 16384
 """Fresh scenarios beyond which it is not asked how many would do."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Finding:
     """A combination on fresh scenarios."""
 
@@ -78,22 +78,22 @@ def attempts(found: Found, breaks: float) -> list[Combination]:
 def verify(looks: Looks, c: Combination, n: int, breaks: float, alpha: float, expert: np.ndarray) -> Finding | None:
     """Try a combination on n fresh scenarios, next to their clean controls; None where the budget does not allow it."""
     clean_arm = Combination()
-    got = looks.policy([clean_arm, c], n)
-    if c not in got:
+    outcomes = looks.policy([clean_arm, c], n)
+    if c not in outcomes:
         return None
-    before, after = got[clean_arm], got[c]
-    told = np.isfinite(before) & np.isfinite(after)
-    a, b = after[told].astype(int), before[told].astype(int)
+    before, after = outcomes[clean_arm], outcomes[c]
+    finite = np.isfinite(before) & np.isfinite(after)
+    a, b = after[finite].astype(int), before[finite].astype(int)
     both, only_a, only_b, neither = (int(np.sum((a == x) & (b == y))) for x, y in ((1, 1), (1, 0), (0, 1), (0, 0)))
     failing = [s for s, x, y, e in zip(looks.seeds(n), after, before, expert, strict=True) if (x, y, e) == (0, 1, 1)]
     return Finding(
-        c,
-        clopper_pearson(int(b.sum()), len(b), alpha),
-        clopper_pearson(int(a.sum()), len(a), alpha),
-        newcombe_paired(both, only_a, only_b, neither, alpha),
-        _margin(a, b, breaks, alpha),
-        solved(expert),
-        tuple(failing),
+        combination=c,
+        clean=clopper_pearson(int(b.sum()), len(b), alpha),
+        broken=clopper_pearson(int(a.sum()), len(a), alpha),
+        change=newcombe_paired(both, only_a, only_b, neither, alpha),
+        margin=_margin(a, b, breaks, alpha),
+        expert=solved(expert),
+        failing=tuple(failing),
     )
 
 

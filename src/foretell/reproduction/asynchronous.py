@@ -40,13 +40,13 @@ def _correlations(book: Ledger) -> None:
     for name, task in (("5", "can"), ("6", "square")):
         rows = [r for r in table("async", name) if r["real"] is not None]
         real = np.array([r["real"] for r in rows], dtype=float)
-        found: dict[str, list[float]] = {}
+        correlations: dict[str, list[float]] = {}
         for mode in MODES:
             sim = np.array([r[mode] for r in rows], dtype=float)
             literal = float(pairwise_accuracy(real, sim, ties="strict"))
             ordinal = _no_ties(real, sim)
             ours = [float(f(real, sim)) for f in (pearson, spearman, pairwise_accuracy)]
-            found[mode] = ours
+            correlations[mode] = ours
             notes = (
                 f"Section 3 calls it squared; r squared is {ours[0] ** 2:.3f}",
                 f"ties share ranks; the formula as printed gives {ordinal:.3f}",
@@ -55,9 +55,9 @@ def _correlations(book: Ledger) -> None:
             for metric, value, note in zip(METRICS, ours, notes, strict=True):
                 book.value("Table 1", f"{metric} of {task}, {mode}", printed[task, mode][metric], value, note)
         for i, metric in enumerate(METRICS):
-            ours, gain = found["async"][i] - found["sync"][i], printed[task, "improvement"][metric]
+            gain = correlations["async"][i] - correlations["sync"][i]
             why = "the difference of the two rounded values is printed"
-            book.value("Table 1", f"gain in {metric} of {task}", gain, ours, why=why)
+            book.value("Table 1", f"gain in {metric} of {task}", printed[task, "improvement"][metric], gain, why=why)
 
 
 def _no_ties(real: Any, sim: Any) -> float:

@@ -25,7 +25,7 @@ SLACK = 1e-9
 """For the rounding of binary fractions: 0.0275 and 0.028 are half a unit apart."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Figure:
     """One row of the answer."""
 
@@ -72,8 +72,8 @@ def reach(function: Function, inputs: Sequence[Sequence[Printed]], published: Pr
 
     def value(shift: Floats) -> Floats:
         with np.errstate(invalid="ignore", divide="ignore"):
-            got = np.asarray(function(*np.split(middle + shift, cuts, axis=-1)), dtype=float)
-        return np.where(np.isfinite(got), got, float(published))
+            values = np.asarray(function(*np.split(middle + shift, cuts, axis=-1)), dtype=float)
+        return np.where(np.isfinite(values), values, float(published))
 
     def climb(start: Floats, sign: float) -> Floats:
         best, now = start, sign * float(value(start[None])[0])
@@ -81,10 +81,10 @@ def reach(function: Function, inputs: Sequence[Sequence[Printed]], published: Pr
             tries = np.repeat(best[None], 2 * half.size, axis=0)
             index = np.arange(half.size)
             tries[2 * index, index], tries[2 * index + 1, index] = half, -half
-            got = sign * value(tries)
-            if got.max() <= now + 1e-12:
+            values = sign * value(tries)
+            if values.max() <= now + 1e-12:
                 break
-            best, now = tries[int(got.argmax())], float(got.max())
+            best, now = tries[int(values.argmax())], float(values.max())
         return best
 
     signs = rng.choice([-1.0, 1.0], size=(draws, half.size))
@@ -117,7 +117,18 @@ class Ledger:
         if isinstance(published, float):
             published = float(published)  # without its text
         gap = recomputed - published if isinstance(published, float) and isinstance(recomputed, float) else None
-        self.figures.append(Figure(self.paper, table, figure, published, recomputed, gap, agrees, note))
+        self.figures.append(
+            Figure(
+                paper=self.paper,
+                table=table,
+                figure=figure,
+                published=published,
+                recomputed=recomputed,
+                difference=gap,
+                agrees=agrees,
+                note=note,
+            )
+        )
 
     def value(self, table: str, figure: str, published: Printed, ours: float, note: str = "", why: str = "") -> bool:
         """A figure from inputs that are exact; `note` is always shown, `why` only if the two differ."""
@@ -169,8 +180,20 @@ class Ledger:
     def quoted(self, table: str, figure: str, published: Printed, others: float, note: str) -> None:
         """A figure that follows from other printed figures only: `others` is what they give. It is not counted."""
         same = abs(float(others) - published) <= published.half + SLACK
-        told = f"{note}: {others:.4g}, {'as' if same else 'not as'} printed"
-        self.figures.append(Figure(self.paper, table, figure, float(published), None, None, None, told, quoted=True))
+        text = f"{note}: {others:.4g}, {'as' if same else 'not as'} printed"
+        self.figures.append(
+            Figure(
+                paper=self.paper,
+                table=table,
+                figure=figure,
+                published=float(published),
+                recomputed=None,
+                difference=None,
+                agrees=None,
+                note=text,
+                quoted=True,
+            )
+        )
 
     def claim(self, table: str, figure: str, holds: bool, note: str = "") -> None:
         """A statement without a number of its own, often about a picture; it holds here or it does not."""

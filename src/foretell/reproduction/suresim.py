@@ -65,12 +65,12 @@ def _widths(
 ) -> dict[str, Floats]:
     """Widths of every draw, by the paper's names; the same data for every method and N."""
     rng = world.generator(SEED)
-    found: dict[str, list[float]] = {name: [] for name in names}
+    widths: dict[str, list[float]] = {name: [] for name in names}
     for i in range(draws):
         real, sim, more = world.draw(rng)
         for name in names:
-            found[name].append(method(NAMES[name])(real, sim, more[:extra], alpha, i).width)
-    return {name: np.array(w) for name, w in found.items()}
+            widths[name].append(method(NAMES[name])(real, sim, more[:extra], alpha, i).width)
+    return {name: np.array(w) for name, w in widths.items()}
 
 
 def _moments(book: Ledger, rows: dict[str, Any], words: dict[str, Any], draws: int) -> None:
@@ -80,9 +80,9 @@ def _moments(book: Ledger, rows: dict[str, Any], words: dict[str, Any], draws: i
     mean: dict[str, dict[str, float]] = {}
     for name, row in rows.items():
         world = like(name, row, int(row["n"]), int(row["N"]))
-        got = world.moments()
+        moments = world.moments()
         gaps = {
-            k: abs(got[v] - row[k]) / row[k].half
+            k: abs(moments[v] - row[k]) / row[k].half
             for k, v in (("correlation", "correlation"), ("real mean", "real_mean"), ("paired sim mean", "sim_mean"),
                          ("real variance", "real_variance"), ("rectifier variance", "rectifier_variance"))
         }  # fmt: skip
@@ -122,13 +122,13 @@ def _moments(book: Ledger, rows: dict[str, Any], words: dict[str, Any], draws: i
 def _saved(world: Regime, widths: Floats, alpha: float, draws: int) -> Floats:
     """Trials saved in percent, the paper's way: more trials for Classical until its interval is the narrower one."""
     rng = world.generator(SEED + 1)
-    found = []
+    savings = []
     for width in widths[:draws]:
         real, _ = world.pairs(rng, 4 * world.n)
         sizes = range(world.n, 4 * world.n + 1, 3)
         enough = next((n for n in sizes if betting(real[:n], alpha, horizon=n).width < width), 4 * world.n)
-        found.append(100.0 * (1.0 - world.n / enough))
-    return np.array(found)
+        savings.append(100.0 * (1.0 - world.n / enough))
+    return np.array(savings)
 
 
 def _statements(

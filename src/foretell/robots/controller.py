@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from foretell.arrays import Bools, Floats, Ints
 from foretell.errors import UsageError, suggest
 from foretell.registry import names, resolve
 from foretell.robots.kinematics import Kinematics
@@ -29,7 +30,7 @@ class Controller:
     dims: tuple[DimSpec, ...]
     """What an action means."""
 
-    def __init__(self, robot: Robot, group: str, slots: int, tick: float, most_delay: int = 0):
+    def __init__(self, robot: Robot, *, group: str, slots: int, tick: float, most_delay: int = 0):
         self.robot, self.group, self.tick = robot, robot.groups[group], tick
         width = self.group.width
         self.low, self.high = np.asarray(self.group.low[:width]), np.asarray(self.group.high[:width])
@@ -44,27 +45,25 @@ class Controller:
         """Numbers in an action."""
         return sum(d.size for d in self.dims)
 
-    def reset(self, slots: np.ndarray, q: np.ndarray, delay: np.ndarray) -> None:
+    def reset(self, slots: Ints, q: Floats, delay: Ints) -> None:
         """Hold positions q (n, width); `delay` (n,) in ticks."""
         self._start[slots] = self._goal[slots] = q
         self._ramp[slots], self._elapsed[slots] = 1, 1
         self._delay[slots] = delay
         self._sent[slots] = q[:, None]
 
-    def command(self, slots: np.ndarray, actions: np.ndarray, q: np.ndarray, ticks: np.ndarray) -> None:
+    def command(self, slots: Ints, actions: Floats, q: Floats, ticks: Ints) -> None:
         """Replace the plans: actions (n, size) at measured positions q (n, width), to last `ticks` (n,)."""
         now = self.current(slots)
-        now, goal = self._goals(slots, actions, now, q, ticks * self.tick)
+        now, goal = self._goals(slots, actions, now, q, np.multiply(ticks, self.tick))
         self._start[slots], self._goal[slots] = now, goal
         self._ramp[slots], self._elapsed[slots] = ticks, 0
 
-    def _goals(
-        self, slots: np.ndarray, actions: np.ndarray, now: np.ndarray, q: np.ndarray, seconds: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _goals(self, slots: Ints, actions: Floats, now: Floats, q: Floats, seconds: Floats) -> tuple[Floats, Floats]:
         """(n, width) where the plans begin, at the targets `now` unless there is a reason, and where they lead."""
         raise NotImplementedError
 
-    def moves(self, actions: np.ndarray, q: np.ndarray) -> np.ndarray:
+    def moves(self, actions: Floats, q: Floats) -> Bools:
         """(n,) bool: do actions (n, size) tell the group to move, from measured positions q (n, width)? They do by a
         tenth of the range of some delta, or a hundredth of a joint's range away from where it is."""
         if all(dim.mode == "delta" for dim in self.dims):
@@ -74,15 +73,17 @@ class Controller:
         return np.ones(len(actions), dtype=bool)  # nobody can tell: whoever is given a target is to go there
 
     @cached_property
-    def _least(self) -> np.ndarray:
-        return 0.1 * np.concatenate([np.broadcast_to(np.abs(np.asarray(d.high, float)), d.size) for d in self.dims])
+    def _least(self) -> Floats:
+        highest = [np.broadcast_to(np.abs(np.asarray(d.high, float)), d.size) for d in self.dims]
+        least: Floats = 0.1 * np.concatenate(highest)
+        return least
 
-    def current(self, slots: np.ndarray) -> np.ndarray:
+    def current(self, slots: Ints) -> Floats:
         """(n, width) the target at this tick, as last sent."""
         share = np.minimum(self._elapsed[slots] / self._ramp[slots], 1.0)[:, None]
         return self._start[slots] + share * (self._goal[slots] - self._start[slots])
 
-    def targets(self, slots: np.ndarray, ticks: int) -> np.ndarray:
+    def targets(self, slots: Ints, ticks: int) -> Floats:
         """(n, ticks, width) targets of the coming ticks, as the actuators see them; moves the plans on."""
         coming = self._elapsed[slots][:, None] + np.arange(1, ticks + 1)
         share = np.minimum(coming / self._ramp[slots][:, None], 1.0)[:, :, None]
@@ -97,24 +98,24 @@ class Controller:
         index = most + np.arange(ticks) - self._delay[slots][:, None]
         return np.take_along_axis(line, index[:, :, None], axis=1)
 
-    def _within_speed(self, now: np.ndarray, goal: np.ndarray, seconds: np.ndarray) -> np.ndarray:
+    def _within_speed(self, now: Floats, goal: Floats, seconds: Floats) -> Floats:
         """Goals that no joint must exceed its speed for: the whole step shrinks, so its direction is kept."""
         step = goal - now
         excess = np.max(np.abs(step) / (self.speed * seconds[:, None]), axis=1)
-        return now + step / np.maximum(excess, 1.0)[:, None]
+        slowed: Floats = step / np.maximum(excess, 1.0)[:, None]
+        return now + slowed
 
 
 class JointPosition(Controller):
     """`joint`: absolute joint positions, rad or m."""
 
-    def __init__(self, robot: Robot, group: str, slots: int, tick: float, most_delay: int = 0):
-        super().__init__(robot, group, slots, tick, most_delay)
-        limits = tuple(map(float, self.low)), tuple(map(float, self.high))
-        self.dims = (DimSpec("joint position", self.group.unit, self.group.width, *limits),)
+    def __init__(self, robot: Robot, *, group: str, slots: int, tick: float, most_delay: int = 0):
+        super().__init__(robot, group=group, slots=slots, tick=tick, most_delay=most_delay)
+        low, high = tuple(map(float, self.low)), tuple(map(float, self.high))
+        joints = DimSpec(meaning="joint position", unit=self.group.unit, size=self.group.width, low=low, high=high)
+        self.dims = (joints,)
 
-    def _goals(
-        self, slots: np.ndarray, actions: np.ndarray, now: np.ndarray, q: np.ndarray, seconds: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _goals(self, slots: Ints, actions: Floats, now: Floats, q: Floats, seconds: Floats) -> tuple[Floats, Floats]:
         return now, self._within_speed(now, np.clip(actions, self.low, self.high), seconds)
 
 
@@ -127,13 +128,11 @@ class EndEffectorDelta(Controller):
 
     dims = ee_delta("achieved").dims[:2]
 
-    def __init__(self, robot: Robot, group: str, slots: int, tick: float, most_delay: int = 0):
-        super().__init__(robot, group, slots, tick, most_delay)
+    def __init__(self, robot: Robot, *, group: str, slots: int, tick: float, most_delay: int = 0):
+        super().__init__(robot, group=group, slots=slots, tick=tick, most_delay=most_delay)
         self._kinematics = Kinematics(robot, slots, group)
 
-    def _goals(
-        self, slots: np.ndarray, actions: np.ndarray, now: np.ndarray, q: np.ndarray, seconds: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _goals(self, slots: Ints, actions: Floats, now: Floats, q: Floats, seconds: Floats) -> tuple[Floats, Floats]:
         translation, rotation = (d.scale for d in self.dims)
         actions = np.clip(actions, -1.0, 1.0)
         anchor = self._goal[slots] if self.dims[0].anchor == "target" else q
@@ -156,9 +155,7 @@ class Grip(Controller):
     WINDUP = 0.01
     """How far the target may run ahead of the finger, m: enough for full force, quick to let go."""
 
-    def _goals(
-        self, slots: np.ndarray, actions: np.ndarray, now: np.ndarray, q: np.ndarray, seconds: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _goals(self, slots: Ints, actions: Floats, now: Floats, q: Floats, seconds: Floats) -> tuple[Floats, Floats]:
         goal = self.low + (self.high - self.low) * 0.5 * (1.0 - np.clip(actions, -1.0, 1.0))
         now = np.clip(now, q - self.WINDUP, q + self.WINDUP)
         reach = self.speed * seconds[:, None]
@@ -197,10 +194,12 @@ def controllers(
     name: str, robots: Mapping[str, Robot], slots: int, tick: float, most_delay: int = 0
 ) -> tuple[dict[tuple[str, str], Controller], ActionSpec]:
     """(Robot, group) -> its controller, in the order of the action; and the action that all of them take together."""
-    made: dict[tuple[str, str], Controller] = {}
+    by_group: dict[tuple[str, str], Controller] = {}
     dims: list[DimSpec] = []
     for (called, group), kind in scheme(name, robots).items():
-        controller = resolve("controllers", kind)(robots[called], group, slots, tick, most_delay)
-        made[called, group] = controller
+        controller = resolve("controllers", kind)(
+            robots[called], group=group, slots=slots, tick=tick, most_delay=most_delay
+        )
+        by_group[called, group] = controller
         dims += [dataclasses.replace(d, robot=called, group=group) for d in controller.dims]
-    return made, ActionSpec(name, tuple(dims))
+    return by_group, ActionSpec(name, tuple(dims))

@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch
 
+from foretell.arrays import Floats, Ints
 from foretell.errors import UsageError
 from foretell.robots.robot import Robot
 from foretell.rotation import conjugate, cross, multiply, to_axis_angle
@@ -49,18 +50,18 @@ class Kinematics:
         self._home = np.asarray(chain.home)
         self._low, self._high = np.asarray(chain.low), np.asarray(chain.high)
 
-    def forward(self, slots: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def forward(self, slots: Ints, q: Floats) -> tuple[Floats, Floats]:
         """Position (n, 3) and orientation (n, 4) at joint positions q (n, joints)."""
         self._qpos[slots[:, None], self._address] = q
         self._batch.forward(slots, stage=mujoco.mjtStage.mjSTAGE_POS)
         return self._pos[slots, self._site], self._quat[slots, self._body]
 
-    def inverse(self, slots: np.ndarray, q: np.ndarray, pos: np.ndarray, quat: np.ndarray) -> np.ndarray:
+    def inverse(self, slots: Ints, q: Floats, pos: Floats, quat: Floats) -> Floats:
         """Joint positions (n, joints) that bring the end effector to a pose, starting from q, within limits."""
         self.forward(slots, q)
         return self.approach(slots, q, pos, quat)
 
-    def approach(self, slots: np.ndarray, q: np.ndarray, pos: np.ndarray, quat: np.ndarray) -> np.ndarray:
+    def approach(self, slots: Ints, q: Floats, pos: Floats, quat: Floats) -> Floats:
         """As `inverse`, where `forward(slots, q)` was the last call."""
         rows = slots[:, None]
         at, facing = self._pos[slots, self._site], self._quat[slots, self._body]

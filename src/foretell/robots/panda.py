@@ -9,12 +9,11 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from foretell.arrays import Floats
 from foretell.robots.robot import Group, Robot
 from foretell.robots.shells import dress_panda
 
 __all__ = ["Panda"]
-
-Array = npt.NDArray[np.float64]
 
 
 # Modified (Craig) Denavit-Hartenberg rows a, d, alpha; the flange follows 0.107 m along z7.
@@ -106,7 +105,7 @@ _CAMERA_QUAT: Final = np.sqrt(0.5) * np.array(
 _CAMERA_FOVY: Final = 58.0  # degrees, RealSense D405
 
 
-def _frozen(values: object) -> Array:
+def _frozen(values: object) -> Floats:
     array = np.array(values, dtype=float)
     array.setflags(write=False)
     return array
@@ -183,7 +182,7 @@ class Panda(Robot):
         return spec
 
     @staticmethod
-    def flange_pose(q: npt.ArrayLike) -> tuple[Array, Array]:
+    def flange_pose(q: npt.ArrayLike) -> tuple[Floats, Floats]:
         """Flange pose in the base frame from the DH chain: q (n, 7) or (7,) -> (n, 3), (n, 3, 3)."""
         angles = np.atleast_2d(np.asarray(q, dtype=float))
         pose = np.tile(np.eye(4), (len(angles), 1, 1))

@@ -11,8 +11,8 @@ from functools import cached_property
 from typing import Any
 
 import mujoco
-import numpy as np
 
+from foretell.arrays import Floats
 from foretell.spec import Feature
 
 __all__ = ["Group", "Robot", "RobotPhysics"]
@@ -52,7 +52,7 @@ class Group:
         """(joint, low, high) of each joint; the low end of a gripper is shut."""
         return list(zip(self.joints, self.low, self.high, strict=True))
 
-    def measured(self, joints: np.ndarray) -> np.ndarray:
+    def measured(self, joints: Floats) -> Floats:
         """(n, width) positions as targets have them, of joints (n, joints)."""
         return joints if self.width == joints.shape[1] else joints.mean(axis=1, keepdims=True)
 
@@ -112,13 +112,13 @@ class Robot:
     def features(self) -> dict[str, Feature]:
         """What can be observed of it, besides its cameras. Of a gripper with one actuator this is its opening, by the
         name of the group; of any other group, positions and velocities of the joints and the pose of the tool."""
-        found: dict[str, Feature] = {}
+        features: dict[str, Feature] = {}
         limits: dict[str, Any]
         for name, group in self.groups.items():
             if group.pads and group.width == 1:  # metres between the pads
                 limits = {"low": (sum(group.low),), "high": (sum(group.high),)}
                 fingers: dict[str, Any] = {"unit": group.unit, "source": group.joints, "group": name}
-                found[name] = Feature(kind="scalar", shape=(1,), **fingers, **limits)
+                features[name] = Feature(kind="scalar", shape=(1,), **fingers, **limits)
                 continue
             before = "" if name == self.first() else f"{name}/"
             joint: dict[str, Any] = {
@@ -128,10 +128,10 @@ class Robot:
                 "group": name,
             }
             limits = {"low": group.low, "high": group.high}
-            found[f"{before}joint_pos"] = Feature(unit=group.unit, noise="joint", **joint, **limits)
-            found[f"{before}joint_vel"] = Feature(unit=f"{group.unit}/s", rate=True, **joint)
+            features[f"{before}joint_pos"] = Feature(unit=group.unit, noise="joint", **joint, **limits)
+            features[f"{before}joint_vel"] = Feature(unit=f"{group.unit}/s", rate=True, **joint)
             if group.tool:
                 pose: dict[str, Any] = {"source": (group.tool,), "frame": "task", "group": name}
-                found[f"{before}ee_pos"] = Feature(kind="position", shape=(3,), unit="m", **pose)
-                found[f"{before}ee_quat"] = Feature(kind="orientation", shape=(4,), **pose)
-        return found
+                features[f"{before}ee_pos"] = Feature(kind="position", shape=(3,), unit="m", **pose)
+                features[f"{before}ee_quat"] = Feature(kind="orientation", shape=(4,), **pose)
+        return features

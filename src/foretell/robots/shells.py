@@ -14,11 +14,12 @@ import mujoco
 import numpy as np
 import numpy.typing as npt
 
+from foretell.arrays import Floats
+
 __all__ = ["Field", "Skin", "add_skin", "blend", "cut", "dress_panda", "loft", "rod", "skin", "slab"]
 
-Array = npt.NDArray[np.float64]
 Point = Sequence[float]
-Field = Callable[[Array], Array]
+Field = Callable[[Floats], Floats]
 
 
 def rod(a: Point, b: Point, radius: float, radius_b: float | None = None, edge: float = 0.004) -> Field:
@@ -31,11 +32,12 @@ def rod(a: Point, b: Point, radius: float, radius_b: float | None = None, edge: 
     axis = (end - start) / (2 * half)
     slope = ((radius if radius_b is None else radius_b) - radius) / (2 * half)
 
-    def field(p: Array) -> Array:
+    def field(p: Floats) -> Floats:
         along = (p - start) @ axis
         across = np.linalg.norm(p - start - along[:, None] * axis, axis=1)
         out = np.stack([across - radius - slope * along, np.abs(along - half) - half], axis=1) + edge
-        return np.linalg.norm(np.maximum(out, 0), axis=1) + np.minimum(out.max(axis=1), 0) - edge
+        distance: Floats = np.linalg.norm(np.maximum(out, 0), axis=1) + np.minimum(out.max(axis=1), 0) - edge
+        return distance
 
     return field
 
@@ -44,9 +46,10 @@ def slab(center: Point, half: Point, edge: float = 0.004) -> Field:
     """Box with rounded edges; `half` includes the rounding."""
     mid, inner = np.asarray(center, float), np.asarray(half, float) - edge
 
-    def field(p: Array) -> Array:
+    def field(p: Floats) -> Floats:
         out = np.abs(p - mid) - inner
-        return np.linalg.norm(np.maximum(out, 0), axis=1) + np.minimum(out.max(axis=1), 0) - edge
+        distance: Floats = np.linalg.norm(np.maximum(out, 0), axis=1) + np.minimum(out.max(axis=1), 0) - edge
+        return distance
 
     return field
 
@@ -54,7 +57,7 @@ def slab(center: Point, half: Point, edge: float = 0.004) -> Field:
 def blend(width: float, *fields: Field) -> Field:
     """Union whose creases are filled over about `width` metres, like a moulded shell."""
 
-    def field(p: Array) -> Array:
+    def field(p: Floats) -> Floats:
         total = fields[0](p)
         for other in fields[1:]:
             value = other(p)
@@ -81,7 +84,7 @@ class Skin:
     """(m, 3), counter-clockwise seen from outside."""
 
 
-def _gradient(field: Field, p: Array) -> Array:
+def _gradient(field: Field, p: Floats) -> Floats:
     step = 1e-4 * np.eye(3)
     return np.stack([field(p + s) - field(p - s) for s in step], axis=1) / 2e-4
 
@@ -244,45 +247,60 @@ def _panda_skins() -> dict[str, Skin]:
     }
 
 
+class _Shell:
+    """Adds visual geoms to the bodies of a spec. Positions and sizes in m, in the frame of the body."""
+
+    def __init__(self, spec: mujoco.MjSpec) -> None:
+        self.spec = spec
+
+    def _add(self, body: str, material: str, kind: mujoco.mjtGeom, **shape: object) -> None:
+        self.spec.body(body).add_geom(type=kind, material=material, group=2, contype=0, conaffinity=0, mass=0, **shape)
+
+    def moulded(self, body: str, material: str, mesh: str, **pose: object) -> None:
+        self._add(body, material, mujoco.mjtGeom.mjGEOM_MESH, meshname=mesh, **pose)
+
+    def disc(self, body: str, material: str, a: Point, b: Point, radius: float) -> None:
+        self._add(body, material, mujoco.mjtGeom.mjGEOM_CYLINDER, fromto=[*a, *b], size=[radius, 0, 0])
+
+    def dome(self, body: str, material: str, pos: Point, radii: Point, **pose: object) -> None:
+        self._add(body, material, mujoco.mjtGeom.mjGEOM_ELLIPSOID, pos=pos, size=radii, **pose)
+
+    def block(self, body: str, material: str, pos: Point, half: Point, **pose: object) -> None:
+        self._add(body, material, mujoco.mjtGeom.mjGEOM_BOX, pos=pos, size=half, **pose)
+
+
 def dress_panda(spec: mujoco.MjSpec) -> None:
     """Adds the visual geoms (group 2, no contacts, no mass) to the bodies of a Panda spec."""
     for name, rgba in _COLOURS.items():
         spec.add_material(name=name, rgba=rgba, specular=0.4, shininess=0.35)
     for name, shape in _panda_skins().items():
         add_skin(spec, name, shape)
-    kinds = mujoco.mjtGeom
+    shell = _Shell(spec)
+    _dress_housings(shell)
+    _dress_seams(shell)
+    _dress_wrist(shell)
+    _dress_hand(shell)
 
-    def look(body: str, material: str, kind: mujoco.mjtGeom, **shape: object) -> None:
-        spec.body(body).add_geom(type=kind, material=material, group=2, contype=0, conaffinity=0, mass=0, **shape)
 
-    def moulded(body: str, material: str, mesh: str, **pose: object) -> None:
-        look(body, material, kinds.mjGEOM_MESH, meshname=mesh, **pose)
-
-    def disc(body: str, material: str, a: Point, b: Point, radius: float) -> None:
-        look(body, material, kinds.mjGEOM_CYLINDER, fromto=[*a, *b], size=[radius, 0, 0])
-
-    def dome(body: str, material: str, pos: Point, radii: Point, **pose: object) -> None:
-        look(body, material, kinds.mjGEOM_ELLIPSOID, pos=pos, size=radii, **pose)
-
-    def block(body: str, material: str, pos: Point, half: Point, **pose: object) -> None:
-        look(body, material, kinds.mjGEOM_BOX, pos=pos, size=half, **pose)
-
+def _dress_housings(shell: _Shell) -> None:
     quarter = np.sqrt(0.5)
-    moulded("link0", "white", "base")
-    moulded("link1", "white", "shoulder")
-    moulded("link2", "white", "shoulder", quat=[quarter, -quarter, 0, 0])
-    moulded("link3", "white", "elbow")
-    moulded("link4", "white", "elbow", pos=[-0.0825, 0, 0], quat=[quarter, quarter, 0, 0])
-    moulded("link5", "white", "forearm")
-    moulded("link6", "white", "wrist")
-    moulded("hand", "offwhite", "hand")
+    shell.moulded("link0", "white", "base")
+    shell.moulded("link1", "white", "shoulder")
+    shell.moulded("link2", "white", "shoulder", quat=[quarter, -quarter, 0, 0])
+    shell.moulded("link3", "white", "elbow")
+    shell.moulded("link4", "white", "elbow", pos=[-0.0825, 0, 0], quat=[quarter, quarter, 0, 0])
+    shell.moulded("link5", "white", "forearm")
+    shell.moulded("link6", "white", "wrist")
+    shell.moulded("hand", "offwhite", "hand")
 
-    block("link0", "offwhite", (-0.082, 0, 0.007), (0.07, 0.09, 0.007))
-    disc("link0", "offwhite", (0, 0, 0), (0, 0, 0.014), 0.072)
+    shell.block("link0", "offwhite", (-0.082, 0, 0.007), (0.07, 0.09, 0.007))
+    shell.disc("link0", "offwhite", (0, 0, 0), (0, 0, 0.014), 0.072)
     for side in (1, -1):
-        block("link0", "steel", (-0.075, side * 0.0725, 0.035), (0.032, 0.002, 0.014))
+        shell.block("link0", "steel", (-0.075, side * 0.0725, 0.035), (0.032, 0.002, 0.014))
 
-    # A crisp white end on each housing, and the dark seam where it turns against the next.
+
+def _dress_seams(shell: _Shell) -> None:
+    """A crisp white end on each housing, and the dark seam where it turns against the next."""
     for body, axis, white, seam in (
         ("link0", 2, (0.12, 0.1385), (0.1385, 0.1415)),
         ("link1", 2, (-0.1915, -0.165), (-0.02, -0.02)),
@@ -295,47 +313,51 @@ def dress_panda(spec: mujoco.MjSpec) -> None:
         for colour, (low, high) in (("white", white), ("dark", seam)):
             if high > low:
                 at = np.eye(3)[axis]
-                disc(body, colour, tuple(off + low * at), tuple(off + high * at), _R)
-    disc("link1", "white", (0, -0.03, 0), (0, -0.0015, 0), _R)
-    disc("link2", "white", (0, 0, 0.03), (0, 0, 0.0015), _R)
-    disc("link2", "dark", (0, 0, -0.0015), (0, 0, 0.0015), 0.0535)
-    disc("link4", "dark", (0, 0, -0.0015), (0, 0, 0.0015), 0.0535)
+                shell.disc(body, colour, tuple(off + low * at), tuple(off + high * at), _R)
+    shell.disc("link1", "white", (0, -0.03, 0), (0, -0.0015, 0), _R)
+    shell.disc("link2", "white", (0, 0, 0.03), (0, 0, 0.0015), _R)
+    shell.disc("link2", "dark", (0, 0, -0.0015), (0, 0, 0.0015), 0.0535)
+    shell.disc("link4", "dark", (0, 0, -0.0015), (0, 0, 0.0015), 0.0535)
 
-    # Elbow and wrist caps: a dark drum, domed, with a white disc in it.
+
+def _dress_wrist(shell: _Shell) -> None:
+    """Elbow and wrist caps: a dark drum, domed, with a white disc in it."""
     for body, axis, x in (("link3", 1, 0.0825), ("link4", 2, 0.0)):
         at, off = np.eye(3)[axis], np.array([x, 0, 0])
-        disc(body, "white", tuple(off + 0.0015 * at), tuple(off + 0.07 * at), _R)
-        disc(body, "dark", tuple(off + 0.07 * at), tuple(off + 0.094 * at), 0.056)
-        dome(body, "dark", tuple(off + 0.094 * at), tuple(0.056 - 0.041 * at))
-        disc(body, "white", tuple(off + 0.1 * at), tuple(off + 0.1085 * at), 0.034)
-        dome(body, "white", tuple(off + 0.1085 * at), tuple(0.034 - 0.03 * at))
-    disc("link6", "dark", (0, 0, 0.012), (0, 0, 0.044), 0.049)
-    dome("link6", "dark", (0, 0, 0.044), (0.049, 0.049, 0.01))
-    disc("link6", "white", (0, 0, 0.048), (0, 0, 0.0535), 0.03)
-    dome("link6", "white", (0, 0, 0.0535), (0.03, 0.03, 0.003))
-    disc("link6", "white", (0.088, -0.0495, 0), (0.088, -0.025, 0), 0.044)
-    disc("link6", "white", (0.088, 0.05, 0), (0.088, 0.077, 0), 0.044)
-    dome("link6", "dark", (0.088, 0.077, 0), (0.039, 0.007, 0.039))  # pilot buttons on top of the wrist
+        shell.disc(body, "white", tuple(off + 0.0015 * at), tuple(off + 0.07 * at), _R)
+        shell.disc(body, "dark", tuple(off + 0.07 * at), tuple(off + 0.094 * at), 0.056)
+        shell.dome(body, "dark", tuple(off + 0.094 * at), tuple(0.056 - 0.041 * at))
+        shell.disc(body, "white", tuple(off + 0.1 * at), tuple(off + 0.1085 * at), 0.034)
+        shell.dome(body, "white", tuple(off + 0.1085 * at), tuple(0.034 - 0.03 * at))
+    shell.disc("link6", "dark", (0, 0, 0.012), (0, 0, 0.044), 0.049)
+    shell.dome("link6", "dark", (0, 0, 0.044), (0.049, 0.049, 0.01))
+    shell.disc("link6", "white", (0, 0, 0.048), (0, 0, 0.0535), 0.03)
+    shell.dome("link6", "white", (0, 0, 0.0535), (0.03, 0.03, 0.003))
+    shell.disc("link6", "white", (0.088, -0.0495, 0), (0.088, -0.025, 0), 0.044)
+    shell.disc("link6", "white", (0.088, 0.05, 0), (0.088, 0.077, 0), 0.044)
+    shell.dome("link6", "dark", (0.088, 0.077, 0), (0.039, 0.007, 0.039))  # pilot buttons on top of the wrist
     # Dark cover along the outer side of the forearm, widest at the wrist.
-    disc("link5", "dark", (0, 0.098, 0), (0, 0.118, 0), 0.048)
-    dome("link5", "dark", (0, 0.118, 0), (0.048, 0.011, 0.048))
-    dome("link5", "dark", (0, 0.097, -0.068), (0.037, 0.022, 0.122), quat=[np.cos(0.13), -np.sin(0.13), 0, 0])
+    shell.disc("link5", "dark", (0, 0.098, 0), (0, 0.118, 0), 0.048)
+    shell.dome("link5", "dark", (0, 0.118, 0), (0.048, 0.011, 0.048))
+    shell.dome("link5", "dark", (0, 0.097, -0.068), (0.037, 0.022, 0.122), quat=[np.cos(0.13), -np.sin(0.13), 0, 0])
 
-    disc("link7", "dark", (0, 0, 0.0495), (0, 0, 0.0525), 0.0435)
-    disc("link7", "white", (0, 0, 0.0525), (0, 0, 0.093), 0.044)
-    disc("link7", "dark", (0, 0, 0.093), (0, 0, 0.107), 0.0315)  # tool flange, ISO 9409-1-50: 63 mm
+
+def _dress_hand(shell: _Shell) -> None:
+    shell.disc("link7", "dark", (0, 0, 0.0495), (0, 0, 0.0525), 0.0435)
+    shell.disc("link7", "white", (0, 0, 0.0525), (0, 0, 0.093), 0.044)
+    shell.disc("link7", "dark", (0, 0, 0.093), (0, 0, 0.107), 0.0315)  # tool flange, ISO 9409-1-50: 63 mm
     turned = [np.cos(np.pi / 8), 0, 0, np.sin(np.pi / 8)]  # guiding grip, along the hand's y
-    dome("link7", "white", (0.042, 0.042, 0.077), (0.048, 0.026, 0.0145), quat=turned)
-    dome("link7", "dark", (0.068, 0.068, 0.077), (0.0135, 0.016, 0.011), quat=turned)
+    shell.dome("link7", "white", (0.042, 0.042, 0.077), (0.048, 0.026, 0.0145), quat=turned)
+    shell.dome("link7", "dark", (0.068, 0.068, 0.077), (0.0135, 0.016, 0.011), quat=turned)
 
-    block("hand", "dark", (0, 0, 0.0635), (0.016, 0.09, 0.0025))  # rail
-    eye = spec.camera("wrist")  # its housing ends 1 mm behind the lens: 42 x 42 x 23 mm
+    shell.block("hand", "dark", (0, 0, 0.0635), (0.016, 0.09, 0.0025))  # rail
+    eye = shell.spec.camera("wrist")  # its housing ends 1 mm behind the lens: 42 x 42 x 23 mm
     back = np.zeros(3)
     mujoco.mju_rotVecQuat(back, np.array([0, 0, 0.0125]), eye.quat)
-    block("hand", "steel", tuple(eye.pos + back), (0.021, 0.021, 0.0115), quat=eye.quat)
-    block("hand", "dark", (0.04, 0, 0.02), (0.012, 0.012, 0.002))  # bracket
+    shell.block("hand", "steel", tuple(eye.pos + back), (0.021, 0.021, 0.0115), quat=eye.quat)
+    shell.block("hand", "dark", (0.04, 0, 0.02), (0.012, 0.012, 0.002))  # bracket
     lean = [np.cos(0.12), np.sin(0.12), 0, 0]
     for finger in ("finger1", "finger2"):
-        block(finger, "dark", (0, 0.0145, 0.0115), (0.0105, 0.0115, 0.007))
-        block(finger, "dark", (0, 0.0135, 0.028), (0.0085, 0.004, 0.015), quat=lean)
-        block(finger, "black", (0, 0.0055, 0.045), (0.0095, 0.0055, 0.0092))
+        shell.block(finger, "dark", (0, 0.0145, 0.0115), (0.0105, 0.0115, 0.007))
+        shell.block(finger, "dark", (0, 0.0135, 0.028), (0.0085, 0.004, 0.015), quat=lean)
+        shell.block(finger, "black", (0, 0.0055, 0.045), (0.0095, 0.0055, 0.0092))

@@ -14,7 +14,7 @@ from foretell.policy import PolicySpec, as_chunk
 __all__ = ["Answer", "ask"]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Answer:
     """Actions of n slots; rows named in `errors` have none."""
 
@@ -74,15 +74,22 @@ def ask(
     low, high = spec.action.low, spec.action.high
     slack = 1e-6 * (high - low)  # float32 policies overshoot by rounding
     clipped = ((actions < low - slack) | (actions > high + slack)).any(axis=2).sum(axis=1)
-    return Answer(np.clip(actions, low, high), terminate, clipped, errors, unsure, traces)
+    return Answer(
+        actions=np.clip(actions, low, high),
+        terminate=terminate,
+        clipped=clipped,
+        errors=errors,
+        unsure=unsure,
+        traces=traces,
+    )
 
 
 def _call(policy: Any, spec: PolicySpec, slots: np.ndarray, seen: dict[str, Any], rows: np.ndarray) -> Any:
     size = spec.batch or len(rows)
     padded = np.concatenate([rows, np.repeat(rows[-1:], size - len(rows))])
-    given = {k: v[padded] if isinstance(v, np.ndarray) else [v[i] for i in padded] for k, v in seen.items()}
+    batch = {k: v[padded] if isinstance(v, np.ndarray) else [v[i] for i in padded] for k, v in seen.items()}
     try:
-        returned = policy.act(slots[padded], given)
+        returned = policy.act(slots[padded], batch)
     except Exception as error:
         raise PolicyError(f"act raised {raised(error)}") from error
     try:

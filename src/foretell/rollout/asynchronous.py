@@ -25,7 +25,7 @@ RECENT = 10
 """Answers whose delays say how much of a plan will have run when the next one comes."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Answered:
     """A chunk on its way, or arrived."""
 
@@ -160,20 +160,15 @@ class AsynchronousDriver(Driver):
         if log:
             value = (answer.looked - answer.began) * self.world.tick
             log.add("think", answer.began, answer.ready, inference=answer.number, value=value)
-        kept = self.answers[slot]
-        continuous = self.clock.chunks != "execute"
-        if kept and answer.looked < kept[-1].looked:
-            return  # overtaken by one that saw more
-        if answer.looked < self.since[slot]:  # it answers the subtask before
-            if not self._under_way(slot):
-                self.think[slot] = age
+        if self._outdated(slot, answer):
             return
+        continuous = self.clock.chunks != "execute"
         old = self.plan[slot, self.at[slot]].copy() if self.left[slot] else self.last[slot].copy()
         first = step - answer.step if continuous else 0
         self.delays[slot].append(max(0, first))
         spec, chunk = self._spec(slot), len(answer.actions)
         if self.clock.chunks == "ensemble":
-            kept = [a for a in kept if a.step + chunk > step] + [answer]
+            kept = [a for a in self.answers[slot] if a.step + chunk > step] + [answer]
         else:
             kept = [answer]
         self.answers[slot] = kept
@@ -206,6 +201,17 @@ class AsynchronousDriver(Driver):
         elif continuous and self.due[slot] > age:
             self.think[slot] = min(self.think[slot], self.due[slot])  # think again with the next action
 
+    def _outdated(self, slot: int, answer: Answered) -> bool:
+        """Whether an answer comes too late to be of use. A slot that would then wait for none thinks again now."""
+        kept = self.answers[slot]
+        if kept and answer.looked < kept[-1].looked:
+            return True  # overtaken by one that saw more
+        if answer.looked < self.since[slot]:  # it answers the subtask before
+            if not self._under_way(slot):
+                self.think[slot] = self.age[slot]
+            return True
+        return False
+
     def _count_starved(self, slot: int) -> None:
         since, age = int(self.idle_since[slot]), int(self.age[slot])
         self.starved[slot] += max(0, age - since)
@@ -218,8 +224,8 @@ class AsynchronousDriver(Driver):
         for ahead in range(count):
             there = [a for a in answers if 0 <= step + ahead - a.step < len(a.actions)]
             weights = np.exp(-self.clock.decay * np.arange(len(there)))
-            given = np.array([a.actions[step + ahead - a.step] for a in there])
-            self.plan[slot, ahead] = weights @ given / weights.sum()
+            actions = np.array([a.actions[step + ahead - a.step] for a in there])
+            self.plan[slot, ahead] = weights @ actions / weights.sum()
             self.ends[slot, ahead] = there[-1].ends[step + ahead - there[-1].step]
 
     def _command(self, slots: np.ndarray) -> None:

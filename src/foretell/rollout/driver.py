@@ -241,12 +241,14 @@ class Driver:
             if len(started):
                 self.sights[name].start(started)
         for slot in fresh:
-            job = self.jobs[slot]
-            if job is not None and job.steps is not None:
-                self.steps[slot] = Steps(job.steps, slot)
-            if job is not None and job.video is not None:
-                strip = job.steps.with_suffix(".jpg") if job.steps else None
-                self.videos[slot] = self.VIDEO(job.video, slot, self._spec(slot).action_rate, job.camera, strip)
+            begun = self.jobs[slot]  # None where the policy failed to begin
+            if begun is not None and begun.steps is not None:
+                self.steps[slot] = Steps(begun.steps, slot)
+            if begun is not None and begun.video is not None:
+                strip = begun.steps.with_suffix(".jpg") if begun.steps else None
+                self.videos[slot] = self.VIDEO(
+                    begun.video, slot=slot, rate=self._spec(slot).action_rate, camera=begun.camera, strip=strip
+                )
             self._note(slot)
 
     def _reset(self, name: str, slots: np.ndarray, jobs: list[Job]) -> dict[int, str]:
@@ -261,10 +263,10 @@ class Driver:
             if len(jobs) == 1:
                 self.outcomes[int(slots[0])].trace = traced(error)
                 return {int(slots[0]): f"reset raised {raised(error)}"}
-            found: dict[int, str] = {}
+            failed: dict[int, str] = {}
             for row, job in enumerate(jobs):
-                found |= self._reset(name, slots[row : row + 1], [job])
-            return found
+                failed |= self._reset(name, slots[row : row + 1], [job])
+            return failed
         return {}
 
     def _finish(self, slot: int, end: str, blame: str | None = None, error: str | None = None) -> tuple[Job, Outcome]:

@@ -27,7 +27,7 @@ class Eye:
     """Draws what a policy's cameras see, and keeps their history."""
 
     def __init__(
-        self, world: Any, cameras: dict[str, Stream], snapshots: Latest, frames: Latest, wake: int, viewer: Any
+        self, world: Any, *, cameras: dict[str, Stream], snapshots: Latest, frames: Latest, wake: int, viewer: Any
     ):
         self.world, self.cameras = world, cameras
         self.snapshots, self.frames, self.wake = snapshots, frames, wake

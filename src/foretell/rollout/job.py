@@ -12,7 +12,7 @@ from foretell.scenario import Scenario
 __all__ = ["Job", "Outcome"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Job:
     """One episode to run."""
 
@@ -34,11 +34,11 @@ class Job:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it, for a worker. Paths are absolute, for a worker may be in another folder."""
-        made = {}
+        values = {}
         for name in (f.name for f in fields(self)):
             value = getattr(self, name)
-            made[name] = str(value.resolve()) if isinstance(value, Path) else value
-        return {**made, "scenario": self.scenario.model_dump(mode="json")}
+            values[name] = str(value.resolve()) if isinstance(value, Path) else value
+        return {**values, "scenario": self.scenario.model_dump(mode="json")}
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> Job:

@@ -30,7 +30,7 @@ Launch = Callable[[dict[str, Any], tuple[int, ...]], Companion]
 class Mind:
     """A policy's process, and the cameras' process where it has cameras, with the memory between them."""
 
-    def __init__(self, name: str, spec: PolicySpec, world: Any, launch: Launch, view: bool):
+    def __init__(self, name: str, *, spec: PolicySpec, world: Any, launch: Launch, view: bool):
         self.name, self.spec, self._world, self._launch, self._view = name, spec, world, launch, view
         known = world.features
         reads = observed(spec.reads)

@@ -59,7 +59,7 @@ def run_realtime(
     `view`: show it in a window of the world's."""
     if world.slots != 1:
         raise UsageError(f"the realtime clock runs one episode at a time, the world has {world.slots} slots")
-    driver = _Realtime(world, policies, watch, clock, launch, patience, view)
+    driver = _Realtime(world, policies=policies, watch=watch, clock=clock, launch=launch, patience=patience, view=view)
     try:
         yield from driver.run(source)
     finally:
@@ -73,6 +73,7 @@ class _Realtime(AsynchronousDriver):
     def __init__(
         self,
         world: World,
+        *,
         policies: Mapping[str, Any],
         watch: Any,
         clock: Realtime,
@@ -82,7 +83,9 @@ class _Realtime(AsynchronousDriver):
     ):
         super().__init__(world, policies, watch, clock)
         self.patience = patience
-        self.minds = {name: Mind(name, spec, world, launch, view) for name, spec in self.specs.items()}
+        self.minds = {
+            name: Mind(name, spec=spec, world=world, launch=launch, view=view) for name, spec in self.specs.items()
+        }
         for name, mind in self.minds.items():
             # cameras are drawn elsewhere
             own = {k: s for k, s in observed(mind.spec.reads).items() if k not in mind.cameras}
@@ -246,20 +249,29 @@ class _Realtime(AsynchronousDriver):
         self.flood = (period, self.flood[1] + mind.answers.waiting)
         if self.flood[1] > ANSWERS:
             raise _Failed(f"it flooded: more than {ANSWERS} chunks came within one action period")
-        for got in mind.answers.take():
-            if int(got["episode"]) != self.number:
+        for message in mind.answers.take():
+            if int(message["episode"]) != self.number:
                 continue
-            number, began = int(got["number"]), self.asked_tick
+            number, began = int(message["number"]), self.asked_tick
             if number < 0:  # of a policy that keeps its own time
                 self.asked_at = time.perf_counter()
-                number, began = int(self.calls[0]), int(got["looked"])
+                number, began = int(self.calls[0]), int(message["looked"])
                 self.calls[0] += 1
             self.answered = max(self.answered, number)
-            self.clipped[0] += int(got["clipped"])
-            self.latencies.append(float(got["ended"] - got["began"]))
-            now, looked, step = int(self.age[0]), int(got["looked"]), int(got["step"])
-            pictured = int(got["pictured"]) if mind.cameras else None
-            answer = Answered(now, number, began, looked, step, got["actions"], got["ends"] > 0, pictured)
+            self.clipped[0] += int(message["clipped"])
+            self.latencies.append(float(message["ended"] - message["began"]))
+            now, looked, step = int(self.age[0]), int(message["looked"]), int(message["step"])
+            pictured = int(message["pictured"]) if mind.cameras else None
+            answer = Answered(
+                ready=now,
+                number=number,
+                began=began,
+                looked=looked,
+                step=step,
+                actions=message["actions"],
+                ends=message["ends"] > 0,
+                pictured=pictured,
+            )
             self.coming[0].append(answer)
 
     def _no_later(self, active: np.ndarray) -> np.ndarray | int:

@@ -17,7 +17,7 @@ from foretell.world import Recording, World, whole_ticks
 __all__ = ["Recorded", "judge_steps"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Recorded:
     """An episode with its steps, up to its end."""
 
@@ -34,11 +34,13 @@ def judge_steps(world: World, some: Sequence[Recorded]) -> list[Outcome]:
     """Outcomes of recorded episodes, as a driver would have found them."""
     assert isinstance(world, Recording)
     slots = np.arange(len(some), dtype=np.int32)
-    world.reset(slots, [one.scenario for one in some], [one.row["trial"] for one in some])
+    world.reset(slots, [recorded.scenario for recorded in some], [recorded.row["trial"] for recorded in some])
     early = world.task.success_rule == "any"
     limit = int(whole_ticks(1, 1.0 / world.tick, 1.0 / world.task.time_limit))
-    ends = [round(one.row["sim_s"] / world.tick) for one in some]  # what is recorded later shows a film's end
-    lengths = [int(np.searchsorted(one.ticks, end, side="right")) for one, end in zip(some, ends, strict=True)]
+    ends = [round(recorded.row["sim_s"] / world.tick) for recorded in some]  # what is recorded later shows a film's end
+    lengths = [
+        int(np.searchsorted(recorded.ticks, end, side="right")) for recorded, end in zip(some, ends, strict=True)
+    ]
     solved = np.zeros(len(some), dtype=bool)
     outcomes: list[Outcome | None] = [None] * len(some)
     for index in range(max(lengths)):

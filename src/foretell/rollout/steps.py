@@ -45,8 +45,8 @@ class Steps:
             return
         last = {"tick": pa.int64(), "judged": pa.bool_(), "action": pa.list_(pa.float64())}
         last |= {"state": pa.list_(pa.float64())} if "state" in self._rows[0] else {}
-        told = {name: pa.float64() for name in self._rows[0] if name not in last}
-        schema = pa.schema({**told, **last})
+        columns = {name: pa.float64() for name in self._rows[0] if name not in last}
+        schema = pa.schema({**columns, **last})
         table = pa.table([pa.array([row[f.name] for row in self._rows], f.type) for f in schema], schema=schema)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         part = self.path.with_suffix(".part")

@@ -39,8 +39,8 @@ def sight_shape(reads: Mapping[str, Stream], known: Mapping[str, Feature]) -> Sh
     """Fields of what the policy sees in these streams."""
     fields: dict[str, tuple[tuple[int, ...], str]] = {"tick": ((), "i8")}
     for name, stream in reads.items():
-        one = tuple((stream.shape or known[name].shape) if known[name].image else known[name].shape)
-        fields[name] = ((stream.history, *one), np.dtype(known[name].dtype).str[1:])
+        shape = tuple((stream.shape or known[name].shape) if known[name].image else known[name].shape)
+        fields[name] = ((stream.history, *shape), np.dtype(known[name].dtype).str[1:])
     return fields
 
 
@@ -83,7 +83,7 @@ def answer_shape(spec: PolicySpec) -> Shape:
 class Thinker:
     """One policy, asked one question at a time."""
 
-    def __init__(self, policy: Any, sight: Latest, frames: Latest | None, answers: Queue, wake: int):
+    def __init__(self, policy: Any, *, sight: Latest, frames: Latest | None, answers: Queue, wake: int):
         self.policy, self.spec = policy, policy.spec
         self.sight, self.frames, self.answers, self.wake = sight, frames, answers, wake
         self.episode, self.done, self.warm = -1, -1, False
@@ -133,20 +133,20 @@ class Thinker:
         return self._given(seen)
 
     def _given(self, seen: dict[str, Any]) -> dict[str, Any]:
-        given: dict[str, Any] = {"time": seen["time"][None], "instruction": [as_text(seen["instruction"])]}
+        observations: dict[str, Any] = {"time": seen["time"][None], "instruction": [as_text(seen["instruction"])]}
         for name, stream in self.spec.reads.items():
-            one = seen[name] if stream.history > 1 or name in ("plan", "committed") else seen[name][0]
-            given[name] = one[None]
-        return given
+            value = seen[name] if stream.history > 1 or name in ("plan", "committed") else seen[name][0]
+            observations[name] = value[None]
+        return observations
 
     def _answer(self, say: Callable[[dict[str, Any]], None]) -> None:
         began = time.perf_counter()
-        given = self._look()
+        observations = self._look()
         number = int(self._looked["asked"])
         if number <= self.done or int(self._looked["episode"]) != self.episode:
             return  # woken for a question of an episode that is over
         self.done = number
-        answer = ask(self.policy, self.spec, SLOT, given)
+        answer = ask(self.policy, self.spec, SLOT, observations)
         if answer.errors:
             say({"failed": self.episode, "error": answer.errors[0], "trace": answer.traces.get(0)})
             return
@@ -171,11 +171,11 @@ class Thinker:
 
     def _newest(self) -> dict[str, Any]:
         """`look` of a policy that drives itself."""
-        given = self._look()
+        observations = self._look()
         if int(self._looked["episode"]) != self.episode:
             raise EpisodeOver
         self._began = time.perf_counter()
-        return given
+        return observations
 
     def _push(self, actions: Any) -> None:
         """`push` of a policy that drives itself."""

@@ -50,7 +50,7 @@ class Video:
 
     HEIGHT, WIDTH = 480, 640
 
-    def __init__(self, path: Path, slot: int, rate: float, camera: str | None = None, strip: Path | None = None):
+    def __init__(self, path: Path, *, slot: int, rate: float, camera: str | None = None, strip: Path | None = None):
         av = require_encoder()
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path, self._part = path, path.with_suffix(".part.mp4")
@@ -117,12 +117,12 @@ class Video:
 class LateVideo(Video):
     """A video drawn when the episode is over: drawing takes longer than a tick."""
 
-    def shoot(self, world: Any) -> None:
+    def shoot(self, world: Any, qpos: Any = None) -> None:
         if not hasattr(self, "kept"):
             self.kept: list[Any] = []
             self._world = world
-        if self._due():
-            self.kept.append(world.snapshot(self._slot))
+        if qpos is not None or self._due():
+            self.kept.append(world.snapshot(self._slot) if qpos is None else qpos)
 
     def close(self) -> None:
         for qpos in self.kept:

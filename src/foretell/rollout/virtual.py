@@ -76,7 +76,15 @@ class _Virtual(AsynchronousDriver):
             self.think[slot] = NEVER
             chunk, looked = self._spec(slot).chunk, int(self.age[slot])
             actions, ends = self.thought[slot, :chunk].copy(), self.thought_ends[slot, :chunk].copy()
-            answer = Answered(ready, number, began, looked, int(self.step[slot]), actions, ends)
+            answer = Answered(
+                ready=ready,
+                number=number,
+                began=began,
+                looked=looked,
+                step=int(self.step[slot]),
+                actions=actions,
+                ends=ends,
+            )
             self.coming[slot].append(answer)
             if len(self.coming[slot]) > 1:
                 self.coming[slot].sort(key=lambda answer: answer.ready)

@@ -35,8 +35,8 @@ class Bench:
     def __init__(
         self,
         task: str | Task,
-        scenario: Scenario | int = 0,
         *,
+        scenario: Scenario | int = 0,
         world: str | Path | dict[str, Any] = "mujoco",
         controller: str | None = None,
         factors: dict[str, Any] | None = None,

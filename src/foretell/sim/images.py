@@ -45,14 +45,14 @@ class Images:
         """(height, width, channels) what a camera's stream shows at joint positions qpos."""
         assert feature.frame is not None
         height, width, _ = asked.shape or feature.shape
-        view = View(feature.frame, height, width)
+        view = View(name=feature.frame, height=height, width=width)
         if feature.kind == "depth":
             image = shared_renderer().render(model, qpos, replace(view, kind="depth"))[..., None]
         elif feature.kind == "segmentation":
             image = self._segmented(model, qpos, view)[..., None]
         else:
             image = self._taken(model, qpos, view)
-        return self.noise.blur_image(slot, feature.frame, feature, image, zlib.crc32(np.ascontiguousarray(qpos)))
+        return self.noise.blur_image(slot, feature.frame, feature, image, zlib.crc32(np.ascontiguousarray(qpos).data))
 
     def film(
         self, model: mujoco.MjModel, qpos: np.ndarray, camera: str | Camera, height: int, width: int
@@ -60,7 +60,7 @@ class Images:
         """(height, width, 3) uint8, with shadows and smooth edges, without noise; the camera may stand anywhere."""
         stand = camera if isinstance(camera, Camera) else None
         name = camera if isinstance(camera, str) else FILM
-        return self._taken(model, qpos, View(name, height, width, fine=True, stand=stand))
+        return self._taken(model, qpos, View(name=name, height=height, width=width, fine=True, stand=stand))
 
     def _taken(self, model: mujoco.MjModel, qpos: np.ndarray, view: View) -> np.ndarray:
         """(height, width, 3) uint8: rendered and transformed."""

@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 from mujoco.batch import Batch, SimulationError
 
+from foretell.arrays import Floats, Ints
 from foretell.rotation import from_matrix
 from foretell.sim.scene import Scene
 
@@ -25,7 +26,21 @@ FREE, JOINT = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtTrn.mjTRN_JOINT)
 class Layout:
     """One batch with as many rows as the world has slots; row i belongs to slot i while its scenario fits here."""
 
-    def __init__(self, model: mujoco.MjModel, slots: int, threads: int, scene: Scene, delay: int = 0):
+    # views of the batch, with a row for each slot; names and shapes are those of MjData
+    qpos: Floats
+    qvel: Floats
+    ctrl: Floats
+    xpos: Floats
+    xquat: Floats
+    site_xpos: Floats
+    site_xmat: Floats
+    cam_xpos: Floats
+    cam_xmat: Floats
+    cvel: Floats
+    subtree_com: Floats
+    sensordata: Floats
+
+    def __init__(self, model: mujoco.MjModel, *, slots: int, threads: int, scene: Scene, delay: int = 0):
         if mujoco.get_mju_user_warning() is None:
             # the reason goes into the row; MuJoCo would also write MUJOCO_LOG.TXT into the user's folder
             mujoco.set_mju_user_warning(lambda message: None)
@@ -66,10 +81,10 @@ class Layout:
         self.objects = tuple(name for name in self.free if name.partition("/")[0] not in scene.robots)
         self.object_bodies = np.array([self.bodies[name] for name in self.objects], dtype=int)
         furniture, robots = _contacts(model, "hit"), _contacts(model, "clash")
-        self.hits: dict[str, np.ndarray] = {}
-        self.clashes: dict[str, np.ndarray] = {}
-        self.pads: dict[str, np.ndarray] = {}
-        self.grips: dict[str, tuple[np.ndarray, np.ndarray, float]] = {}
+        self.hits: dict[str, Ints] = {}
+        self.clashes: dict[str, Ints] = {}
+        self.pads: dict[str, Ints] = {}
+        self.grips: dict[str, tuple[Ints, Floats, float]] = {}
         self.tools: dict[str, int] = {}
         for name, robot in scene.robots.items():
             self.hits[name] = np.array([furniture[f"{name}/{part}"] for part in scene.furniture], dtype=int)
@@ -77,22 +92,23 @@ class Layout:
             grips = [group for group in robot.groups.values() if group.pads]
             pads = [f"{name}/{pad}" for group in grips for pad in group.pads]
             parts = [*self.objects, *(part for part in scene.placed if part not in self.objects)]
-            at = [[self.touch[f"{pad}/{part}"] for pad in pads] for part in parts]
-            self.pads[name] = np.array(at, dtype=int).reshape(len(parts), len(pads))
+            touches = [[self.touch[f"{pad}/{part}"] for pad in pads] for part in parts]
+            self.pads[name] = np.array(touches, dtype=int).reshape(len(parts), len(pads))
             if grips:  # weights give the mean share of their ranges that the joints are open
                 spans = [(f"{name}/{joint}", low, high) for group in grips for joint, low, high in group.spans]
-                at, weight = (self.address[j] for j, *_ in spans), (1 / (len(spans) * (b - a)) for _, a, b in spans)
+                joints = [self.address[joint] for joint, *_ in spans]
+                weights = [1 / (len(spans) * (high - low)) for _, low, high in spans]
                 shut = sum(low / (len(spans) * (high - low)) for _, low, high in spans)
-                self.grips[name] = np.array(list(at)), np.array(list(weight)), shut
+                self.grips[name] = np.array(joints), np.array(weights), shut
             if tools := [group.tool for group in robot.groups.values() if group.tool]:
                 self.tools[name] = self.sites[f"{name}/{tools[0]}"]
 
-    def start(self, slots: np.ndarray, names: list[str], values: np.ndarray) -> None:
+    def start(self, slots: Ints, names: list[str], values: Floats) -> None:
         """Put joints (by full name) of some slots at values (n, joints), at rest."""
         self.qpos[slots[:, None], np.array([self.address[name] for name in names])] = values
         self.qvel[slots[:, None], np.array([self.speed[name] for name in names])] = 0.0
 
-    def settle(self, slots: np.ndarray) -> None:
+    def settle(self, slots: Ints) -> None:
         """The start is complete: actuators hold it."""
         self.hold[slots] = 0.0
         self.hold[slots[:, None], self.servos] = self._gear * self.qpos[slots[:, None], self.held]
@@ -102,25 +118,26 @@ class Layout:
             self.hold[slots[:, None], motors] = measured
         self.ctrl[slots] = self.hold[slots]
 
-    def load(self, slots: np.ndarray, models: list[mujoco.MjModel]) -> None:
+    def load(self, slots: Ints, models: list[mujoco.MjModel]) -> None:
         """Give slots new models and put them at their start."""
         for slot, model in zip(slots, models, strict=True):
             self.models[slot] = model
         self.batch.set_models(self.models)
         self.batch.reset(slots, stage=mujoco.mjtStage.mjSTAGE_NONE)
 
-    def forward(self, slots: np.ndarray) -> None:
+    def forward(self, slots: Ints) -> None:
         """Make poses, velocities and contacts those of the present state."""
         self.batch.forward(slots, stage=mujoco.mjtStage.mjSTAGE_VEL)
         if self.delay:
             for field, past in self._past.items():
                 past[slots] = getattr(self, field)[slots][:, None]
 
-    def sensed(self, field: str, slots: np.ndarray) -> np.ndarray:
+    def sensed(self, field: str, slots: Ints) -> Floats:
         """(n, ...) `qpos` or `qvel` as sensors show them now."""
-        return self._past[field][slots, 0] if self.delay else getattr(self, field)[slots]
+        values: Floats = self._past[field][slots, 0] if self.delay else getattr(self, field)[slots]
+        return values
 
-    def sensed_pose(self, slots: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
+    def sensed_pose(self, slots: Ints, name: str) -> tuple[Floats, Floats]:
         """Position (n, 3) and orientation (n, 4) of a body or site as sensors show them now."""
         pos, quat = np.empty((len(slots), 3)), np.empty((len(slots), 4))
         data = mujoco.MjData(self.model)
@@ -134,7 +151,7 @@ class Layout:
                 pos[row], quat[row] = data.site_xpos[site], from_matrix(data.site_xmat[site].reshape(3, 3))
         return pos, quat
 
-    def advance(self, slots: np.ndarray, targets: np.ndarray) -> dict[int, str]:
+    def advance(self, slots: Ints, targets: Floats) -> dict[int, str]:
         """Run physics under actuator targets (n, ticks, nu). Returns slot -> reason for those that failed."""
         failed: dict[int, str] = {}
         ticks = targets.shape[1]

@@ -33,8 +33,8 @@ class Noise:
         self._scenario[slot], self._trial[slot], self._drawn[slot] = scenario, trial, {}
         for hooks, name in ((self._sense, "sense"), (self._act, "act")):
             hooks.pop(slot, None)
-            if found := factors.overriding(scenario, name):
-                hooks[slot] = found
+            if acting := factors.overriding(scenario, name):
+                hooks[slot] = acting
 
     def blur(self, slots: np.ndarray, stream: str, feature: Feature, values: np.ndarray, spread: float) -> np.ndarray:
         """Values (n, k) as sensors show them, under factors and with Gaussian noise."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -61,8 +62,8 @@ class Theta(BaseModel):
     @classmethod
     def _multiplier(cls, value: float) -> float:
         if value > 4:
-            said = f"it is a multiplier of the robot's own force now, at most 4; {value:g} N of the Panda's 70 N are"
-            raise ValueError(f"{said} {value / FINGER_FORCE:.4g}")
+            advice = f"it is a multiplier of the robot's own force now, at most 4; {value:g} N of the Panda's 70 N are"
+            raise ValueError(f"{advice} {value / FINGER_FORCE:.4g}")
         return value
 
 
@@ -137,6 +138,6 @@ class MujocoFile(WorldFile):
         )
 
 
-def load_world(source: str | Path | dict[str, Any] | WorldFile) -> MujocoFile:
+def load_world(source: str | Path | Mapping[str, Any] | WorldFile) -> MujocoFile:
     """A native world by built-in name (`mujoco`, `standin`), by path of a world file, or as its contents."""
     return MujocoFile.load(source)

@@ -25,10 +25,10 @@ class Parts:
         """`placed`: objects and fixtures; `still`: the scene without them; `bolted`: geoms of the world that belong to
         a robot -> the robot."""
         self.robots, self.objects, self._bolted = tuple(robots), tuple(placed), dict(bolted)
-        found = [body.name for body in still.worldbody.bodies if self._robot(body.name) is None]
-        found += [geom.name or WORLD for geom in still.worldbody.geoms if geom.name not in bolted]
+        names = [body.name for body in still.worldbody.bodies if self._robot(body.name) is None]
+        names += [geom.name or WORLD for geom in still.worldbody.geoms if geom.name not in bolted]
         known = {*self.robots, *self.objects}
-        self.furniture = tuple(name for name in dict.fromkeys(found) if name and name not in known)
+        self.furniture = tuple(name for name in dict.fromkeys(names) if name and name not in known)
         self.names = (*self.robots, *self.objects, *self.furniture, OTHER)
         self.ids = {name: number for number, name in enumerate(self.names)}
         self._of: WeakKeyDictionary[mujoco.MjModel, dict[int, np.ndarray]] = WeakKeyDictionary()

@@ -76,8 +76,8 @@ def _png(data: bytes) -> np.ndarray:
     try:
         model = spec.compile()
     except ValueError as error:
-        said = str(error).splitlines()[0].removeprefix("Error: ").partition("'photo.png': ")[2]
-        raise ValueError(f"its PNG data are broken: {said or error}") from None
+        reason = str(error).splitlines()[0].removeprefix("Error: ").partition("'photo.png': ")[2]
+        raise ValueError(f"its PNG data are broken: {reason or error}") from None
     return np.array(model.tex_data.reshape(height, width, 3))
 
 

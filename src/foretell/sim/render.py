@@ -28,7 +28,7 @@ from foretell.sim.textures import Content, Textures, contents
 __all__ = ["Renderer", "View", "backends", "open_context", "shared_renderer"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class View:
     """A view to render. `fine` asks for shadows and smooth edges whatever the world's θ says (for videos). `stand` is a
     place to look from that is no camera of the model. Depth and segmentation have neither: an edge halfway between two
@@ -247,9 +247,9 @@ def _things(scene: mujoco.MjvScene, image: np.ndarray) -> np.ndarray:
 
 
 @cache
-def _shaping(kind: type[mujoco.MjModel]) -> tuple[str, ...]:
+def _shaping() -> tuple[str, ...]:
     """Names of the arrays that display lists are made from, and of more, but of none that tells of other geoms."""
-    wide = (name for name in dir(kind) if name.startswith(("mesh_", "hfield_", "skin_", "flex_")))
+    wide = (name for name in dir(mujoco.MjModel) if name.startswith(("mesh_", "hfield_", "skin_", "flex_")))
     return tuple(name for name in wide if not name.endswith(("_bvhadr", "_octadr", "_pathadr", "_matid")))
 
 
@@ -266,10 +266,10 @@ def _shapes(model: mujoco.MjModel) -> bytes:
     )
     digest = hashlib.blake2b(repr(numbers).encode(), digest_size=16)
     for array in (size, cut >= 0, model.mat_texrepeat[cut[cut >= 0]]):
-        digest.update(np.ascontiguousarray(array))
-    for name in _shaping(type(model)):
+        digest.update(np.ascontiguousarray(array).data)
+    for name in _shaping():
         if isinstance(array := getattr(model, name), np.ndarray):
-            digest.update(np.ascontiguousarray(array))
+            digest.update(np.ascontiguousarray(array).data)
     return digest.digest()
 
 

@@ -80,9 +80,9 @@ class Scene:
             _add_stand(spec, name, mount)
             self._bolted |= {f"{name}/{geom.name}": name for geom in own.worldbody.geoms}
         for name, camera in self.task.cameras.items():
-            made = spec.worldbody.add_camera(name=name, pos=camera.pos, quat=camera.orientation, fovy=camera.fovy)
+            eye = spec.worldbody.add_camera(name=name, pos=camera.pos, quat=camera.orientation, fovy=camera.fovy)
             if (lens := camera.intrinsics) is not None:
-                set_lens(made, lens)
+                set_lens(eye, lens)
         return spec
 
     @property
@@ -105,7 +105,7 @@ class Scene:
     def parts(self) -> dict[str, dict[str, Feature]]:
         """Part -> its features."""
         parts = {name: robot.features for name, robot in self.robots.items()}
-        parts |= {name: made.features for name, made in self.placed.items()}
+        parts |= {name: part.features for name, part in self.placed.items()}
         return parts | {camera: camera_features(camera, legend=self.segments.names) for camera in self.cameras}
 
     @cached_property
@@ -116,28 +116,30 @@ class Scene:
     @cached_property
     def features(self) -> dict[str, Feature]:
         """`part/name` -> what can be observed in this scene."""
-        return {f"{part}/{name}": feature for part, found in self.parts.items() for name, feature in found.items()}
+        return {
+            f"{part}/{name}": feature for part, features in self.parts.items() for name, feature in features.items()
+        }
 
     @cached_property
     def owner(self) -> dict[str, str]:
         """`part/name` -> the part."""
-        return {f"{part}/{name}": part for part, found in self.parts.items() for name in found}
+        return {f"{part}/{name}": part for part, features in self.parts.items() for name in features}
 
     @cached_property
     def startable(self) -> dict[str, Startable]:
         """What has joints, by the names of `Scenario.start`."""
-        found = {}
+        starts = {}
         for name, robot in self.robots.items():
             for key, group in robot.groups.items():
                 called = name if key == robot.first() else f"{name}/{key}"
                 joints = tuple(f"{name}/{joint}" for joint in group.joints)
-                found[called] = Startable(joints, group.home, group.low, group.high)
-        for name, made in self.placed.items():
-            if isinstance(made, Fixture) and made.joints:
-                has = made.joints.values()
+                starts[called] = Startable(joints, group.home, group.low, group.high)
+        for name, part in self.placed.items():
+            if isinstance(part, Fixture) and part.joints:
+                has = part.joints.values()
                 limits = tuple(j.low for j in has), tuple(j.high for j in has)
-                found[name] = Startable(tuple(f"{name}/{j}" for j in made.joints), tuple(j.home for j in has), *limits)
-        return found
+                starts[name] = Startable(tuple(f"{name}/{j}" for j in part.joints), tuple(j.home for j in has), *limits)
+        return starts
 
     def start(self, scenario: Scenario) -> dict[str, np.ndarray]:
         """Where every joint starts under a scenario and its factors, by the names of `Scenario.start`; within limits.
@@ -169,19 +171,19 @@ class Scene:
         spread = self.world.physics.placement_noise
         slip = generator(scenario.base, trial, "placement") if spread > 0 else None
         for name, placement in factors.place(scenario, self.task).items():
-            made = asset(placement.asset)
+            kind = asset(placement.asset)
             pos, quat = np.array(placement.pos), np.array(placement.quat)
-            if slip is not None and made.free:
+            if slip is not None and kind.free:
                 pos[:2] += spread * slip.standard_normal(2)
                 turn = 5.0 * spread * slip.standard_normal()  # 2 mm of slip goes with about half a degree
                 quat = multiply(from_axis_angle(np.array([0.0, 0.0, turn])), quat)
             body = spec.worldbody.add_body(name=name, pos=pos, quat=quat)
-            if made.free:
+            if kind.free:
                 body.add_freejoint(name=f"{name}/free")
-            made.add(spec, body, np.array(placement.scale), physics)
+            kind.add(spec, body, np.array(placement.scale), physics)
             for pad in self.pads:
-                _add_touch(spec, pad, name, whole=not made.free)
-                for part in _bodies(spec, name, made):
+                _add_touch(spec, pad, name, whole=not kind.free)
+                for part in _bodies(spec, name, kind):
                     _add_touch(spec, pad, part, whole=True)
         bodies = [body.name for body in spec.bodies]
         for a, b in self.task.touch:
@@ -191,7 +193,7 @@ class Scene:
             _add_touch(spec, *pair, whole=True, name=f"{a}/{b}")
         for transform in self.world.transforms if seen else ():
             transform.dress(spec)
-        factors.apply(factors.Setting(spec, self.task, scenario, seen, physics))
+        factors.apply(factors.Setting(spec=spec, task=self.task, scenario=scenario, seen=seen, physics=physics))
         self._watch(spec, scenario)
         return spec.compile()
 
@@ -227,10 +229,10 @@ ROBOT = 2
 
 
 def _robot(mount: Mount, world: MujocoFile) -> Robot:
-    made = resolve("robots", mount.robot)
-    if not (isinstance(made, type) and issubclass(made, Robot) and made.groups):
+    robot = resolve("robots", mount.robot)
+    if not (isinstance(robot, type) and issubclass(robot, Robot) and robot.groups):
         raise UsageError(f"robots: {mount.robot!r:.200} should be a subclass of foretell.robots.Robot with `groups`")
-    return made(world.robot(made))
+    return robot(world.robot(robot))
 
 
 def _add_stand(spec: mujoco.MjSpec, robot: str, mount: Mount) -> None:
@@ -296,7 +298,7 @@ def lens_of(model: mujoco.MjModel, camera: str, height: int, width: int) -> Intr
     if not up > 0:
         return Intrinsics.of_fovy(float(model.cam_fovy[at]), height, width)
     fx, fy, x, y = (model.cam_intrinsic[at] / [across, up, across, up] * [width, height, width, height]).tolist()
-    return Intrinsics(fx, fy, width / 2 - x, height / 2 - y, width, height)
+    return Intrinsics(fx=fx, fy=fy, cx=width / 2 - x, cy=height / 2 - y, width=width, height=height)
 
 
 # sizes that say nothing of MjData's layout: they may differ between the models of one batch

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from foretell.arrays import Floats, Ints
 from foretell.errors import UsageError, suggest
 from foretell.robots.kinematics import Kinematics
 from foretell.rotation import from_axis_angle, multiply, rotate
@@ -43,7 +44,7 @@ class Sensors:
         except KeyError:
             raise UsageError(f"stream {name!r} is not in this world; {suggest(name, self.scene.features)}") from None
 
-    def read(self, layout: Layout, slots: np.ndarray, name: str, sizes: Mapping[str, np.ndarray]) -> np.ndarray:
+    def read(self, layout: Layout, slots: Ints, name: str, sizes: Mapping[str, Floats]) -> Floats:
         """(n, ...) a feature as sensors show it now."""
         feature, part, theta = self.scene.features[name], self.scene.owner[name], self.scene.world.theta
         if feature.kind == "joint":
@@ -55,7 +56,8 @@ class Sensors:
             if not feature.source:  # the size of a part
                 return Rows(layout, slots, sizes).size(part)[:, None]
             at = np.array([layout.address[f"{part}/{joint}"] for joint in feature.source])
-            return layout.sensed("qpos", slots)[:, at].sum(axis=1, keepdims=True)
+            total: Floats = layout.sensed("qpos", slots)[:, at].sum(axis=1, keepdims=True)
+            return total
         pos, quat = self._pose(layout, slots, part, feature)
         if not feature.noise:
             return pos if feature.kind == "position" else quat
@@ -67,7 +69,7 @@ class Sensors:
             quat = multiply(from_axis_angle(turn), quat)
         return quat
 
-    def _pose(self, layout: Layout, slots: np.ndarray, part: str, feature: Feature) -> tuple[np.ndarray, np.ndarray]:
+    def _pose(self, layout: Layout, slots: Ints, part: str, feature: Feature) -> tuple[Floats, Floats]:
         """Measured position and orientation in the task frame."""
         if part in self.scene.robots:
             return self._tool(layout, slots, part, feature)
@@ -83,7 +85,7 @@ class Sensors:
             return pos, quat
         return layout.xpos[slots, layout.bodies[part]], layout.xquat[slots, layout.bodies[part]]
 
-    def _tool(self, layout: Layout, slots: np.ndarray, part: str, feature: Feature) -> tuple[np.ndarray, np.ndarray]:
+    def _tool(self, layout: Layout, slots: Ints, part: str, feature: Feature) -> tuple[Floats, Floats]:
         assert feature.group is not None
         if not self._encoders:
             site = layout.sites[f"{part}/{feature.source[0]}"]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from foretell.arrays import Bools, Floats, Ints
 from foretell.errors import UsageError, suggest
 from foretell.rotation import from_matrix
 from foretell.sim.layout import Layout
@@ -18,27 +19,27 @@ __all__ = ["Rows"]
 class Rows:
     """Some slots of a layout, as a task's `State`."""
 
-    def __init__(
-        self, layout: Layout, slots: np.ndarray, sizes: Mapping[str, np.ndarray], subtask: np.ndarray | None = None
-    ):
+    def __init__(self, layout: Layout, slots: Ints, sizes: Mapping[str, Floats], subtask: Ints | None = None):
         self._layout, self._slots, self._sizes = layout, slots, sizes
         self._subtask = subtask
 
     @property
-    def subtask(self) -> np.ndarray:
+    def subtask(self) -> Ints:
         return np.zeros(len(self._slots), dtype=int) if self._subtask is None else self._subtask[self._slots]
 
-    def pos(self, name: str) -> np.ndarray:
+    def pos(self, name: str) -> Floats:
         layout = self._layout
         kind, at = self._find(name)
         where = {"body": layout.xpos, "site": layout.site_xpos, "camera": layout.cam_xpos}[kind]
-        return where[self._slots, at]
+        pos: Floats = where[self._slots, at]
+        return pos
 
-    def quat(self, name: str) -> np.ndarray:
+    def quat(self, name: str) -> Floats:
         layout = self._layout
         kind, at = self._find(name)
         if kind == "body":
-            return layout.xquat[self._slots, at]
+            quat: Floats = layout.xquat[self._slots, at]
+            return quat
         turned = layout.site_xmat if kind == "site" else layout.cam_xmat
         return from_matrix(turned[self._slots, at].reshape(-1, 3, 3))
 
@@ -52,42 +53,47 @@ class Rows:
         every = [*layout.bodies, *layout.sites, *layout.cameras]
         raise UsageError(f"the scene has no part {name!r}; {suggest(name, every)}")
 
-    def joint(self, name: str) -> np.ndarray:
+    def joint(self, name: str) -> Floats:
         try:
-            return self._layout.qpos[self._slots, self._layout.address[name]]
+            position: Floats = self._layout.qpos[self._slots, self._layout.address[name]]
+            return position
         except KeyError:
             raise UsageError(f"the scene has no joint {name!r}; {suggest(name, self._layout.address)}") from None
 
-    def speed(self, name: str) -> np.ndarray:
+    def speed(self, name: str) -> Floats:
         layout, slots = self._layout, self._slots
         at = layout.speed.get(f"{name}/free")
         if at is not None:
-            return np.linalg.norm(layout.qvel[slots, at : at + 3], axis=1)
+            free: Floats = np.linalg.norm(layout.qvel[slots, at : at + 3], axis=1)
+            return free
         kind, at = self._find(name)
         fixed = {"site": layout.model.site_bodyid, "camera": layout.model.cam_bodyid}
         body = int(fixed[kind][at]) if kind in fixed else at
         # MuJoCo has the velocity of the point of the body that is now at the centre of mass of its whole tree
         offset = self.pos(name) - layout.subtree_com[slots, int(layout.model.body_rootid[body])]
         turning, moving = np.split(layout.cvel[slots, body], 2, axis=1)
-        return np.linalg.norm(moving + np.cross(turning, offset), axis=1)
+        speed: Floats = np.linalg.norm(moving + np.cross(turning, offset), axis=1)
+        return speed
 
-    def touching(self, a: str, b: str) -> np.ndarray:
+    def touching(self, a: str, b: str) -> Bools:
         touch = self._layout.touch
         at = touch.get(f"{a}/{b}", touch.get(f"{b}/{a}"))
         if at is None:
             raise UsageError(f"nothing senses whether {a!r} touches {b!r}: add the pair to the task's `touch`")
-        return self._layout.sensordata[self._slots, at] > 0
+        touches: Bools = self._layout.sensordata[self._slots, at] > 0
+        return touches
 
-    def inside(self, name: str, volume: Volume) -> np.ndarray:
+    def inside(self, name: str, volume: Volume) -> Bools:
         return within(self, name, volume)
 
-    def ee_pos(self, robot: str) -> np.ndarray:
+    def ee_pos(self, robot: str) -> Floats:
         try:
-            return self._layout.site_xpos[self._slots, self._layout.tools[robot]]
+            tip: Floats = self._layout.site_xpos[self._slots, self._layout.tools[robot]]
+            return tip
         except KeyError:
             raise UsageError(f"robot {robot!r} has no group with a tool") from None
 
-    def holding(self, robot: str, name: str) -> np.ndarray:
+    def holding(self, robot: str, name: str) -> Bools:
         touch = self._layout.touch
         made = self._layout.scene.robots[robot]
         pads = [f"{robot}/{pad}" for group in made.groups.values() for pad in group.pads]
@@ -95,32 +101,39 @@ class Rows:
             known = [k.removeprefix(f"{pads[0]}/") for k in touch if k.startswith(f"{pads[0]}/")] if pads else []
             raise UsageError(f"{robot!r} cannot hold {name!r}; {suggest(name, known)}")
         at = np.array([touch[f"{pad}/{name}"] for pad in pads])
-        return (self._layout.sensordata[self._slots[:, None], at] > 0).all(axis=1)
+        held: Bools = (self._layout.sensordata[self._slots[:, None], at] > 0).all(axis=1)
+        return held
 
     @property
     def objects(self) -> tuple[str, ...]:
         return self._layout.objects
 
-    def object_pos(self) -> np.ndarray:
-        return self._layout.xpos[self._slots[:, None], self._layout.object_bodies]
+    def object_pos(self) -> Floats:
+        pos: Floats = self._layout.xpos[self._slots[:, None], self._layout.object_bodies]
+        return pos
 
-    def object_quat(self) -> np.ndarray:
-        return self._layout.xquat[self._slots[:, None], self._layout.object_bodies]
+    def object_quat(self) -> Floats:
+        quat: Floats = self._layout.xquat[self._slots[:, None], self._layout.object_bodies]
+        return quat
 
-    def pads(self, robot: str) -> np.ndarray:
+    def pads(self, robot: str) -> Bools:
         return self._layout.sensordata[self._slots[:, None, None], self._layout.pads[robot]] > 0
 
-    def opening(self, robot: str) -> np.ndarray:
+    def opening(self, robot: str) -> Floats:
         at, weight, shut = self._layout.grips[robot]
-        opened: np.ndarray = self._layout.qpos[self._slots[:, None], at] @ weight - shut
+        opened: Floats = self._layout.qpos[self._slots[:, None], at] @ weight - shut
         return opened
 
-    def hits(self, robot: str) -> np.ndarray:
-        return (self._layout.sensordata[self._slots[:, None], self._layout.hits[robot]] > 0).any(axis=1)
+    def hits(self, robot: str) -> Bools:
+        touches = self._layout.sensordata[self._slots[:, None], self._layout.hits[robot]] > 0
+        hitting: Bools = np.logical_or.reduce(touches, axis=1)
+        return hitting
 
-    def clashes(self, robot: str) -> np.ndarray:
-        return (self._layout.sensordata[self._slots[:, None], self._layout.clashes[robot]] > 0).any(axis=1)
+    def clashes(self, robot: str) -> Bools:
+        touches = self._layout.sensordata[self._slots[:, None], self._layout.clashes[robot]] > 0
+        clashing: Bools = np.logical_or.reduce(touches, axis=1)
+        return clashing
 
-    def size(self, name: str) -> np.ndarray:
+    def size(self, name: str) -> Floats:
         known = self._sizes.get(name)  # of objects that have a role, and so may be resized
         return np.ones(len(self._slots)) if known is None else known[self._slots]

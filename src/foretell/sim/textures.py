@@ -33,7 +33,7 @@ class Content:
 
 def contents(model: mujoco.MjModel) -> tuple[Content, ...]:
     """A model's textures, in its order."""
-    found = []
+    textures = []
     for i in range(model.ntex):
         kind, width, height = (int(field[i]) for field in (model.tex_type, model.tex_width, model.tex_height))
         channels, start = int(model.tex_nchannel[i]), int(model.tex_adr[i])
@@ -41,10 +41,10 @@ def contents(model: mujoco.MjModel) -> tuple[Content, ...]:
         about: Any = object()  # of a file that OpenGL is to read, only this model knows
         if start >= 0:
             pixels = np.ascontiguousarray(model.tex_data[start : start + width * height * channels])
-            digest = hashlib.blake2b(pixels, digest_size=16).digest()
+            digest = hashlib.blake2b(pixels.data, digest_size=16).digest()
             about = (kind, width, height, channels, int(model.tex_colorspace[i]), digest)
-        found.append(Content(flat, about, (width * height if flat else 6 * width * width) * 16 // 3))
-    return tuple(found)
+        textures.append(Content(flat, about, (width * height if flat else 6 * width * width) * 16 // 3))
+    return tuple(textures)
 
 
 class Textures:
@@ -96,8 +96,8 @@ class Textures:
             spec = mujoco.MjSpec()
             for i in range(2 * BLOCK):
                 kind, tall = (FLAT, 1) if i < BLOCK else (mujoco.mjtTexture.mjTEXTURE_CUBE, 6)
-                made = spec.add_texture(name=str(i), type=kind, width=1, height=tall, nchannel=3)
-                made.data = bytes(3 * tall)
+                texture = spec.add_texture(name=str(i), type=kind, width=1, height=tall, nchannel=3)
+                texture.data = bytes(3 * tall)
             spec.visual.global_.offwidth = spec.visual.global_.offheight = 1
             spec.visual.quality.shadowsize = spec.visual.quality.offsamples = 0
             self._blank = spec.compile()

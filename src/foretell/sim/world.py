@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from foretell import factors
+from foretell.arrays import Floats
 from foretell.camera import Camera, Intrinsics
 from foretell.errors import UsageError, suggest
 from foretell.robots import controllers
@@ -109,7 +110,9 @@ class MujocoWorld:
             variant = self._variant(scenario, trial, seen=False)
             model = variant.model
             if variant.sizes not in self._layouts:
-                self._layouts[variant.sizes] = made = Layout(model, self.slots, self.threads, self.scene, self._late)
+                self._layouts[variant.sizes] = made = Layout(
+                    model, slots=self.slots, threads=self.threads, scene=self.scene, delay=self._late
+                )
                 self._events[id(made)] = self._counter(made)
             layout = self._layouts[variant.sizes]
             self._where[slot], self._scenario[slot], self._trial[slot] = layout, scenario, trial
@@ -147,8 +150,8 @@ class MujocoWorld:
             objects=layout.objects,
             targets=[name for name, role in self.task.roles.items() if role == "MO"],
             robots=list(groups),
-            arms=[name for name, found in groups.items() if any(group.tool for group in found)],
-            grippers=[name for name, found in groups.items() if any(group.pads for group in found)],
+            arms=[name for name, own in groups.items() if any(group.tool for group in own)],
+            grippers=[name for name, own in groups.items() if any(group.pads for group in own)],
         )
 
     def _variant(self, scenario: Scenario, trial: int, seen: bool) -> Variant:
@@ -192,8 +195,8 @@ class MujocoWorld:
         if type(self.task).instructions is Task.instructions:
             return asked
         for layout, rows in self._split(slots):
-            said = self.task.instructions(self._rows(layout, slots[rows]))
-            for at, text in zip(np.arange(len(slots))[rows].tolist(), said or (), strict=said is not None):
+            texts = self.task.instructions(self._rows(layout, slots[rows]))
+            for at, text in zip(np.arange(len(slots))[rows].tolist(), texts or (), strict=texts is not None):
                 asked[at] = text
         return asked
 
@@ -276,7 +279,7 @@ class MujocoWorld:
             stages = {n: float(t * self.tick) for n, t in zip(self._stage_names, ticks, strict=True) if t >= 0}
             (events,) = self._events[id(self._layout(slot))].counts(slots[row : row + 1], solved[row : row + 1])
             score = len(stages) / max(1, len(ticks))
-            verdicts.append(Verdict(bool(solved[row]), score, stages, events=events))
+            verdicts.append(Verdict(success=bool(solved[row]), score=score, stages=stages, events=events))
         return verdicts
 
     def close(self) -> None:
@@ -310,9 +313,10 @@ class MujocoWorld:
             model = self._model(slot)
         return lens_of(model, camera, height, width)
 
-    def snapshot(self, slot: int) -> np.ndarray:
+    def snapshot(self, slot: int) -> Floats:
         """Joint positions as cameras see them now."""
-        return self._layout(slot).sensed("qpos", np.array([slot]))[0].copy()
+        qpos: Floats = self._layout(slot).sensed("qpos", np.array([slot]))[0].copy()
+        return qpos
 
     def require_drawing(self) -> None:
         shared_renderer()
@@ -351,17 +355,17 @@ class MujocoWorld:
         state = self._rows(layout, np.array([slot]))
         points = {name: state.ee_pos(name)[0] for name in self.scene.robots}
         points |= {name: state.pos(name)[0] for name in scenario.placements}
-        said = {f"{name}/{axis}": float(v) for name, p in points.items() for axis, v in zip("xyz", p, strict=True)}
+        values = {f"{name}/{axis}": float(v) for name, p in points.items() for axis, v in zip("xyz", p, strict=True)}
         for name, robot in self.scene.robots.items():
             for key, group in robot.groups.items():
                 if group.pads:
-                    said[f"{name}/{key}"] = float(layout.qpos[slot, layout.joints[name, key]].sum())
+                    values[f"{name}/{key}"] = float(layout.qpos[slot, layout.joints[name, key]].sum())
         for name, has in self.scene.startable.items():
             if name in scenario.placements:
-                said |= {joint: float(layout.qpos[slot, layout.address[joint]]) for joint in has.joints}
+                values |= {joint: float(layout.qpos[slot, layout.address[joint]]) for joint in has.joints}
         meanings = [d.meaning for d in self.action.dims for _ in range(d.size)]
         done = {f"action/{i} {m}": float(self._commanded[slot, i]) for i, m in enumerate(meanings)}
-        return {"time": float(self._age[slot] * self.tick), **said, **done}
+        return {"time": float(self._age[slot] * self.tick), **values, **done}
 
     # ---------------------------------------------------------------------------------------------------------
 

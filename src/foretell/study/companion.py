@@ -86,7 +86,14 @@ def _make(asked: dict[str, Any]) -> Any:
         cameras = {n: Stream(tuple(s["shape"]), s["rate"], s["history"]) for n, s in asked["cameras"].items()}
         world = make_world(asked["world"], task, slots=1, threads=1, controller=asked["controller"])
         viewer = world.viewer() if asked["view"] else None
-        return Eye(world, cameras, memory["snapshots"], memory["frames"], asked["wake"], viewer)
+        return Eye(
+            world,
+            cameras=cameras,
+            snapshots=memory["snapshots"],
+            frames=memory["frames"],
+            wake=asked["wake"],
+            viewer=viewer,
+        )
     entry = PolicyEntry.model_validate(asked["policy"])
     made = make_policy(entry.use, entry.options, alone=True)
     # the world itself is not made a second time: there is one robot, and one person to talk to
@@ -94,7 +101,9 @@ def _make(asked: dict[str, Any]) -> Any:
     features = {name: Feature(**_tuples(feature)) for name, feature in asked["features"].items()}
     world = SimpleNamespace(task=task, action=ActionSpec(asked["action"]["name"], dims), features=features)
     policy = bind(made, world, asked["name"], entry.execute, entry.options)  # type: ignore[arg-type]
-    return Thinker(policy, memory["sight"], memory.get("frames"), memory["answers"], asked["wake"])
+    return Thinker(
+        policy, sight=memory["sight"], frames=memory.get("frames"), answers=memory["answers"], wake=asked["wake"]
+    )
 
 
 def _tuples(given: dict[str, Any]) -> dict[str, Any]:

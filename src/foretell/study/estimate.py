@@ -103,7 +103,9 @@ def estimate(
             threads=1,
         )
         mixed = mine[:: max(1, len(mine) // width)][:width]
-        actions = _actions_per_second(session, [Job(e.policy, e.scenario, e.trial) for e in mixed])
+        actions = _actions_per_second(
+            session, [Job(policy=e.policy, scenario=e.scenario, trial=e.trial) for e in mixed]
+        )
         limit = session.world.task.time_limit * session.world.task.action_rate
         filming = at_most(study.record, mine) * limit * FRAME_S
         per_task[group.task.use] = used + (len(mine) * limit / actions + filming) / min(crew, cores)

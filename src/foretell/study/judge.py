@@ -213,7 +213,9 @@ def _steps(run: Path, row: dict[str, Any], scenarios: dict[str, Scenario]) -> tu
         return "their steps are damaged, or were written without the true state", None
     if states.ndim != 2 or not len(states) or not np.isfinite(states).all():
         return "their steps are damaged, or were written without the true state", None
-    return "", Recorded(row, scenarios[row["scenario"]], ticks, judged.astype(bool), states)
+    return "", Recorded(
+        row=row, scenario=scenarios[row["scenario"]], ticks=ticks, judged=judged.astype(bool), states=states
+    )
 
 
 def _same_world(row: dict[str, Any], world: World) -> None:

@@ -109,7 +109,18 @@ def replay(
         _same_things(row, session.opened)
         if film is not None:
             _aim(session, film, camera)
-        jobs = iter([Job(row["policy"], scenario, row["trial"], row["episode"], film, camera=camera)])
+        jobs = iter(
+            [
+                Job(
+                    policy=row["policy"],
+                    scenario=scenario,
+                    trial=row["trial"],
+                    key=row["episode"],
+                    video=film,
+                    camera=camera,
+                )
+            ]
+        )
         ((_, outcome),) = _filmed(film, session.run(lambda: next(jobs, None)))
         opened = session.opened
     finally:

@@ -476,10 +476,10 @@ def _batches(
             batches[group] = Batch(asked[group], opened[group], deque(), isinstance(group.clock, Realtime))
         batches[group].jobs.append(
             Job(
-                episode.policy,
-                episode.scenario,
-                episode.trial,
-                name,
+                policy=episode.policy,
+                scenario=episode.scenario,
+                trial=episode.trial,
+                key=name,
                 video=folder / _video(name, episode, episode.scenario.task) if episode.video else None,
                 events=folder / _events(name) if episode.events else None,
                 steps=folder / films.steps(name) if _keeps_steps(episode, opened[group]) else None,

@@ -56,7 +56,9 @@ def time_calls(
     bound.act = timed  # type: ignore[method-assign]
     seeds = iter(range(1_000_000))
     try:
-        for _, outcome in session.run(lambda: Job("policy", session.world.task.scenario(next(seeds))), watch):
+        for _, outcome in session.run(
+            lambda: Job(policy="policy", scenario=session.world.task.scenario(next(seeds))), watch
+        ):
             if outcome.blame == "policy":
                 raise UsageError(f"the policy failed: {outcome.error}")
     except Enough:

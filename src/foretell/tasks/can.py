@@ -7,12 +7,13 @@ import math
 import mujoco
 import numpy as np
 
+from foretell.arrays import Bools, Floats
 from foretell.camera import Camera
 from foretell.objects import CAN, arena
 from foretell.policy import Policy
 from foretell.rotation import from_yaw
 from foretell.scenario import Placement
-from foretell.tasks.script import Phase, Script
+from foretell.tasks.script import Observations, Phase, Script
 from foretell.tasks.state import State
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Clutter, Mount, Stage
@@ -39,7 +40,7 @@ class Can(TabletopTask):
     roles = {"can": "MO", "bin2": "RO"}
     table = "bin1"
     fixed = {"RO_Size": "success is judged by the quarters of the bin, which are where they are"}
-    clutter = Clutter((-0.08, 0.28), (-0.48, -0.02), height=FLOOR, keep_out=((-0.05, -0.10, 0.05),))
+    clutter = Clutter(x=(-0.08, 0.28), y=(-0.48, -0.02), height=FLOOR, keep_out=((-0.05, -0.10, 0.05),))
     paraphrases = (
         "move the can to its spot in the other bin",
         "take the soda can over to the second bin",
@@ -47,10 +48,10 @@ class Can(TabletopTask):
         "the can belongs in the other box, put it there",
     )
     cameras = {
-        "front": Camera((1.0, 0.0, 0.95), (0.05, 0.0, 0.0)),
-        "overview": Camera((1.25, -0.95, 0.95), (-0.1, 0.0, 0.12)),
+        "front": Camera(pos=(1.0, 0.0, 0.95), target=(0.05, 0.0, 0.0)),
+        "overview": Camera(pos=(1.25, -0.95, 0.95), target=(-0.1, 0.0, 0.12)),
     }
-    film = Camera((1.0, -0.40, 0.72), (-0.02, 0.0, 0.25), fovy=55.0)
+    film = Camera(pos=(1.0, -0.40, 0.72), target=(-0.02, 0.0, 0.25), fovy=55.0)
     stages = (
         Stage("reach", "finger tips within 3 cm of the can's middle"),
         Stage("grasp", "both fingers touch the can"),
@@ -60,12 +61,12 @@ class Can(TabletopTask):
 
     def place(self, rng: np.random.Generator) -> dict[str, Placement]:
         x, y = rng.uniform((-0.12, -0.17), (0.12, 0.17))
-        yaw = rng.uniform(0, 2 * math.pi)
+        w, i, j, k = from_yaw(rng.uniform(0, 2 * math.pi)).tolist()
         return {
             "can": Placement(
                 asset="can",
                 pos=(FROM[0] + x, FROM[1] + y, FLOOR + CAN.rest),
-                quat=tuple(map(float, from_yaw(yaw))),
+                quat=(w, i, j, k),
             )
         }
 
@@ -82,7 +83,7 @@ class Can(TabletopTask):
                 arena.box(body, f"{name}/y{side:+d}", (0, 0.25 * side, 0.05), (0.21, 0.01, 0.05), colour)
                 arena.box(body, f"{name}/x{side:+d}", (0.2 * side, 0, 0.05), (0.01, 0.25, 0.05), colour)
 
-    def reached(self, state: State) -> dict[str, np.ndarray]:
+    def reached(self, state: State) -> dict[str, Bools]:
         can = state.pos("can")
         return {
             "reach": np.linalg.norm(state.ee_pos("panda") - can, axis=1) < REACH,
@@ -91,35 +92,36 @@ class Can(TabletopTask):
             "place": self.solved(state),
         }
 
-    def solved(self, state: State) -> np.ndarray:
+    def solved(self, state: State) -> Bools:
         can = state.pos("can")
         (x0, x1), (y0, y1) = QUARTER
         inside = (can[:, 0] > x0) & (can[:, 0] < x1) & (can[:, 1] > y0) & (can[:, 1] < y1)
         below = (can[:, 2] > 0.0) & (can[:, 2] < 0.1)
-        return inside & below & (np.linalg.norm(state.ee_pos("panda") - can, axis=1) > AWAY)
+        away: Bools = np.linalg.norm(state.ee_pos("panda") - can, axis=1) > AWAY
+        return inside & below & away
 
     def expert(self) -> Policy:
-        def can(obs: dict[str, np.ndarray]) -> np.ndarray:
+        def can(obs: Observations) -> Floats:
             return obs["can/pos"]
 
-        def goal(obs: dict[str, np.ndarray]) -> np.ndarray:
+        def goal(obs: Observations) -> Floats:
             # the near corner of the quarter: its middle is 86 cm from the base, too far for a hand that points down
             return np.broadcast_to([0.145, 0.325, 0.0], (len(obs["can/pos"]), 3))
 
-        def keep(obs: dict[str, np.ndarray]) -> np.ndarray:
+        def keep(obs: Observations) -> Floats:
             return np.zeros(len(obs["can/pos"]))
 
         return Script(
             "panda",
             ("can",),
             (
-                Phase("above", can, keep, lift=0.12, grip=-1, within=0.02),
-                Phase("down", can, keep, lift=0.012, grip=-1, within=0.006, speed=0.5),
-                Phase("close", can, keep, lift=0.012, grip=1, hold=10),
-                Phase("up", can, keep, lift=0.16, grip=1, within=0.03, frozen=True, speed=0.8),
-                Phase("across", goal, keep, lift=0.20, grip=1, within=0.012, speed=0.8),
-                Phase("lower", goal, keep, lift=0.09, grip=1, within=0.012, speed=0.6),
-                Phase("open", goal, keep, lift=0.09, grip=-1, within=0.02, hold=8),
-                Phase("leave", goal, keep, lift=0.20, grip=-1),
+                Phase(name="above", at=can, yaw=keep, lift=0.12, grip=-1, within=0.02),
+                Phase(name="down", at=can, yaw=keep, lift=0.012, grip=-1, within=0.006, speed=0.5),
+                Phase(name="close", at=can, yaw=keep, lift=0.012, grip=1, hold=10),
+                Phase(name="up", at=can, yaw=keep, lift=0.16, grip=1, within=0.03, frozen=True, speed=0.8),
+                Phase(name="across", at=goal, yaw=keep, lift=0.20, grip=1, within=0.012, speed=0.8),
+                Phase(name="lower", at=goal, yaw=keep, lift=0.09, grip=1, within=0.012, speed=0.6),
+                Phase(name="open", at=goal, yaw=keep, lift=0.09, grip=-1, within=0.02, hold=8),
+                Phase(name="leave", at=goal, yaw=keep, lift=0.20, grip=-1),
             ),
         )

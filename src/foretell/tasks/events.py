@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from foretell.arrays import Bools, Floats, Ints
 from foretell.rotation import conjugate, rotate
 from foretell.tasks.state import State
 
@@ -144,7 +145,7 @@ class EventCounter:
         self._home, self._anchor = np.zeros((*arm, 3)), np.zeros((*arm, 3))
         self._far, self._since, self._told = np.zeros(arm), np.zeros(arm, dtype=np.int64), np.zeros(arm, dtype=bool)
 
-    def start(self, slots: np.ndarray, state: State) -> None:
+    def start(self, slots: Ints, state: State) -> None:
         """An episode begins in these slots."""
         for count in self._counts.values():
             count[slots] = 0
@@ -163,9 +164,7 @@ class EventCounter:
         for column, robot in enumerate(self.arms):
             self._home[slots, column] = self._anchor[slots, column] = state.ee_pos(robot)
 
-    def look(
-        self, slots: np.ndarray, state: State, ticks: np.ndarray, gained: np.ndarray, asked: Mapping[str, np.ndarray]
-    ) -> None:
+    def look(self, slots: Ints, state: State, ticks: Ints, gained: Bools, asked: Mapping[str, Bools]) -> None:
         """After an action, at `ticks` (n,) of the episodes. `gained` (n,): the task is solved, or a stage was reached
         for the first time. `asked`: arm -> (n,) whether the last action tells it to move."""
         at = slice(None) if len(slots) == self._slots else slots  # views are quicker than copies
@@ -188,9 +187,7 @@ class EventCounter:
         for column, robot in enumerate(self.arms):
             self._look_at_arm(slots, at, column, state.ee_pos(robot), ticks, asked[robot])
 
-    def _look_at_arm(
-        self, slots: np.ndarray, at: Any, column: int, ee: np.ndarray, ticks: np.ndarray, asked: np.ndarray
-    ) -> None:
+    def _look_at_arm(self, slots: Ints, at: Any, column: int, ee: Floats, ticks: Ints, asked: Bools) -> None:
         self._far[at, column] = np.maximum(self._far[at, column], _length(ee - self._home[at, column]))
         away = _length(ee - self._anchor[at, column]) >= STUCK
         free = away | ~asked
@@ -201,17 +198,17 @@ class EventCounter:
             self._add("stuck", at, stuck & ~self._told[at, column])
         self._told[at, column] = stuck | (self._told[at, column] & ~away)
 
-    def _look_at_objects(self, at: Any, state: State, now: np.ndarray, gained: np.ndarray) -> None:
+    def _look_at_objects(self, at: Any, state: State, now: Ints, gained: Bools) -> None:
         pos, before = state.object_pos(), self._held[at]
         height = pos[:, :, 2]
         held = before
         if self.grippers:
             pads = [state.pads(robot)[:, None, : self._objects] for robot in self.grippers]
-            every = _side_by_side([one.all(axis=3) for one in pads])
+            every = _side_by_side([np.logical_and.reduce(touch, axis=3) for touch in pads])
             self._streak[at] = streak = (self._streak[at] + 1) * every
             if every.any() or before.any():
                 firm = streak >= HELD
-                held = firm | (before & _side_by_side([one.any(axis=3) for one in pads]))
+                held = firm | (before & _side_by_side([np.logical_or.reduce(touch, axis=3) for touch in pads]))
                 fresh = (firm & ~before).any(axis=1)
                 self._add("grasped", at, fresh.sum(axis=1))
                 self._add("wrong_object", at, (fresh & self._wrong).sum(axis=1))
@@ -241,23 +238,24 @@ class EventCounter:
             self._add("left_scene", at, (away & ~self._left[at]).sum(axis=1))
             self._left[at] |= away
 
-    def _add(self, name: str, at: Any, count: np.ndarray) -> None:
+    def _add(self, name: str, at: Any, count: Ints | Bools) -> None:
         self._counts[name][at] += count
 
-    def counts(self, slots: np.ndarray, solved: np.ndarray) -> list[dict[str, float]]:
+    def counts(self, slots: Ints, solved: Bools) -> list[dict[str, float]]:
         """Event -> how often it happened, of episodes that end here; `solved` (n,): the task is."""
-        dropped = self._counts["dropped"][slots] + np.where(solved, 0, self._fell[slots].sum(axis=1))
-        still = (self._far[slots] <= MOVED).all(axis=1) & bool(self.arms)
-        found = {name: count[slots] for name, count in self._counts.items()}
-        found |= {"dropped": dropped, "never_moved": still.astype(np.int64)}
-        return [{name: float(count[row]) for name, count in found.items() if count[row]} for row in range(len(slots))]
+        dropped: Ints = self._counts["dropped"][slots] + np.where(solved, 0, self._fell[slots].sum(axis=1))
+        still = np.logical_and.reduce(self._far[slots] <= MOVED, axis=1) & bool(self.arms)
+        counts: dict[str, Ints] = {name: count[slots] for name, count in self._counts.items()}
+        counts |= {"dropped": dropped, "never_moved": still.astype(np.int64)}
+        return [{name: float(count[row]) for name, count in counts.items() if count[row]} for row in range(len(slots))]
 
 
-def _length(vectors: np.ndarray) -> np.ndarray:
+def _length(vectors: Floats) -> Floats:
     """(n,) of vectors (n, 3)."""
-    return np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    length: Floats = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+    return length
 
 
-def _side_by_side(parts: list[np.ndarray]) -> np.ndarray:
+def _side_by_side(parts: list[Bools]) -> Bools:
     """(n, 1, objects) of each gripper -> (n, grippers, objects)."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)

@@ -25,20 +25,20 @@ def frame(task: Task) -> dict[str, Any]:
     spec = mujoco.MjSpec()
     if isinstance(task, TabletopTask):
         task.build(spec)
-    found: dict[str, Any] = {"robots": {}, "still": [], "objects": {}, "joints": {}}
+    described: dict[str, Any] = {"robots": {}, "still": [], "objects": {}, "joints": {}}
     for name, mount in task.robots.items():
         w, x, y, z = mount.quat
         yaw = math.degrees(math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
-        found["robots"][name] = {"robot": mount.robot, "pos": list(mount.pos), "yaw": round(yaw, 3)}
+        described["robots"][name] = {"robot": mount.robot, "pos": list(mount.pos), "yaw": round(yaw, 3)}
     try:
-        found["still"] = outlines(spec.compile())
+        described["still"] = outlines(spec.compile())
         for name, placed in task.scenario(0).placements.items():
-            if isinstance(made := asset(placed.asset), Fixture) and made.joints:
-                found["joints"][name] = [[joint, has.unit] for joint, has in made.joints.items()]
-            found["objects"][placed.asset] = object_outline(placed.asset)
+            if isinstance(fixture := asset(placed.asset), Fixture) and fixture.joints:
+                described["joints"][name] = [[joint, has.unit] for joint, has in fixture.joints.items()]
+            described["objects"][placed.asset] = object_outline(placed.asset)
     except (ForetellError, ValueError):  # a shape that has no outline, or a scene that compiles only as a whole
         pass
-    return found
+    return described
 
 
 def from_base(robot: Mapping[str, Any], pos: tuple[float, ...]) -> tuple[float, float, float]:
@@ -51,7 +51,7 @@ def from_base(robot: Mapping[str, Any], pos: tuple[float, ...]) -> tuple[float, 
 
 def describe(found: Mapping[str, Any]) -> str:
     """Where the task frame lies, in words; nothing for a task without a robot."""
-    said = []
+    sentences = []
     for name, robot in found["robots"].items():
         ahead, left, up = from_base(robot, (0.0, 0.0, 0.0))
         where = [f"{abs(ahead):.3f} m {'in front of' if ahead >= 0 else 'behind'} the base of {name}"]
@@ -64,5 +64,5 @@ def describe(found: Mapping[str, Any]) -> str:
         if abs(turned) >= 0.05:
             side = "left" if turned > 0 else "right"
             axes = f"x points {abs(turned):.1f}° to the {side} of straight ahead, y 90° to the left of x"
-        said.append(f"The origin of the task frame is {', '.join(where)}; {axes}, z up.")
-    return " ".join(said)
+        sentences.append(f"The origin of the task frame is {', '.join(where)}; {axes}, z up.")
+    return " ".join(sentences)

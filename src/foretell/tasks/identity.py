@@ -26,12 +26,12 @@ __all__ = ["task_fingerprint", "task_hash"]
 
 def task_hash(task: Task) -> str:
     """16 hex digits that name the source of a task of one's own; empty for those that come with foretell."""
-    found = task_fingerprint(task)
-    if found is None:
+    fingerprint = task_fingerprint(task)
+    if fingerprint is None:
         return ""
     # a class of foretell's that it inherits from may change too; it is then another version
     bases = [[c.__qualname__, vars(c)["version"]] for c in type(task).__mro__ if "version" in vars(c)]
-    return digest([bases, found.sources, found.more])
+    return digest([bases, fingerprint.sources, fingerprint.more])
 
 
 def task_fingerprint(task: Task) -> Fingerprint | None:
@@ -46,13 +46,13 @@ def task_fingerprint(task: Task) -> Fingerprint | None:
             task.build(spec)
             files |= _named(spec)
         for number, placed in enumerate(task.scenario(0).placements.values()):
-            made = ASSETS.get(placed.asset)
-            if made is not None and (mine := own_classes(_as_class(made.add))):
+            part = ASSETS.get(placed.asset)
+            if part is not None and (mine := own_classes(_as_class(part.add))):
                 classes += mine
                 thing = mujoco.MjSpec()
                 body = thing.worldbody.add_body(name=f"thing{number}")
                 body.add_freejoint()
-                made.add(thing, body, np.array(placed.scale), ObjectPhysics())
+                part.add(thing, body, np.array(placed.scale), ObjectPhysics())
                 files |= _named(thing)
         for mount in task.robots.values():
             robot = resolve("robots", mount.robot)
@@ -74,12 +74,12 @@ def _as_class(add: Any) -> type:
 def _named(spec: mujoco.MjSpec) -> set[Path]:
     """Files that a model names: meshes, height fields, textures, skins."""
     home = Path(spec.modelfiledir or ".")
-    found = set()
+    files = set()
     for folder, things in (
         (spec.meshdir, [*spec.meshes, *spec.hfields, *spec.skins]),
         (spec.texturedir, list(spec.textures)),
     ):
         for thing in things:
             names = [thing.file, *getattr(thing, "cubefiles", [])]
-            found |= {(home / (folder or "") / name).absolute() for name in names if name}
-    return {path for path in found if path.is_file()}
+            files |= {(home / (folder or "") / name).absolute() for name in names if name}
+    return {path for path in files if path.is_file()}

@@ -7,12 +7,13 @@ import math
 import mujoco
 import numpy as np
 
+from foretell.arrays import Bools, Floats
 from foretell.camera import Camera
 from foretell.objects import CUBE, arena
 from foretell.policy import Policy
 from foretell.rotation import from_yaw
 from foretell.scenario import Placement
-from foretell.tasks.script import Phase, Script, grasp_yaw
+from foretell.tasks.script import Observations, Phase, Script, grasp_yaw
 from foretell.tasks.state import State
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Clutter, Mount, Stage
@@ -31,7 +32,7 @@ class Lift(TabletopTask):
     instruction = "lift the cube"
     robots = {"panda": Mount("panda", (-0.56, 0.0, 0.112))}
     roles = {"cube": "MO"}
-    clutter = Clutter((-0.20, 0.22), (-0.30, 0.30), keep_out=((-0.10, 0.0, 0.06),))
+    clutter = Clutter(x=(-0.20, 0.22), y=(-0.30, 0.30), keep_out=((-0.10, 0.0, 0.06),))
     paraphrases = (
         "pick up the cube",
         "raise the block off the table",
@@ -39,10 +40,10 @@ class Lift(TabletopTask):
         "take the cube from the table",
     )
     cameras = {
-        "front": Camera((0.5, 0.0, 0.55), (0.0, 0.0, 0.05)),
-        "overview": Camera((0.95, -0.95, 0.75), (-0.15, 0.0, 0.15)),
+        "front": Camera(pos=(0.5, 0.0, 0.55), target=(0.0, 0.0, 0.05)),
+        "overview": Camera(pos=(0.95, -0.95, 0.75), target=(-0.15, 0.0, 0.15)),
     }
-    film = Camera((0.48, -0.52, 0.38), (-0.21, 0.01, 0.27), fovy=60.0)
+    film = Camera(pos=(0.48, -0.52, 0.38), target=(-0.21, 0.01, 0.27), fovy=60.0)
     stages = (
         Stage("reach", "finger tips within 3 cm of the cube's middle"),
         Stage("grasp", "both fingers touch the cube"),
@@ -51,14 +52,14 @@ class Lift(TabletopTask):
 
     def place(self, rng: np.random.Generator) -> dict[str, Placement]:
         x, y = rng.uniform(-0.03, 0.03, 2)
-        yaw = rng.uniform(0, 2 * math.pi)
-        scale = rng.uniform(0.020, 0.022, 3) / 0.021
+        w, i, j, k = from_yaw(rng.uniform(0, 2 * math.pi)).tolist()
+        width, depth, height = (rng.uniform(0.020, 0.022, 3) / 0.021).tolist()
         return {
             "cube": Placement(
                 asset="cube",
-                pos=(x, y, CUBE.rest * scale[2]),
-                quat=tuple(map(float, from_yaw(yaw))),
-                scale=tuple(map(float, scale)),
+                pos=(x, y, CUBE.rest * height),
+                quat=(w, i, j, k),
+                scale=(width, depth, height),
             )
         }
 
@@ -66,7 +67,7 @@ class Lift(TabletopTask):
         arena.room(spec)
         arena.table(spec)
 
-    def reached(self, state: State) -> dict[str, np.ndarray]:
+    def reached(self, state: State) -> dict[str, Bools]:
         cube = state.pos("cube")
         return {
             "reach": np.linalg.norm(state.ee_pos("panda") - cube, axis=1) < REACH,
@@ -74,23 +75,23 @@ class Lift(TabletopTask):
             "lift": cube[:, 2] > LIFTED * state.size("cube"),
         }
 
-    def solved(self, state: State) -> np.ndarray:
+    def solved(self, state: State) -> Bools:
         return state.pos("cube")[:, 2] > LIFTED * state.size("cube")
 
     def expert(self) -> Policy:
-        def cube(obs: dict[str, np.ndarray]) -> np.ndarray:
+        def cube(obs: Observations) -> Floats:
             return obs["cube/pos"]
 
-        def yaw(obs: dict[str, np.ndarray]) -> np.ndarray:
+        def yaw(obs: Observations) -> Floats:
             return grasp_yaw(obs["cube/quat"], obs["panda/ee_quat"], math.pi / 2)
 
         return Script(
             "panda",
             ("cube",),
             (
-                Phase("above", cube, yaw, lift=0.10, grip=-1, within=0.02),
-                Phase("down", cube, yaw, grip=-1, within=0.006, speed=0.5),
-                Phase("close", cube, yaw, grip=1, hold=10),
-                Phase("up", cube, yaw, lift=0.10, grip=1, frozen=True),
+                Phase(name="above", at=cube, yaw=yaw, lift=0.10, grip=-1, within=0.02),
+                Phase(name="down", at=cube, yaw=yaw, grip=-1, within=0.006, speed=0.5),
+                Phase(name="close", at=cube, yaw=yaw, grip=1, hold=10),
+                Phase(name="up", at=cube, yaw=yaw, lift=0.10, grip=1, frozen=True),
             ),
         )

@@ -8,25 +8,26 @@ from typing import Any
 
 import numpy as np
 
+from foretell.arrays import Floats, Ints
 from foretell.policy import Policy, PolicySpec
 from foretell.rotation import conjugate, from_yaw, multiply, rotate, to_axis_angle, yaw
 from foretell.spec import EE_DELTA, ActionSpec, Stream
 
-__all__ = ["Phase", "Script", "grasp_yaw"]
+__all__ = ["Observations", "Phase", "Script", "grasp_yaw"]
 
-Observations = Mapping[str, np.ndarray]
+Observations = Mapping[str, Floats]
 DOWN = np.array([0.0, 1.0, 0.0, 0.0])
 """Gripper pointing down, hand's x along the base's x: the orientation of yaw 0."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Phase:
     """One leg of a script: go to a pose; done when there, after `hold` actions."""
 
     name: str
-    at: Callable[[Observations], np.ndarray]
+    at: Callable[[Observations], Floats]
     """(n, 3) goal of the finger tips in the task frame."""
-    yaw: Callable[[Observations], np.ndarray] | None = None
+    yaw: Callable[[Observations], Floats] | None = None
     """(n,) goal rotation about the vertical; None: keep the present one."""
     lift: float = 0.0
     """Added to the goal's height, m."""
@@ -59,18 +60,18 @@ class Script(Policy):
         }
         for name in objects:
             reads |= {f"{name}/pos": Stream((3,)), f"{name}/quat": Stream((4,))}
-        self.spec = PolicySpec(reads, EE_DELTA, batch=None)
+        self.spec = PolicySpec(reads=reads, action=EE_DELTA, batch=None)
         self._grow(0)
 
     def bind(self, task: Any, action: ActionSpec) -> None:
-        self.spec = PolicySpec(self.spec.reads, EE_DELTA, action_rate=task.action_rate, batch=None)
+        self.spec = PolicySpec(reads=self.spec.reads, action=EE_DELTA, action_rate=task.action_rate, batch=None)
 
     def _grow(self, slots: int) -> None:
         self.phase = np.zeros(slots, dtype=np.int64)
         self.stayed = np.zeros(slots, dtype=np.int64)
         self.goal = np.zeros((slots, 4))  # position and yaw, as taken on entering the phase
 
-    def reset(self, slots: np.ndarray, instructions: Sequence[str], seeds: Sequence[int]) -> None:
+    def reset(self, slots: Ints, instructions: Sequence[str], seeds: Sequence[int]) -> None:
         top = int(np.max(slots)) + 1
         if top > len(self.phase):
             old = self.phase, self.stayed, self.goal
@@ -80,7 +81,7 @@ class Script(Policy):
         self.phase[slots] = 0
         self.stayed[slots] = -1  # just entered
 
-    def act(self, slots: np.ndarray, observations: Mapping[str, Any]) -> np.ndarray:
+    def act(self, slots: Ints, observations: Mapping[str, Any]) -> Floats:
         n = len(slots)
         ee, quat = observations[f"{self.robot}/ee_pos"], observations[f"{self.robot}/ee_quat"]
         actions = np.zeros((n, 7))
@@ -96,9 +97,7 @@ class Script(Policy):
             )
         return actions
 
-    def _follow(
-        self, phase: Phase, slots: np.ndarray, seen: Observations, ee: np.ndarray, quat: np.ndarray
-    ) -> np.ndarray:
+    def _follow(self, phase: Phase, slots: Ints, seen: Observations, ee: Floats, quat: Floats) -> Floats:
         pos = phase.at(seen) + np.array([0.0, 0.0, phase.lift])
         heading = hand_yaw(quat) if phase.yaw is None else phase.yaw(seen)
         goal = np.column_stack([pos, heading])
@@ -124,19 +123,21 @@ class Script(Policy):
         return action
 
 
-def _shorten(vectors: np.ndarray, longest: float) -> np.ndarray:
+def _shorten(vectors: Floats, longest: float) -> Floats:
     """Vectors (n, 3) no longer than `longest`, directions kept."""
     norm = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors * np.minimum(1.0, longest / np.maximum(norm, 1e-12))
+    shares: Floats = np.minimum(1.0, longest / np.maximum(norm, 1e-12))
+    return vectors * shares
 
 
-def hand_yaw(quat: np.ndarray) -> np.ndarray:
+def hand_yaw(quat: Floats) -> Floats:
     """(n,) yaw of a hand that points down, relative to DOWN."""
     forward = rotate(quat, np.broadcast_to(np.array([1.0, 0.0, 0.0]), (len(quat), 3)))
-    return np.arctan2(forward[:, 1], forward[:, 0])
+    angle: Floats = np.arctan2(forward[:, 1], forward[:, 0])
+    return angle
 
 
-def grasp_yaw(object_quat: np.ndarray, hand_quat: np.ndarray, symmetry: float, offset: float = 0.0) -> np.ndarray:
+def grasp_yaw(object_quat: Floats, hand_quat: Floats, symmetry: float, offset: float = 0.0) -> Floats:
     """(n,) the hand yaw nearest to the present one that lines up with the object, which looks the same after a
     turn by `symmetry` rad; `offset` is the object's grasp direction in its own frame."""
     wanted, now = yaw(object_quat) + offset, hand_yaw(hand_quat)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 
+from foretell.arrays import Bools, Floats
 from foretell.camera import Camera
 from foretell.objects import SQUARE_NUT, arena
 from foretell.objects.nut import HANDLE
@@ -15,7 +16,7 @@ from foretell.policy import Policy
 from foretell.rotation import from_yaw, rotate, yaw
 from foretell.scenario import Placement
 from foretell.spec import Stream
-from foretell.tasks.script import Phase, Script, hand_yaw
+from foretell.tasks.script import Observations, Phase, Script, hand_yaw
 from foretell.tasks.state import State
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Clutter, Mount, Stage
@@ -42,8 +43,8 @@ class Square(TabletopTask):
     roles = {"nut": "MO", "peg": "RO"}
     ranges = {"MO_Size": (1.0, 1.5), "RO_Size": (0.85, 1.15)}  # as the paper's insert_onto_square_peg
     clutter = Clutter(
-        (-0.22, 0.20),
-        (-0.30, 0.30),
+        x=(-0.22, 0.20),
+        y=(-0.30, 0.30),
         clearance=0.15,  # the nut may be half as large again
         keep_out=((*PEG, 0.08), (*ROUND, 0.04), (-0.10, 0.0, 0.06)),
     )
@@ -54,10 +55,10 @@ class Square(TabletopTask):
         "fit the nut onto the peg with the square section",
     )
     cameras = {
-        "front": Camera((0.5, 0.0, 0.53), (0.0, 0.0, 0.03), fovy=52.0),
-        "overview": Camera((0.95, -0.95, 0.75), (-0.15, 0.0, 0.15)),
+        "front": Camera(pos=(0.5, 0.0, 0.53), target=(0.0, 0.0, 0.03), fovy=52.0),
+        "overview": Camera(pos=(0.95, -0.95, 0.75), target=(-0.15, 0.0, 0.15)),
     }
-    film = Camera((0.66, -0.62, 0.42), (-0.12, 0.02, 0.26), fovy=56.0)
+    film = Camera(pos=(0.66, -0.62, 0.42), target=(-0.12, 0.02, 0.26), fovy=56.0)
     stages = (
         Stage("reach", "finger tips within 3 cm of the middle of the handle"),
         Stage("grasp", "both fingers touch the nut"),
@@ -67,10 +68,8 @@ class Square(TabletopTask):
 
     def place(self, rng: np.random.Generator) -> dict[str, Placement]:
         x, y = rng.uniform((-0.115, 0.11), (-0.11, 0.225))
-        turn = rng.uniform(0, 2 * math.pi)
-        return {
-            "nut": Placement(asset="square-nut", pos=(x, y, SQUARE_NUT.rest), quat=tuple(map(float, from_yaw(turn))))
-        }
+        w, i, j, k = from_yaw(rng.uniform(0, 2 * math.pi)).tolist()
+        return {"nut": Placement(asset="square-nut", pos=(x, y, SQUARE_NUT.rest), quat=(w, i, j, k))}
 
     def build(self, spec: mujoco.MjSpec) -> None:
         arena.room(spec)
@@ -86,7 +85,7 @@ class Square(TabletopTask):
             rgba=[0.62, 0.64, 0.66, 1],
         )
 
-    def reached(self, state: State) -> dict[str, np.ndarray]:
+    def reached(self, state: State) -> dict[str, Bools]:
         nut = state.pos("nut")
         handle = _handle(nut, state.quat("nut"), state.size("nut"))
         return {
@@ -96,16 +95,17 @@ class Square(TabletopTask):
             "place": self.solved(state),
         }
 
-    def solved(self, state: State) -> np.ndarray:
+    def solved(self, state: State) -> Bools:
         nut = state.pos("nut")
         on = (np.abs(nut[:, 0] - PEG[0]) < ON) & (np.abs(nut[:, 1] - PEG[1]) < ON) & (nut[:, 2] < BELOW)
-        return on & (np.linalg.norm(state.ee_pos("panda") - nut, axis=1) > AWAY)
+        away: Bools = np.linalg.norm(state.ee_pos("panda") - nut, axis=1) > AWAY
+        return on & away
 
     def expert(self) -> Policy:
-        def handle(obs: dict[str, np.ndarray]) -> np.ndarray:
+        def handle(obs: Observations) -> Floats:
             return _handle(obs["nut/pos"], obs["nut/quat"], obs["nut/size"][:, 0])
 
-        def along(obs: dict[str, np.ndarray]) -> np.ndarray:
+        def along(obs: Observations) -> Floats:
             # fingers close across the handle, so the hand lies along it: better with the palm towards the nut, so
             # that the hand faces forward once the handle points at the robot; the other way where joint 7 ends
             nut, now = yaw(obs["nut/quat"]), forward(hand_yaw(obs["panda/ee_quat"]))
@@ -113,7 +113,7 @@ class Square(TabletopTask):
             wanted = np.where((wanted > -1.6) & (wanted < 3.0), wanted, forward(nut))
             return now + np.clip(wanted - now, -1.0, 1.0)
 
-        def aligned(obs: dict[str, np.ndarray]) -> np.ndarray:
+        def aligned(obs: Observations) -> Floats:
             # turn until the handle points at the robot: on the far side of the peg it is out of reach
             nut, now = yaw(obs["nut/quat"]), forward(hand_yaw(obs["panda/ee_quat"]))
             palm_first = np.cos(nut - now) < 0
@@ -122,24 +122,25 @@ class Square(TabletopTask):
             turn += 2 * math.pi * np.round((expected - turn) / (2 * math.pi))
             return now + np.clip(turn, -1.0, 1.0)
 
-        def over_peg(obs: dict[str, np.ndarray]) -> np.ndarray:
+        def over_peg(obs: Observations) -> Floats:
             # where the finger tips must be for the middle of the hole to be over the peg
             offset = obs["panda/ee_pos"] - obs["nut/pos"]
-            return np.array([*PEG, 0.0]) + offset * np.array([1.0, 1.0, 0.0])
+            tips: Floats = np.array([*PEG, 0.0]) + offset * np.array([1.0, 1.0, 0.0])
+            return tips
 
         script = Script(
             "panda",
             ("nut",),
             (
-                Phase("above", handle, along, lift=0.10, grip=-1, within=0.02),
-                Phase("down", handle, along, lift=0.0, grip=-1, within=0.005, speed=0.5),
-                Phase("close", handle, along, grip=1, hold=12, within=0.02),
-                Phase("up", handle, along, lift=0.20, grip=1, within=0.02, frozen=True, speed=0.7),
-                Phase("turn", over_peg, aligned, lift=0.21, grip=1, within=0.01, turned=0.03, speed=0.6),
+                Phase(name="above", at=handle, yaw=along, lift=0.10, grip=-1, within=0.02),
+                Phase(name="down", at=handle, yaw=along, lift=0.0, grip=-1, within=0.005, speed=0.5),
+                Phase(name="close", at=handle, yaw=along, grip=1, hold=12, within=0.02),
+                Phase(name="up", at=handle, yaw=along, lift=0.20, grip=1, within=0.02, frozen=True, speed=0.7),
+                Phase(name="turn", at=over_peg, yaw=aligned, lift=0.21, grip=1, within=0.01, turned=0.03, speed=0.6),
                 Phase(
-                    "centre",
-                    over_peg,
-                    aligned,
+                    name="centre",
+                    at=over_peg,
+                    yaw=aligned,
                     lift=0.17,
                     grip=1,
                     within=0.004,
@@ -147,20 +148,20 @@ class Square(TabletopTask):
                     hold=3,
                     speed=0.4,
                 ),
-                Phase("lower", over_peg, aligned, lift=0.045, grip=1, within=0.01, speed=0.35),
-                Phase("open", over_peg, aligned, lift=0.045, grip=-1, hold=8, within=0.05, frozen=True),
-                Phase("leave", over_peg, aligned, lift=0.25, grip=-1, frozen=True),
+                Phase(name="lower", at=over_peg, yaw=aligned, lift=0.045, grip=1, within=0.01, speed=0.35),
+                Phase(name="open", at=over_peg, yaw=aligned, lift=0.045, grip=-1, hold=8, within=0.05, frozen=True),
+                Phase(name="leave", at=over_peg, yaw=aligned, lift=0.25, grip=-1, frozen=True),
             ),
         )
         script.spec = replace(script.spec, reads={**script.spec.reads, "nut/size": Stream((1,))})
         return script
 
 
-def forward(angle: np.ndarray) -> np.ndarray:
+def forward(angle: Floats) -> Floats:
     """Hand yaws on the branch that joint 7 can turn through: (-2.2, 4.1)."""
     return np.mod(angle + 2.2, 2 * math.pi) - 2.2
 
 
-def _handle(pos: np.ndarray, quat: np.ndarray, size: np.ndarray) -> np.ndarray:
+def _handle(pos: Floats, quat: Floats, size: Floats) -> Floats:
     """(n, 3) middle of the handle of a nut so many times as large."""
     return pos + rotate(quat, size[:, None] * np.array([HANDLE, 0.0, 0.0]))

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from foretell.arrays import Bools, Floats, Ints
 from foretell.rotation import conjugate, rotate
 
 __all__ = ["State", "Volume", "within"]
@@ -29,35 +30,35 @@ class State(Protocol):
     `cabinet/handle` is a body or site of one. Positions in m, task frame."""
 
     @property
-    def subtask(self) -> np.ndarray:
+    def subtask(self) -> Ints:
         """(n,) int: which of the task's subtasks each slot is at; 0 at first."""
 
-    def pos(self, name: str) -> np.ndarray:
+    def pos(self, name: str) -> Floats:
         """(n, 3) position of a part."""
 
-    def quat(self, name: str) -> np.ndarray:
+    def quat(self, name: str) -> Floats:
         """(n, 4) orientation of a part."""
 
-    def joint(self, name: str) -> np.ndarray:
+    def joint(self, name: str) -> Floats:
         """(n,) position of a joint, rad or m: `cabinet/drawer`, `panda/joint1`."""
 
-    def speed(self, name: str) -> np.ndarray:
+    def speed(self, name: str) -> Floats:
         """(n,) speed of a part's origin, m/s."""
 
-    def touching(self, a: str, b: str) -> np.ndarray:
+    def touching(self, a: str, b: str) -> Bools:
         """(n,) bool: do two parts touch, with anything that belongs to them? The task must list the pair in `touch`,
         unless one is a robot's pad and the other an object."""
 
-    def inside(self, name: str, volume: Volume) -> np.ndarray:
+    def inside(self, name: str, volume: Volume) -> Bools:
         """(n,) bool: is the position of a part within a volume?"""
 
-    def ee_pos(self, robot: str) -> np.ndarray:
+    def ee_pos(self, robot: str) -> Floats:
         """(n, 3) tool of a robot's arm: the point between the finger tips."""
 
-    def holding(self, robot: str, name: str) -> np.ndarray:
+    def holding(self, robot: str, name: str) -> Bools:
         """(n,) bool: all pads of the robot touch the part: an object, a fixture, or a body that its `sites` list."""
 
-    def size(self, name: str) -> np.ndarray:
+    def size(self, name: str) -> Floats:
         """(n,) how many times as large as in its clean scenario an object is (factors MO_Size, RO_Size)."""
 
     # -- of everything at once, for the events of an episode (`tasks.events`) ---------------------------------
@@ -66,28 +67,29 @@ class State(Protocol):
     def objects(self) -> tuple[str, ...]:
         """What moves freely: the task's objects, then those that factors put down."""
 
-    def object_pos(self) -> np.ndarray:
+    def object_pos(self) -> Floats:
         """(n, objects, 3) positions."""
 
-    def object_quat(self) -> np.ndarray:
+    def object_quat(self) -> Floats:
         """(n, objects, 4) orientations."""
 
-    def pads(self, robot: str) -> np.ndarray:
+    def pads(self, robot: str) -> Bools:
         """(n, objects and fixtures, pads) bool: which pads of a robot touch what; objects come first."""
 
-    def opening(self, robot: str) -> np.ndarray:
+    def opening(self, robot: str) -> Floats:
         """(n,) how far a robot's gripper is open: 0 shut, 1 wide open."""
 
-    def hits(self, robot: str) -> np.ndarray:
+    def hits(self, robot: str) -> Bools:
         """(n,) bool: does any part of a robot touch furniture or the floor?"""
 
-    def clashes(self, robot: str) -> np.ndarray:
+    def clashes(self, robot: str) -> Bools:
         """(n,) bool: does a robot touch itself or another one? Only models whose parts can collide do."""
 
 
-def within(state: State, name: str, volume: Volume) -> np.ndarray:
+def within(state: State, name: str, volume: Volume) -> Bools:
     """(n,) bool: `State.inside`, from positions and orientations."""
     offset = state.pos(name)
     if volume.part is not None:
         offset = rotate(conjugate(state.quat(volume.part)), offset - state.pos(volume.part))
-    return np.all(np.abs(offset - np.asarray(volume.pos)) <= np.asarray(volume.half), axis=1)
+    inside: Bools = np.all(np.abs(offset - np.asarray(volume.pos)) <= np.asarray(volume.half), axis=1)
+    return inside

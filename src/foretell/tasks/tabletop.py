@@ -61,16 +61,16 @@ class TabletopTask(Task):
         """What `place` returns. Raises UsageError where it is not what the task needs."""
         who = f"task {self.name!r}: place() for seed {seed}"
         try:
-            found = self.place(rng)
+            placements = self.place(rng)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             field = ".".join(map(str, first["loc"]))
-            said = first["msg"].removeprefix("Value error, ")
-            raise UsageError(f"{who}: {field}: {said} (given: {first.get('input')!r:.100})") from None
-        if not isinstance(found, Mapping):
-            raise UsageError(f"{who} returns {type(found).__name__}, it should be a dict of object -> Placement")
+            reason = first["msg"].removeprefix("Value error, ")
+            raise UsageError(f"{who}: {field}: {reason} (given: {first.get('input')!r:.100})") from None
+        if not isinstance(placements, Mapping):
+            raise UsageError(f"{who} returns {type(placements).__name__}, it should be a dict of object -> Placement")
         for name, role in self.roles.items():
-            if role == "MO" and name not in found:
-                has = ", ".join(map(repr, found)) or "nothing"
+            if role == "MO" and name not in placements:
+                has = ", ".join(map(repr, placements)) or "nothing"
                 raise UsageError(f"{who} returns {has}: {name!r}, which the robot is to move, has no Placement")
-        return dict(found)
+        return dict(placements)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from foretell.arrays import Bools
 from foretell.camera import Camera
 from foretell.scenario import Scenario
 from foretell.tasks.state import State
@@ -41,7 +42,7 @@ class Stage:
     threshold: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Clutter:
     """Where things that have no part in the task may stand."""
 
@@ -92,11 +93,11 @@ class Task:
         """The published layouts, in their order (`scenarios: {layouts: all}`); none for a task that only draws."""
         return ()
 
-    def reached(self, state: State) -> dict[str, np.ndarray]:
+    def reached(self, state: State) -> dict[str, Bools]:
         """Stage -> (n,) bool, at this moment. Called after each action; the world latches it."""
         raise NotImplementedError
 
-    def solved(self, state: State) -> np.ndarray:
+    def solved(self, state: State) -> Bools:
         """(n,) bool, at this moment."""
         raise NotImplementedError
 
@@ -104,7 +105,7 @@ class Task:
         """What each slot is asked at this moment, n texts; None: what its scenario says. Called at every look."""
         return None
 
-    def on_terminate(self, state: State) -> np.ndarray:
+    def on_terminate(self, state: State) -> Bools:
         """(n,) bool: does the episode go on with the next subtask, now that the policy declares itself done?"""
         return np.zeros(len(state.subtask), dtype=bool)
 

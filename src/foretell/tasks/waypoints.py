@@ -2,10 +2,10 @@
 
     Waypoints({
         "panda": (
-            Leg("before", To("cabinet/handle", (-0.1, 0, 0), pointing((1, 0, 0), (0, 1, 0)))),
-            Leg("at", To("cabinet/handle", facing=pointing((1, 0, 0), (0, 1, 0))), speed=0.5),
-            Leg("close", Shift(), grip=1, hold=10),
-            Leg("pull", Shift((-0.2, 0, 0)), grip=1, speed=0.4),
+            Leg(name="before", way=To("cabinet/handle", (-0.1, 0, 0), pointing((1, 0, 0), (0, 1, 0)))),
+            Leg(name="at", way=To("cabinet/handle", facing=pointing((1, 0, 0), (0, 1, 0))), speed=0.5),
+            Leg(name="close", way=Shift(), grip=1, hold=10),
+            Leg(name="pull", way=Shift((-0.2, 0, 0)), grip=1, speed=0.4),
         )
     })
 
@@ -25,13 +25,12 @@ import numpy as np
 from foretell.errors import UsageError, suggest
 from foretell.policy import Policy, PolicySpec
 from foretell.registry import resolve
-from foretell.rotation import conjugate, from_axis_angle, from_matrix, from_yaw, multiply, rotate, to_axis_angle
+from foretell.rotation import Quat, conjugate, from_axis_angle, from_matrix, from_yaw, multiply, rotate, to_axis_angle
 from foretell.spec import ActionSpec, DimSpec, Stream
 
 __all__ = ["Arc", "Leg", "Path", "Shift", "To", "Way", "Waypoints", "pointing"]
 
 Vector = tuple[float, float, float]
-Quat = tuple[float, float, float, float]
 Seen = Mapping[str, np.ndarray]
 Hand = tuple[np.ndarray, np.ndarray]
 """Position (3,) and orientation (4,) of a tool in the task frame."""
@@ -114,13 +113,13 @@ class Path:
         return tuple(part for way in self.ways for part in way.parts)
 
     def points(self, hand: Hand, seen: Seen) -> list[Hand]:
-        found: list[Hand] = []
+        hands: list[Hand] = []
         for way in self.ways:
-            found += way.points(found[-1] if found else hand, seen)
-        return found
+            hands += way.points(hands[-1] if hands else hand, seen)
+        return hands
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Arc:
     """Round an axis, from where the leg began: a lid, a knob, a door."""
 
@@ -143,15 +142,15 @@ class Arc:
         centre, axis = pos + rotate(quat, np.array(self.centre)), rotate(quat, np.array(self.axis, dtype=float))
         axis /= np.linalg.norm(axis)
         steps = max(1, math.ceil(abs(self.angle) / STEP))
-        found = []
+        hands = []
         for step in range(1, steps + 1):
             turn = from_axis_angle(axis * self.angle * step / steps)
             facing = multiply(turn, hand[1]) if self.turns else hand[1]
-            found.append((centre + rotate(turn, hand[0] - centre), facing))
-        return found
+            hands.append((centre + rotate(turn, hand[0] - centre), facing))
+        return hands
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Leg:
     """One leg of a robot's way. It ends at the goal, after `hold` actions there."""
 
@@ -210,7 +209,7 @@ class Waypoints(Policy):
         self._base = {name: np.array(task.robots[name].quat) for name in self.legs}
         for name in self.legs:
             reads |= {f"{name}/ee_pos": Stream((3,)), f"{name}/ee_quat": Stream((4,))}
-        self.spec = PolicySpec(reads, action, action_rate=task.action_rate, batch=None)
+        self.spec = PolicySpec(reads=reads, action=action, action_rate=task.action_rate, batch=None)
 
     def reset(self, slots: np.ndarray, instructions: Sequence[str], seeds: Sequence[int]) -> None:
         self._runs |= {(robot, slot): _Run() for slot in slots.tolist() for robot in self.legs}
@@ -258,7 +257,7 @@ class Waypoints(Policy):
         return _Move(goal[0] - hand[0], _turn(goal[1], hand[1]), leg.grip, leg.speed)
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Run:
     """How far one robot of one slot is."""
 

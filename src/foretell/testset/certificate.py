@@ -33,8 +33,8 @@ def certificate(
     """What the expert's successes in n episodes of a cell are worth."""
     rate = (wilson if method == "wilson" else clopper_pearson)(successes, n)
     ends = {"rate": rate.estimate, "low": rate.low, "high": rate.high, "method": method}
-    made = {"task": task, "arm": arm, "n": n, "successes": successes, "certified": rate.estimate >= required}
-    return Certificate.model_validate({**made, **ends})
+    fields = {"task": task, "arm": arm, "n": n, "successes": successes, "certified": rate.estimate >= required}
+    return Certificate.model_validate({**fields, **ends})
 
 
 def write_testset(path: Path, header: Header, lines: Iterable[tuple[str, Scenario]]) -> None:
@@ -72,27 +72,27 @@ def _seal(about: Any) -> str:
 
 def _wrong(file: ScenarioFile, header: Header) -> str | None:
     """What in protocol and certificates contradicts the scenarios, or each other."""
-    required, found = header.protocol.required, header.certificates
+    required, certificates = header.protocol.required, header.certificates
     cells = Counter((scenario.task, arm) for arm, scenario in file.lines)
     for (task, arm), n in cells.items():
         if n != header.protocol.episodes:
             return f"{task} under {arm} has {counted(n, 'episode')}, and the protocol {header.protocol.episodes}"
-    if (required is None) == bool(found):
-        return f"it has {len(found)} certificates, and the rate required is {required}"
+    if (required is None) == bool(certificates):
+        return f"it has {len(certificates)} certificates, and the rate required is {required}"
     if required is None:
         return None
-    given = Counter((one.task, one.arm) for one in found)
-    for task, arm in sorted((given - Counter(set(cells))) + (Counter(set(cells)) - given)):
-        return f"{task} under {arm} has {given[task, arm]} certificates, it should have {min(cells[task, arm], 1)}"
-    for one in found:
-        n, name = cells[one.task, one.arm], f"the certificate of {one.task} under {one.arm}"
-        if one.n != n or not 0 <= one.successes <= n:
+    counts = Counter((stated.task, stated.arm) for stated in certificates)
+    for task, arm in sorted((counts - Counter(set(cells))) + (Counter(set(cells)) - counts)):
+        return f"{task} under {arm} has {counts[task, arm]} certificates, it should have {min(cells[task, arm], 1)}"
+    for stated in certificates:
+        n, name = cells[stated.task, stated.arm], f"the certificate of {stated.task} under {stated.arm}"
+        if stated.n != n or not 0 <= stated.successes <= n:
             return (
-                f"{name} has {one.successes} successes in {counted(one.n, 'episode')}, and the file "
+                f"{name} has {stated.successes} successes in {counted(stated.n, 'episode')}, and the file "
                 f"{counted(n, 'episode')}"
             )
-        made = certificate(one.task, one.arm, one.successes, n, required, one.method)
-        gaps = [abs(getattr(one, key) - getattr(made, key)) for key in ("rate", "low", "high", "certified")]
+        expected = certificate(stated.task, stated.arm, stated.successes, n, required, stated.method)
+        gaps = [abs(getattr(stated, key) - getattr(expected, key)) for key in ("rate", "low", "high", "certified")]
         if not all(gap <= CLOSE for gap in gaps):  # nor where one is not a number
-            return f"{name} does not follow from {one.successes} of {n} at a required rate of {required:g}"
+            return f"{name} does not follow from {stated.successes} of {n} at a required rate of {required:g}"
     return None

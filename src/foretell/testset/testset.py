@@ -123,11 +123,11 @@ def testset(
     solves at the rate `required`; calling it again resumes. Without `certify` there are no certificates, and policies
     get no headline score.
     """
-    given = [str(names)] if isinstance(names, (str, Path)) else [str(name) for name in names]
+    listed = [str(names)] if isinstance(names, (str, Path)) else [str(name) for name in names]
     if action == "show":
-        if len(given) != 1:
-            raise UsageError(f"testset show takes one file, and was given {len(given)}")
-        return _shown(Path(given[0]))
+        if len(listed) != 1:
+            raise UsageError(f"testset show takes one file, and was given {len(listed)}")
+        return _shown(Path(listed[0]))
     if action != "build":
         raise UsageError(f"testset {action!r} is not known; it is build or show")
     if out is None:
@@ -137,7 +137,7 @@ def testset(
     if not 0 < required <= 1:
         raise UsageError(f"required is {required}, it must be above 0 and at most 1: the expert's success rate")
     path = Path(out)
-    tasks = _tasks(given)
+    tasks = _tasks(listed)
     wanted = _arms(arms, [severity] if isinstance(severity, int | float) else severity)
     for item in wanted:
         if not any(expand([item], task) for task in tasks.values()):
@@ -156,8 +156,8 @@ def testset(
     if not certify:
         if before is None:
             write_testset(path, header, lines)
-        notes = (f"{path} was certified before, and stays as it is",) if before and before.certificates else ()
-        return _shown(path, notes)
+        kept = before is not None and bool(before.certificates)
+        return _shown(path, (f"{path} was certified before, and stays as it is",) if kept else ())
     work = path.with_name(f"{path.stem}.expert")
     draft = work / "testset.jsonl"
     work.mkdir(parents=True, exist_ok=True)
@@ -214,8 +214,8 @@ def _arms(arms: Sequence[Any], severities: Sequence[float]) -> list[Any]:
 def _lines(task: Task, arms: list[Any], episodes: int, seed: int) -> list[Line]:
     """Arm by arm, the scenarios of a task; what does not apply to it is left out."""
     clean = [task.scenario(seed + i) for i in range(episodes)]
-    made: list[Arm] = expand(arms, task)
-    return [(arm.name, arm.on(scenario, task)) for arm in made for scenario in clean]
+    expanded: list[Arm] = expand(arms, task)
+    return [(arm.name, arm.on(scenario, task)) for arm in expanded for scenario in clean]
 
 
 def _without(task: Task, arms: list[Any]) -> dict[str, str]:

@@ -26,16 +26,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=MODELS, help="where models and cards go (the package itself)")
     parser.add_argument("--data", type=Path, default=Path("runs/zoo-data"), help="where demonstrations are kept")
     parser.add_argument("--calls", type=int, default=200, help="inferences to time, for latency")
-    given = parser.parse_args(arguments)
-    if given.what in ("cards", "latency", "page"):
+    options = parser.parse_args(arguments)
+    if options.what in ("cards", "latency", "page"):
         from foretell.train import measured
 
-        if given.what == "cards":
-            measured.write_success(given.runs, given.out)
-        elif given.what == "latency":
-            measured.write_latency(given.out, given.calls, given.task)
+        if options.what == "cards":
+            measured.write_success(options.runs, options.out)
+        elif options.what == "latency":
+            measured.write_latency(options.out, options.calls, options.task)
         else:
-            measured.write_page(given.out)
+            measured.write_page(options.out)
         return
     if importlib.util.find_spec("torch") is None:
         raise UsageError("training needs torch: pip install 'foretell[train]'")
@@ -43,16 +43,16 @@ def main(arguments: list[str] | None = None) -> None:
     from foretell.train.recipes import RECIPES
 
     names = {name for name, _ in RECIPES}
-    if given.what != "all" and given.what not in names:
-        raise UsageError(f"train: {given.what!r} is not known; {suggest(given.what, [*names, 'all'])}")
-    chosen = [(n, t) for n, t in RECIPES if given.what in ("all", n) and given.task in (None, t)]
+    if options.what != "all" and options.what not in names:
+        raise UsageError(f"train: {options.what!r} is not known; {suggest(options.what, [*names, 'all'])}")
+    chosen = [(n, t) for n, t in RECIPES if options.what in ("all", n) and options.task in (None, t)]
     if not chosen:
-        tasks = [t for n, t in RECIPES if n == given.what]
-        raise UsageError(f"train: {given.what!r} has no recipe for task {given.task!r}; it has {', '.join(tasks)}")
+        tasks = [t for n, t in RECIPES if n == options.what]
+        raise UsageError(f"train: {options.what!r} has no recipe for task {options.task!r}; it has {', '.join(tasks)}")
     for name, task in chosen:
         print(f"{name} on {task}", flush=True)
-        seed = RECIPES[name, task].seed if given.seed is None else given.seed
-        card = make(name, task, seed, given.out, given.data)
+        seed = RECIPES[name, task].seed if options.seed is None else options.seed
+        card = make(name, task, seed, options.out, options.data)
         print(f"  {card.bytes / 1000:.0f} kB in {card.minutes} minutes", flush=True)
 
 

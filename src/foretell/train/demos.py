@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from foretell.arrays import Floats
 from foretell.policy import Policy, PolicySpec
 from foretell.rollout import Job
 from foretell.scenario import Scenario
@@ -42,7 +43,7 @@ def streams(task: str) -> list[str]:
     return ["panda/ee_pos", "panda/ee_quat", "panda/gripper", f"{thing}/pos", f"{thing}/quat"]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Demos:
     """Steps of all episodes, end to end."""
 
@@ -65,16 +66,22 @@ class Demos:
         """Only the first so many episodes."""
         keep = np.isin(self.episode, np.unique(self.episode)[:episodes])
         pictures = None if self.pictures is None else self.pictures[keep]
-        return Demos(self.states[keep], self.actions[keep], self.calm[keep], self.episode[keep], pictures)
+        return Demos(
+            states=self.states[keep],
+            actions=self.actions[keep],
+            calm=self.calm[keep],
+            episode=self.episode[keep],
+            pictures=pictures,
+        )
 
     def __add__(self, other: Demos) -> Demos:
         shifted = other.episode + (self.episode.max(initial=-1) + 1)
         return Demos(
-            np.concatenate([self.states, other.states]),
-            np.concatenate([self.actions, other.actions]),
-            np.concatenate([self.calm, other.calm]),
-            np.concatenate([self.episode, shifted]),
-            None if self.pictures is None else np.concatenate([self.pictures, other.pictures]),
+            states=np.concatenate([self.states, other.states]),
+            actions=np.concatenate([self.actions, other.actions]),
+            calm=np.concatenate([self.calm, other.calm]),
+            episode=np.concatenate([self.episode, shifted]),
+            pictures=None if self.pictures is None else np.concatenate([self.pictures, other.pictures]),
         )
 
     def save(self, path: Path) -> None:
@@ -107,7 +114,13 @@ class Teacher(Policy):
         self._script = script
         self._held = np.array([phase.name in HELD for phase in script.phases])
         pictures = {f"{name}/rgb": stream for name, stream in CAMERAS.items()} if self.cameras else {}
-        self.spec = PolicySpec({**script.spec.reads, **pictures}, action, task.action_rate, batch=None, seeded=True)
+        self.spec = PolicySpec(
+            reads={**script.spec.reads, **pictures},
+            action=action,
+            action_rate=task.action_rate,
+            batch=None,
+            seeded=True,
+        )
 
     def reset(self, slots: np.ndarray, instructions: Sequence[str], seeds: Sequence[int]) -> None:
         self._script.reset(slots, instructions, seeds)
@@ -115,7 +128,7 @@ class Teacher(Policy):
             self._seed[slot], self.steps[seed] = seed, []
             self._rng[slot], self._left[slot] = np.random.default_rng([seed, 7]), 0
 
-    def act(self, slots: np.ndarray, observations: Mapping[str, Any]) -> np.ndarray:
+    def act(self, slots: np.ndarray, observations: Mapping[str, Any]) -> Floats:
         self._start_over(slots, observations)
         wanted = self._script.act(slots, observations)
         states = np.concatenate([observations[name] for name in streams(self._task)], axis=1).astype(np.float32)
@@ -130,7 +143,8 @@ class Teacher(Policy):
         for row, slot in enumerate(slots.tolist()):
             pictures = [observations[f"{name}/rgb"][row] for name in CAMERAS] if self.cameras else []
             self.steps[self._seed[slot]].append((states[row], wanted[row], not disturbed[row], *pictures))
-        return np.clip(done, -1.0, 1.0)
+        clipped: Floats = np.clip(done, -1.0, 1.0)
+        return clipped
 
     def _start_over(self, slots: np.ndarray, observations: Mapping[str, Any]) -> None:
         away = np.linalg.norm(observations["panda/ee_pos"] - observations[f"{OBJECTS[self._task]}/pos"], axis=1) > LOST
@@ -190,7 +204,7 @@ def record(
             batch = [next(coming) for _ in range(count - len(kept))]
             tried += len(batch)
             assert tried <= 20 * count, f"{task}: only {len(kept)} of {tried} demonstrations succeed"
-            jobs = iter([Job("teacher", scenario) for scenario in batch])
+            jobs = iter([Job(policy="teacher", scenario=scenario) for scenario in batch])
             for job, outcome in session.run(lambda jobs=jobs: next(jobs, None)):  # type: ignore[misc]
                 steps = teacher.steps.pop(seed_of(job.scenario.base, job.trial, "policy"))
                 if outcome.success:
@@ -201,9 +215,9 @@ def record(
     episodes = [kept[s] for s in sorted(kept)]
     column = [[step[i] for steps in episodes for step in steps] for i in range(5 if cameras else 3)]
     return Demos(
-        np.array(column[0], dtype=np.float32),
-        np.array(column[1], dtype=np.float32),
-        np.array(column[2], dtype=bool),
-        np.repeat(np.arange(len(episodes)), [len(steps) for steps in episodes]),
-        np.stack([np.array(column[3]), np.array(column[4])], axis=1) if cameras else None,
+        states=np.array(column[0], dtype=np.float32),
+        actions=np.array(column[1], dtype=np.float32),
+        calm=np.array(column[2], dtype=bool),
+        episode=np.repeat(np.arange(len(episodes)), [len(steps) for steps in episodes]),
+        pictures=np.stack([np.array(column[3]), np.array(column[4])], axis=1) if cameras else None,
     )

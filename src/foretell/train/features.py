@@ -52,6 +52,7 @@ class Features(nn.Module):
     """(..., 15) states -> (..., SIZE)."""
 
     SIZE = Proprioception.SIZE + 3 + 2 + 3 + 6 + 9 + 9
+    goal: Tensor
 
     def __init__(self, task: str):
         super().__init__()

@@ -52,7 +52,7 @@ def fit_state(
     average = torch.optim.swa_utils.AveragedModel(
         student, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.998)
     )
-    began, told = time.time(), 0.0
+    began, total = time.time(), 0.0
     for step in range(steps):
         rows = rng.integers(len(past), size=batch)
         loss = student.loss(states[past[rows]], actions[ahead[rows]])
@@ -62,10 +62,11 @@ def fit_state(
         chosen.step()
         schedule.step()
         average.update_parameters(student)
-        told += float(loss.detach())
+        total += float(loss.detach())
         if say and (step + 1) % 1000 == 0:
-            print(f"  step {step + 1}: loss {told / 1000:.4f}, {time.time() - began:.0f} s", flush=True)
-            told = 0.0
-    found = average.module
-    found.eval()
-    return found
+            print(f"  step {step + 1}: loss {total / 1000:.4f}, {time.time() - began:.0f} s", flush=True)
+            total = 0.0
+    averaged = average.module
+    assert isinstance(averaged, StateStudent)  # the average is one of the same class
+    averaged.eval()
+    return averaged

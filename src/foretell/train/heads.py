@@ -51,17 +51,18 @@ class Point(Head):
         super().__init__()
         self.out = mlp(width, width, self.chunk * DIM)
 
-    def found(self, code: Tensor) -> Tensor:
-        return self.out(code).reshape(-1, self.chunk, DIM)
+    def chunks(self, code: Tensor) -> Tensor:
+        chunks: Tensor = self.out(code).reshape(-1, self.chunk, DIM)
+        return chunks
 
     def loss(self, code: Tensor, actions: Tensor) -> Tensor:
-        found = self.found(code)
-        arm = functional.mse_loss(found[..., :6], actions[..., :6])
-        return 20 * arm + 0.2 * gripper_loss(found[..., 6], actions[..., 6])
+        guess = self.chunks(code)
+        arm = functional.mse_loss(guess[..., :6], actions[..., :6])
+        return 20 * arm + 0.2 * gripper_loss(guess[..., 6], actions[..., 6])
 
     def sample(self, code: Tensor, noise: Tensor | None) -> Tensor:
-        found = self.found(code)
-        return torch.cat([found[..., :6], grip(found[..., 6:])], -1).clamp(-1, 1)
+        guess = self.chunks(code)
+        return torch.cat([guess[..., :6], grip(guess[..., 6:])], -1).clamp(-1, 1)
 
 
 class Points(Point):
@@ -82,8 +83,8 @@ class Gaussian(Head):
         self.out = mlp(width, width, 6 + DIM)
 
     def parts(self, code: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        found = self.out(code)
-        return found[:, :6], self.LEAST + functional.softplus(found[:, 6:12] - 2), found[:, 12:]
+        out = self.out(code)
+        return out[:, :6], self.LEAST + functional.softplus(out[:, 6:12] - 2), out[:, 12:]
 
     def loss(self, code: Tensor, actions: Tensor) -> Tensor:
         mean, spread, score = self.parts(code)
@@ -108,10 +109,10 @@ class Mixture(Head):
         self.out = mlp(width, width, self.MODES * (1 + 6 + 6) + 1)
 
     def parts(self, code: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        found, k = self.out(code), self.MODES
-        means = found[:, k : 7 * k].reshape(-1, k, 6)
-        spreads = Gaussian.LEAST + functional.softplus(found[:, 7 * k : 13 * k].reshape(-1, k, 6) - 2)
-        return torch.log_softmax(found[:, :k], -1), means, spreads, found[:, 13 * k :]
+        out, k = self.out(code), self.MODES
+        means = out[:, k : 7 * k].reshape(-1, k, 6)
+        spreads = Gaussian.LEAST + functional.softplus(out[:, 7 * k : 13 * k].reshape(-1, k, 6) - 2)
+        return torch.log_softmax(out[:, :k], -1), means, spreads, out[:, 13 * k :]
 
     def loss(self, code: Tensor, actions: Tensor) -> Tensor:
         weights, means, spreads, score = self.parts(code)
@@ -145,19 +146,20 @@ class Variational(Head):
         self.decode = mlp(width + self.LATENT, width, width, self.chunk * DIM)
 
     def chunks(self, code: Tensor, latent: Tensor) -> Tensor:
-        return self.decode(torch.cat([code, latent], -1)).reshape(-1, self.chunk, DIM)
+        chunks: Tensor = self.decode(torch.cat([code, latent], -1)).reshape(-1, self.chunk, DIM)
+        return chunks
 
     def loss(self, code: Tensor, actions: Tensor) -> Tensor:
         mean, spread = self.encode(torch.cat([code, actions.flatten(1)], -1)).chunk(2, -1)
-        found = self.chunks(code, mean + torch.exp(0.5 * spread) * torch.randn_like(mean))
-        apart = -0.5 * (1 + spread - mean.square() - spread.exp()).sum(-1).mean()
-        arm = functional.mse_loss(found[..., :6], actions[..., :6])
-        return 20 * arm + 0.2 * gripper_loss(found[..., 6], actions[..., 6]) + self.WEIGHT * apart
+        guess = self.chunks(code, mean + torch.exp(0.5 * spread) * torch.randn_like(mean))
+        apart: Tensor = -0.5 * (1 + spread - mean.square() - spread.exp()).sum(-1).mean()
+        arm = functional.mse_loss(guess[..., :6], actions[..., :6])
+        return 20 * arm + 0.2 * gripper_loss(guess[..., 6], actions[..., 6]) + self.WEIGHT * apart
 
     def sample(self, code: Tensor, noise: Tensor | None) -> Tensor:
         assert noise is not None
-        found = self.chunks(code, noise)
-        return torch.cat([found[..., :6], grip(found[..., 6:])], -1).clamp(-1, 1)
+        guess = self.chunks(code, noise)
+        return torch.cat([guess[..., :6], grip(guess[..., 6:])], -1).clamp(-1, 1)
 
 
 class Diffusion(Head):
@@ -168,6 +170,8 @@ class Diffusion(Head):
     continues = True
     noise = (chunk, DIM)
     STEPS, RUN = 100, 16
+    kept: Tensor
+    scale: Tensor
 
     def __init__(self, width: int):
         super().__init__()
@@ -188,7 +192,8 @@ class Diffusion(Head):
         x = self.enter(torch.cat([noisy.flatten(1), code, clock], -1))
         for norm, block in zip(self.norms, self.blocks, strict=True):
             x = x + block(norm(x))
-        return self.out(functional.silu(x)).reshape(-1, self.chunk, DIM)
+        guess: Tensor = self.out(functional.silu(x)).reshape(-1, self.chunk, DIM)
+        return guess
 
     def loss(self, code: Tensor, actions: Tensor) -> Tensor:
         wanted = actions * self.scale

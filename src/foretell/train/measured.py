@@ -38,9 +38,9 @@ def write_success(runs: Iterable[Path], models: Path) -> None:
             clean = row["world"] == "mujoco" and row["arm"] == "none"
             if as_shipped and clean and row["success"] is not None:
                 key, where = (row["task"], row["policy_hash"]), (row["scenario"], row["trial"])
-                found = judged.setdefault(key, {})
-                if row["task_version"] >= found.get(where, (0, False))[0]:  # once each, the newest
-                    found[where] = row["task_version"], row["success"]
+                rows = judged.setdefault(key, {})
+                if row["task_version"] >= rows.get(where, (0, False))[0]:  # once each, the newest
+                    rows[where] = row["task_version"], row["success"]
                 drawn[key] = f"seeds {min(seeds)} to {max(seeds)}"
     for card in cards(models):
         versions = judged.get((card.task, card.sha256), {}).values()
@@ -50,14 +50,15 @@ def write_success(runs: Iterable[Path], models: Path) -> None:
         if len(outcomes) < LEAST:
             print(f"{card.task} {card.name}: {len(outcomes)} episodes of these weights, {LEAST} are needed")
             continue
-        found = clopper_pearson(sum(outcomes), len(outcomes))
+        interval = clopper_pearson(sum(outcomes), len(outcomes))
+        assert interval.low is not None and interval.high is not None  # there are outcomes
         measured = Success(
             n=len(outcomes),
             successes=sum(outcomes),
-            rate=round(found.estimate, 4),
-            low=round(found.low, 4),
-            high=round(found.high, 4),
-            alpha=found.alpha,
+            rate=round(interval.estimate, 4),
+            low=round(interval.low, 4),
+            high=round(interval.high, 4),
+            alpha=interval.alpha,
             scenarios=drawn[card.task, card.sha256],
         )
         print(f"{card.task:7} {card.name:20} {measured.rate:4.0%}  [{measured.low:.0%}, {measured.high:.0%}]")
@@ -69,10 +70,10 @@ def write_latency(models: Path, calls: int, task: str | None = None) -> None:
     for card in cards(models):
         if task in (None, card.task):
             trace = latency(f"zoo:{card.name}", card.task, calls=calls, options={"batch": 1})
-            found = trace.to_dict()
+            summary = trace.to_dict()
             measured = Latency(
-                median_ms=round(1000 * found["median"], 3),
-                p95_ms=round(1000 * found["p95"], 3),
+                median_ms=round(1000 * summary["median"], 3),
+                p95_ms=round(1000 * summary["p95"], 3),
                 execute=trace.execute,
                 calls=calls,
                 machine=machine(),

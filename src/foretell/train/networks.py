@@ -37,13 +37,14 @@ class Block(nn.Module):
         )
         weights = torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(self.each), dim=-1)
         x = x + self.out((weights @ v).transpose(1, 2).reshape(-1, length, width))
-        return x + self.feed(self.between(x))
+        fed: Tensor = self.feed(self.between(x))
+        return x + fed
 
 
 class Transformer(nn.Module):
     """(n, length, size) -> (n, length, width); every token sees all others."""
 
-    def __init__(self, size: int, length: int, width: int = 96, heads: int = 4, layers: int = 2):
+    def __init__(self, size: int, *, length: int, width: int = 96, heads: int = 4, layers: int = 2):
         super().__init__()
         self.enter = nn.Linear(size, width)
         self.place = nn.Parameter(0.02 * torch.randn(length, width))
@@ -51,4 +52,5 @@ class Transformer(nn.Module):
         self.norm = nn.LayerNorm(width)
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.norm(self.blocks(self.enter(x) + self.place))
+        out: Tensor = self.norm(self.blocks(self.enter(x) + self.place))
+        return out

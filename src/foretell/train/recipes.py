@@ -13,7 +13,7 @@ __all__ = ["PARTS", "RECIPES", "SHAPES", "TASKS", "Recipe"]
 TASKS = ("lift", "can", "square")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Recipe:
     """One policy on one task."""
 
@@ -41,35 +41,40 @@ PARTS: dict[str, Callable[[Scenario], bool]] = {
 """Parts of a table -> whether a scenario lies in one. Cans stand 0.24 m along x, from -0.02 to 0.22 m."""
 
 SHAPES = {
-    "bc": Recipe("Behaviour cloning: an MLP, one action.", Shape("point")),
-    "bc-gaussian": Recipe("Behaviour cloning: an MLP, a normal distribution that is drawn from.", Shape("gaussian")),
-    "bc-gmm": Recipe("Behaviour cloning: an MLP, a mixture of five; one is drawn, its mean taken.", Shape("mixture")),
+    "bc": Recipe(about="Behaviour cloning: an MLP, one action.", shape=Shape(head="point")),
+    "bc-gaussian": Recipe(
+        about="Behaviour cloning: an MLP, a normal distribution that is drawn from.", shape=Shape(head="gaussian")
+    ),
+    "bc-gmm": Recipe(
+        about="Behaviour cloning: an MLP, a mixture of five; one is drawn, its mean taken.", shape=Shape(head="mixture")
+    ),
     "bc-vae": Recipe(
-        "A conditional variational autoencoder: chunks of 8 actions, 4 run.", Shape("variational", execute=4)
+        about="A conditional variational autoencoder: chunks of 8 actions, 4 run.",
+        shape=Shape(head="variational", execute=4),
     ),
     "bc-transformer": Recipe(
-        "Behaviour cloning: a transformer over the last 8 observations, one action.",
-        Shape("point", history=8, transformer=True, width=96),
+        about="Behaviour cloning: a transformer over the last 8 observations, one action.",
+        shape=Shape(head="point", history=8, transformer=True, width=96),
         steps=1000,
         batch=128,
     ),
     "bc-transformer-gmm": Recipe(
-        "A transformer over the last 8 observations, a mixture of five.",
-        Shape("mixture", history=8, transformer=True, width=96),
+        about="A transformer over the last 8 observations, a mixture of five.",
+        shape=Shape(head="mixture", history=8, transformer=True, width=96),
         steps=1500,
         batch=128,
     ),
     "dp": Recipe(
-        "A diffusion policy: 16 denoising steps give 16 actions, 8 are run.",
-        Shape("diffusion", execute=8),
+        about="A diffusion policy: 16 denoising steps give 16 actions, 8 are run.",
+        shape=Shape(head="diffusion", execute=8),
         steps=6000,
         batch=128,
     ),
 }
 VISION = {
     "bc-vision": Recipe(
-        "Behaviour cloning from two cameras and the hand's own pose: a small CNN, four actions, two run.",
-        Shape("points", execute=2),
+        about="Behaviour cloning from two cameras and the hand's own pose: a small CNN, four actions, two run.",
+        shape=Shape(head="points", execute=2),
         demos=200,
         steps=4000,
         batch=48,
@@ -77,8 +82,8 @@ VISION = {
         vision=True,
     ),
     "dp-vision": Recipe(
-        "A diffusion policy from two cameras: the encoder of bc-vision, 16 denoising steps, 16 actions, 8 run.",
-        Shape("diffusion", execute=8),
+        about="A diffusion policy from two cameras: the encoder of bc-vision, 16 denoising steps, 16 actions, 8 run.",
+        shape=Shape(head="diffusion", execute=8),
         demos=200,
         steps=6000,
         batch=128,
@@ -89,8 +94,8 @@ VISION = {
 }
 PART = {
     "bc-part": Recipe(
-        "Behaviour cloning that has seen a part of the bin: an MLP, one action.",
-        Shape("point"),
+        about="Behaviour cloning that has seen a part of the bin: an MLP, one action.",
+        shape=Shape(head="point"),
         demos=40,
         steps=1500,
         weak="on purpose: 40 demonstrations, all with the can in one quarter of the bin. It is to fail elsewhere, so "
@@ -114,8 +119,8 @@ for _name, _task, _demos, _steps in (
     }
 
 RECIPES: dict[tuple[str, str], Recipe] = {
-    (name, task): replace(made, **CHANGES.get((name, task), {}))  # type: ignore[arg-type]
-    for name, made, tasks in (
+    (name, task): replace(recipe, **CHANGES.get((name, task), {}))  # type: ignore[arg-type]
+    for name, recipe, tasks in (
         *((n, r, TASKS) for n, r in SHAPES.items()),
         *((n, r, ("lift", "can")) for n, r in VISION.items()),
         *((n, r, ("can",)) for n, r in PART.items()),

@@ -15,7 +15,7 @@ from foretell.train.networks import Transformer, mlp
 __all__ = ["Shape", "StateStudent"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Shape:
     """How a kind of policy is built."""
 
@@ -31,6 +31,9 @@ class Shape:
 class StateStudent(nn.Module):
     """Acts on poses of hand and object."""
 
+    mean: Tensor
+    spread: Tensor
+
     def __init__(self, task: str, shape: Shape):
         super().__init__()
         self.shape = shape
@@ -39,19 +42,19 @@ class StateStudent(nn.Module):
         self.register_buffer("mean", torch.zeros(size))
         self.register_buffer("spread", torch.ones(size))
         if shape.transformer:
-            self.encoder: nn.Module = Transformer(size, shape.history, shape.width)
+            self.encoder: nn.Module = Transformer(size, length=shape.history, width=shape.width)
         else:
             self.encoder = nn.Sequential(nn.Flatten(), mlp(shape.history * size, shape.width, shape.width), nn.SiLU())
         self.head = HEADS[shape.head](shape.width)
 
     def measure(self, states: Tensor) -> None:
         """Take mean and spread of the features from training data."""
-        found = self.features(states)
-        self.mean.copy_(found.mean(0))
-        self.spread.copy_(found.std(0).clamp_min(0.05))
+        features = self.features(states)
+        self.mean.copy_(features.mean(0))
+        self.spread.copy_(features.std(0).clamp_min(0.05))
 
     def code(self, states: Tensor) -> Tensor:
-        x = self.encoder((self.features(states) - self.mean) / self.spread)
+        x: Tensor = self.encoder((self.features(states) - self.mean) / self.spread)
         return x[:, -1] if self.shape.transformer else x
 
     def loss(self, states: Tensor, actions: Tensor) -> Tensor:
@@ -65,4 +68,5 @@ class StateStudent(nn.Module):
         """First action of each chunk, for collecting more data. The noise is zero."""
         with torch.no_grad():
             noise = () if self.head.noise is None else (torch.zeros(len(states), *self.head.noise),)
-            return self(torch.from_numpy(states), *noise)[:, 0].numpy()
+            first: np.ndarray = self(torch.from_numpy(states), *noise)[:, 0].numpy()
+        return first

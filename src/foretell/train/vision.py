@@ -34,6 +34,8 @@ class Eye(nn.Module):
     """One camera: (n, 84, 84, 3) uint8 -> (n, 3 * POINTS): where each feature is, and how sure."""
 
     POINTS = 32
+    x: Tensor
+    y: Tensor
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,7 +70,8 @@ class VisionStudent(nn.Module):
         self.head = HEADS[shape.head](shape.width)
 
     def code(self, state: Tensor, front: Tensor, wrist: Tensor) -> Tensor:
-        return self.join(torch.cat([self.front(front), self.wrist(wrist), self.hand(state)], -1))
+        code: Tensor = self.join(torch.cat([self.front(front), self.wrist(wrist), self.hand(state)], -1))
+        return code
 
     def forward(self, state: Tensor, front: Tensor, wrist: Tensor, *more: Tensor) -> Tensor:
         return self.head.sample(self.code(state, front, wrist), *(more or (None,)))
@@ -108,7 +111,7 @@ def fit_vision(
     average = torch.optim.swa_utils.AveragedModel(
         student, multi_avg_fn=torch.optim.swa_utils.get_ema_multi_avg_fn(0.995)
     )
-    began, told = time.time(), np.zeros(2)
+    began, losses = time.time(), np.zeros(2)
     for step in range(steps):
         rows = rng.integers(len(at), size=batch)
         now = at[rows]
@@ -123,14 +126,15 @@ def fit_vision(
         chosen.step()
         schedule.step()
         average.update_parameters(student)
-        told += float(acting.detach()), float(looking.detach())
+        losses += float(acting.detach()), float(looking.detach())
         if say and (step + 1) % 500 == 0:
-            a, b = told / 500
+            a, b = losses / 500
             print(f"  step {step + 1}: actions {a:.4f}, where {b:.4f}, {time.time() - began:.0f} s", flush=True)
-            told[:] = 0
-    found = average.module
-    found.eval()
-    return found
+            losses[:] = 0
+    averaged = average.module
+    assert isinstance(averaged, VisionStudent)  # the average is one of the same class
+    averaged.eval()
+    return averaged
 
 
 def fit_head(
@@ -167,9 +171,10 @@ def fit_head(
         chosen.step()
         schedule.step()
         average.update_parameters(student)
-    found = average.module
-    found.eval()
-    return found
+    averaged = average.module
+    assert isinstance(averaged, VisionStudent)  # the average is one of the same class
+    averaged.eval()
+    return averaged
 
 
 def export_vision(student: VisionStudent, path: Path) -> None:

@@ -57,10 +57,10 @@ def application(board: Board, html: str, token: str, host: str) -> Starlette:
         return Response(board.contents or b"null", media_type="application/json", headers=fresh)
 
     def file(request: Any) -> Response:
-        found = file_of(board, request.path_params["run"], request.path_params["path"])
-        if found is None:
+        target = file_of(board, request.path_params["run"], request.path_params["path"])
+        if target is None:
             return JSONResponse({"error": "there is no such file in the run folders"}, 404)
-        path, kind = found
+        path, kind = target
         return FileResponse(path, media_type=kind, headers={"cache-control": "no-cache"})
 
     def stop(request: Any) -> Response:
@@ -95,8 +95,8 @@ class _Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        given = {name: value.decode("latin-1") for name, value in scope["headers"]}
-        called, origin = given.get(b"host", ""), given.get(b"origin")
+        headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+        called, origin = headers.get(b"host", ""), headers.get(b"origin")
         if not self._ours(called):
             await _refuse(send, 421, "this server is not called that; open the link that `foretell view` printed")
             return
@@ -140,6 +140,6 @@ def file_of(board: Board, index: int, path: str) -> tuple[Path, str] | None:
     kind = FILES.get(folder, {}).get(Path(name).suffix.lower())
     if kind is None:
         return None
-    found = inside(board.runs[index], path)
-    mine = found is not None and found.is_relative_to(board.runs[index].resolve() / folder)
-    return (found, kind) if found is not None and mine else None
+    target = inside(board.runs[index], path)
+    mine = target is not None and target.is_relative_to(board.runs[index].resolve() / folder)
+    return (target, kind) if target is not None and mine else None

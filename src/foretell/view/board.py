@@ -69,18 +69,18 @@ class Board:
 
     def _make(self) -> None:
         began = time.thread_time()
-        found = blank(self.runs)
+        page = blank(self.runs)
         there = [standing.run for standing in self._standings if standing.there and standing.rows]
         try:
             if there:
-                found = contents(Runs.open(there), link=self._link)
+                page = contents(Runs.open(there), link=self._link)
         except (ForetellError, OSError) as error:
-            found["notes"] = [str(error)]
+            page["notes"] = [str(error)]
         except Exception as error:  # the view of a study must go on, whatever a single row holds
-            found["notes"] = [f"The report could not be made: {raised(error)}"]
-        made = as_json(found).encode()
+            page["notes"] = [f"The report could not be made: {raised(error)}"]
+        data = as_json(page).encode()
         self._rested = time.monotonic() + min(LONG, max(REST, (time.thread_time() - began) / SHARE))
-        self._contents, self._version = made, self._version + 1
+        self._contents, self._version = data, self._version + 1
 
     def _link(self, run: OneRun, path: str) -> str:
         return f"runs/{self.runs.index(run.path)}/{quote(path)}"

@@ -89,17 +89,17 @@ def view(
 
 
 def _paths(runs: Sequence[str | Path | Sequence[str | Path]]) -> list[Path]:
-    given = [Path(r) for some in runs for r in ([some] if isinstance(some, str | Path) else some)]
-    if not given:
+    paths = [Path(r) for some in runs for r in ([some] if isinstance(some, str | Path) else some)]
+    if not paths:
         raise UsageError("runs: give at least one run folder")
     seen: set[Path] = set()
-    for path in given:
+    for path in paths:
         if path.exists() and not path.is_dir():
             raise UsageError(f"{path} is not a run folder: it is a file")
         if path.resolve() in seen:
             raise UsageError(f"run {str(path)!r} is given twice")
         seen.add(path.resolve())
-    return given
+    return paths
 
 
 def _listen(host: str, port: int) -> socket.socket:

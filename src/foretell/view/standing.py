@@ -74,16 +74,16 @@ class Standing:
 
     def _damage(self) -> str:
         """What is wrong with its parts, each read once: who follows a run passes over those that cannot be read."""
-        found = {}
+        damage = {}
         for path in parts(self.run):
             try:
                 at = path.stat()
                 key = (path.name, at.st_size, at.st_mtime_ns)
-                found[key] = self._sound[key] if key in self._sound else _wrong(path)
+                damage[key] = self._sound[key] if key in self._sound else _wrong(path)
             except FileNotFoundError:  # a writer has just set it aside
                 continue
-        self._sound = found
-        return "\n".join(filter(None, found.values()))
+        self._sound = damage
+        return "\n".join(filter(None, damage.values()))
 
 
 def _wrong(path: Path) -> str:

@@ -93,8 +93,8 @@ def cards(models: Path = MODELS) -> list[Card]:
 
 def about() -> dict[str, dict[str, Any]]:
     """Name of each policy -> a line about it and, per task, the share of unseen scenarios it solves."""
-    found: dict[str, dict[str, Any]] = {}
+    policies: dict[str, dict[str, Any]] = {}
     for card in cards():
-        entry = found.setdefault(card.name, {"about": card.about, "tasks": {}})
+        entry = policies.setdefault(card.name, {"about": card.about, "tasks": {}})
         entry["tasks"][card.task] = card.success.rate if card.success else None
-    return found
+    return policies

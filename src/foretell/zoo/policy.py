@@ -20,10 +20,10 @@ __all__ = ["Zoo", "tasks_of"]
 
 def tasks_of() -> dict[str, list[str]]:
     """Name of each policy -> the tasks it was trained for."""
-    found: dict[str, list[str]] = {}
+    tasks: dict[str, list[str]] = {}
     for path in sorted(MODELS.glob("*/*.onnx")):
-        found.setdefault(path.stem, []).append(path.parent.name)
-    return dict(sorted(found.items()))
+        tasks.setdefault(path.stem, []).append(path.parent.name)
+    return dict(sorted(tasks.items()))
 
 
 class Zoo(Policy):

@@ -1,0 +1,66 @@
+"""Rules of style that no linter has."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import foretell
+
+ROOT = Path(foretell.__file__).parent
+LATER = {"answers", "episodes", "report", "leaderboard", "study", "stats", "cli"}
+"""Packages that do not keep the rule yet."""
+MOST = 4
+"""Values that may be given by their place."""
+WORLDS = {"MujocoWorld"}
+"""A study calls the class of any world with (task, source), whatever its author called the second."""
+
+
+def by_place(node: ast.ClassDef) -> list[str]:
+    """What the constructor of a class takes by place, in order; nothing where it takes at most MOST values, or all but
+    the first by name."""
+    for part in node.body:
+        if isinstance(part, ast.FunctionDef) and part.name == "__init__":
+            placed = [a.arg for a in (*part.args.posonlyargs, *part.args.args)][1:]
+            return placed if len(placed) + len(part.args.kwonlyargs) > MOST and len(placed) > 1 else []
+    kinds = [ast.unparse(kind) for kind in (*node.decorator_list, *node.bases)]
+    if not any(kind.startswith(("dataclass", "dataclasses.dataclass", "NamedTuple")) for kind in kinds):
+        return []
+    own = [part for part in node.body if isinstance(part, ast.AnnAssign)]
+    fields = [ast.unparse(part.target) for part in own if "ClassVar" not in ast.unparse(part.annotation)]
+    return [] if len(fields) <= MOST or any("kw_only=True" in kind for kind in kinds) else fields
+
+
+def classes(text: str) -> list[ast.ClassDef]:
+    return [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef)]
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_class_with_many_fields_takes_them_by_name(path: Path) -> None:
+    """Nobody knows the order of five values; whoever swaps two of one type gets no error."""
+    if path.relative_to(ROOT).parts[0] in LATER:
+        pytest.skip("does not keep the rule yet")
+    for node in classes(path.read_text()):
+        placed = by_place(node) if node.name not in WORLDS else []
+        assert not placed, f"{path}:{node.lineno}: {node.name} takes {', '.join(placed)} by their place"
+
+
+@pytest.mark.parametrize(
+    ("text", "placed"),
+    [
+        ("@dataclass(frozen=True)\nclass A:\n a: int\n b: int\n c: int\n d: int\n e: int", 5),
+        ("@dataclass\nclass A:\n a: int\n b: int\n c: int\n d: int", 0),
+        ("@dataclass(kw_only=True)\nclass A:\n a: int\n b: int\n c: int\n d: int\n e: int", 0),
+        ("@dataclass\nclass A:\n a: ClassVar[int] = 0\n b: int\n c: int\n d: int\n e: int", 0),
+        ("class A(NamedTuple):\n a: int\n b: int\n c: int\n d: int\n e: int", 5),
+        ("class A(BaseModel):\n a: int\n b: int\n c: int\n d: int\n e: int", 0),
+        ("class A:\n def __init__(self, a, b, c, d, e): ...", 5),
+        ("class A:\n def __init__(self, a, b, *, c, d, e): ...", 2),
+        ("class A:\n def __init__(self, a, *, b, c, d, e): ...", 0),
+        ("class A:\n def __init__(self, a, b, c, d): ...", 0),
+    ],
+)
+def test_the_rule_sees_what_it_should(text: str, placed: int) -> None:
+    assert len(by_place(classes(text)[0])) == placed
