@@ -35,7 +35,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
-from foretell.answers.show import show
+from foretell.answers.show import list_episodes, show
 from foretell.clock import Virtual
 from foretell.digest import digest
 from foretell.errors import ForetellError
