@@ -19,7 +19,7 @@ from foretell.errors import ForetellError
 from foretell.scenario import Scenario
 from foretell.study import drawn, patience
 from foretell.study.config import load_study
-from foretell.study.drawn import FILE, SAMPLE, Drawn, draw
+from foretell.study.drawn import FILE, SAMPLE, SOURCES, Drawn, draw
 from foretell.study.estimate import estimate
 from foretell.study.plan import plan
 from foretell.tasks.lift import Lift
@@ -142,7 +142,7 @@ def test_other_code_or_versions_are_drawn_anew(folder: Path, monkeypatch: pytest
 def test_the_code_is_every_source_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "tasks").mkdir()
     (tmp_path / "tasks" / "lift.py").write_text("HEIGHT = 1\n")
-    monkeypatch.setattr(drawn, "HERE", tmp_path)
+    monkeypatch.setattr(drawn, "SOURCES", tmp_path)
     found = set()
     for text in ("HEIGHT = 1\n", "HEIGHT = 2\n"):
         (tmp_path / "tasks" / "lift.py").write_text(text)
@@ -246,3 +246,8 @@ def test_what_takes_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     estimate({**STUDY, "scenarios": {"count": 3}}, told=said.append)
     assert said[-1] == "timing lift: 0 of 1 groups of policies done"
     assert "planning: 0 episodes so far" in said
+
+
+def test_every_source_file_of_foretell_counts() -> None:
+    """It once was the folder of one package only, and an edited task left the names as they were."""
+    assert Path(foretell.__file__).resolve().parent == SOURCES

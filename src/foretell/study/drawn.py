@@ -27,7 +27,7 @@ from foretell.episodes.columns import cells, grouped, listed
 from foretell.episodes.parts import DamagedError, read_table
 from foretell.errors import ForetellError
 from foretell.factors import arms, factor
-from foretell.fingerprint.source import HERE, own_classes
+from foretell.fingerprint.source import own_classes
 from foretell.objects import ASSETS
 from foretell.registry import resolve
 from foretell.scenario import Scenario
@@ -41,6 +41,8 @@ __all__ = ["FILE", "Drawn", "draw"]
 FILE = "drawn.parquet"
 MANY = 2000
 """Scenarios under all arms from which on the names are kept: fewer are drawn as fast as the file is checked."""
+SOURCES = Path(__file__).resolve().parents[1]
+"""The folder of all of foretell's source files."""
 SAMPLE = 32
 """Scenarios of each task and arm that are drawn anew to check the file."""
 _TEXT = pa.string()
@@ -153,8 +155,8 @@ def _inputs(study: Study) -> str | None:
 @cache
 def _code() -> str:
     """SHA-256 of foretell's source files; empty where they cannot be read."""
-    whole, files = hashlib.sha256(), sorted(HERE.rglob("*.py"))
+    whole, files = hashlib.sha256(), sorted(SOURCES.rglob("*.py"))
     for file in files:
         text = file.read_bytes()
-        whole.update(f"{file.relative_to(HERE)} {len(text)}\0".encode() + text)
+        whole.update(f"{file.relative_to(SOURCES)} {len(text)}\0".encode() + text)
     return whole.hexdigest() if files else ""
