@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import foretell
 from foretell.checks.setting import task_of, world_of
 from foretell.errors import UsageError
 from foretell.fingerprint import loaded
@@ -201,3 +202,12 @@ def test_built_in_policies_are_known_as_before() -> None:
         bind(made, WORLD, name)
         assert covers(made) is None
     assert hash_of("zoo:bc") == made.fingerprint()
+
+
+def test_foretells_own_files_are_installed_ones_wherever_it_lies() -> None:
+    """In a checkout too: else its own sources would count as the user's, and every row would get another key."""
+    from foretell.fingerprint.source import installed
+
+    root = Path(foretell.__file__).parent
+    assert all(installed(path) for path in (root / "tasks" / "lift.py", root / "fingerprint" / "source.py"))
+    assert not installed(root.parent / "mine.py")

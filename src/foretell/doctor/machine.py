@@ -98,7 +98,7 @@ class Answer:
 def try_apart(program: str, **environment: str) -> Answer:
     """Run a program in a Python of its own; it may crash or hang."""
     # where foretell was found is where the child must find it, installed or not
-    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:  # pipes could outlive it in a grandchild
         child = subprocess.Popen(
             [sys.executable, "-c", program],

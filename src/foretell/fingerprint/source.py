@@ -22,7 +22,7 @@ __all__ = ["MODULES", "imported", "imports", "installed", "own_classes", "packag
 
 MODULES = 500
 """Modules that are followed; a class that imports more of the user's own is known by the first so many."""
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parents[1]
 
 
 def source_hash(cls: type) -> str:
