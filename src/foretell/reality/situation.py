@@ -114,6 +114,8 @@ class Situations:
         """A planned scenario; where something else was measured or said, a child of it, which pairs with it."""
         assert self.like is not None
         self._designs.add(_design(self.like))
+        if "design" in line.cells:  # a sheet that claims something else has no guarantee: chosen
+            self._designs.add(self._said(line))
         made = planned
         if _posed(line):
             before = len(self.sheet.faults)
