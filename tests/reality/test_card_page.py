@@ -113,6 +113,17 @@ def test_the_drawing_is_true_to_scale() -> None:
     assert "panda" in overview(scenario, about, inside)
 
 
+@pytest.mark.parametrize("task", ["lift", "can", "square"])
+def test_numbers_along_the_edges_do_not_overlap(task: str) -> None:
+    made = make_task(task)
+    scenarios, about = [made.scenario(seed) for seed in range(4)], frame(made)
+    svg = ElementTree.fromstring(close_up(scenarios[0], about, bounds(scenarios, about)))
+    numbers = [node for node in svg.iter("text") if re.fullmatch(r"−?\d\.\d\d", node.text or "")]
+    for anchor, axis, room in (("middle", "x", 28.0), ("end", "y", 11.0)):  # five characters of 9.5 px; one line
+        places = sorted(float(node.get(axis, "")) for node in numbers if node.get("text-anchor") == anchor)
+        assert len(places) >= 2 and min(b - a for a, b in zip(places, places[1:], strict=False)) >= room
+
+
 def test_the_page_has_a_card_for_every_scenario(run: Path, tmp_path: Path) -> None:
     main(["cards", str(run), "--html", str(tmp_path / "cards.html")])
     text = (tmp_path / "cards.html").read_text()
