@@ -65,7 +65,9 @@ def test_a_policy_with_a_process_of_its_own_ends_with_the_study(lab: Lab) -> Non
         assert wait_for(lambda: not marked(mark), 5)
 
 
-@pytest.mark.parametrize("verb", [("run", "helped-here.yaml", "--workers", 0), ("check", "policy", "helpers.py:Helped")])
+@pytest.mark.parametrize(
+    "verb", [("run", "helped-here.yaml", "--workers", 0), ("check", "policy", "helpers.py:Helped")]
+)
 def test_a_policy_made_in_the_main_process_holds_no_verb_up(lab: Lab, verb: tuple[object, ...]) -> None:
     """Python waits at its end for processes that `multiprocessing` has started."""
     mark = f"helped-{verb[0]}"
