@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -121,7 +122,7 @@ def test_numbers_along_the_edges_do_not_overlap(task: str) -> None:
     numbers = [node for node in svg.iter("text") if re.fullmatch(r"−?\d\.\d\d", node.text or "")]
     for anchor, axis, room in (("middle", "x", 28.0), ("end", "y", 11.0)):  # five characters of 9.5 px; one line
         places = sorted(float(node.get(axis, "")) for node in numbers if node.get("text-anchor") == anchor)
-        assert len(places) >= 2 and min(b - a for a, b in zip(places, places[1:], strict=False)) >= room
+        assert len(places) >= 2 and min(b - a for a, b in pairwise(places)) >= room
 
 
 def test_the_page_has_a_card_for_every_scenario(run: Path, tmp_path: Path) -> None:

@@ -112,8 +112,8 @@ def part(runs: Runs) -> Chapter:
         text += (
             f"Without simulation, an interval so narrow takes about {counted(trials, 'trial')}. Simulation helps "
             f"because the policy comes out alike in both worlds in {alike} of {counted(len(tried), 'scenario')}. It "
-            "was trained with cans in one quarter of the bin only. Each scenario was simulated once: neither this policy "
-            "nor this simulator draws anything at random, so a second trial would repeat the first."
+            "was trained with cans in one quarter of the bin only. Each scenario was simulated once: neither this "
+            "policy nor this simulator draws anything at random, so a second trial would repeat the first."
         )
     else:
         text += "That is no narrower here: the trials alone do as well."
