@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import foretell
+from foretell.checks import check_policy
 from foretell.checks.setting import task_of, world_of
 from foretell.errors import UsageError
 from foretell.fingerprint import loaded
@@ -62,6 +63,20 @@ class Late(Loads):
         self.weights = np.load(HERE / "weights.npy")
 
 
+class Lazy(Loads):
+    def __init__(self):
+        self.weights = None
+
+    def act(self, slots, observations):
+        if self.weights is None:
+            self.weights = np.load(HERE / "weights.npy")
+        return super().act(slots, observations)
+
+
+class Honest(Lazy):
+    files = ["weights.npy"]
+
+
 class Own(Loads):
     def fingerprint(self):
         return "mine"
@@ -109,6 +124,32 @@ def test_what_it_writes_and_what_the_system_has_do_not_count(lab: Path) -> None:
     found = covers(made)
     assert found is not None and [f.name for f in found.files] == ["weights.npy"] and not found.declared
     assert "class Loads in policy.py" in found.text() and "weights.npy (160 bytes, SHA-256 " in found.text()
+
+
+@pytest.mark.parametrize(("name", "late"), [("Loads", False), ("Late", False), ("Lazy", True), ("Honest", False)])
+def test_the_check_names_files_that_are_read_too_late(lab: Path, name: str, late: bool) -> None:
+    report = check_policy(f"{lab / 'policy.py'}:{name}")
+    wrong = [finding for finding in report.findings if not finding.passed]
+    assert [finding.name for finding in wrong] == ["files"] * late
+    assert not late or "it read weights.npy in `act` or `reset`" in wrong[0].detail
+
+
+@pytest.mark.parametrize(
+    ("path", "system"),
+    [
+        ("/etc/hosts", True),
+        ("/usr/share/fonts/a.ttf", True),
+        ("/var/cache/fonts", True),
+        ("/run/lock/a", True),
+        ("/var/home/ada/weights.pt", False),  # where some systems have their homes
+        ("/run/media/ada/disk/weights.pt", False),
+        ("/usr/local/share/models/weights.pt", False),
+        ("/var/lib/models/weights.pt", False),
+        ("/data/weights.pt", False),
+    ],
+)
+def test_folders_of_people_are_not_the_systems(path: str, system: bool) -> None:
+    assert loaded.of_system(Path(path)) == system
 
 
 def test_what_libraries_cache_does_not_count(lab: Path, monkeypatch: pytest.MonkeyPatch) -> None:

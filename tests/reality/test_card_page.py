@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -111,6 +112,17 @@ def test_the_drawing_is_true_to_scale() -> None:
     assert (wide - 30 - x) / scale + inside[2] == pytest.approx(cube.pos[1], abs=5e-4)  # y to the left
     assert (high - 30 - y) / scale + inside[0] == pytest.approx(cube.pos[0], abs=5e-4)  # x up
     assert "panda" in overview(scenario, about, inside)
+
+
+@pytest.mark.parametrize("task", ["lift", "can", "square"])
+def test_numbers_along_the_edges_do_not_overlap(task: str) -> None:
+    made = make_task(task)
+    scenarios, about = [made.scenario(seed) for seed in range(4)], frame(made)
+    svg = ElementTree.fromstring(close_up(scenarios[0], about, bounds(scenarios, about)))
+    numbers = [node for node in svg.iter("text") if re.fullmatch(r"−?\d\.\d\d", node.text or "")]
+    for anchor, axis, room in (("middle", "x", 28.0), ("end", "y", 11.0)):  # five characters of 9.5 px; one line
+        places = sorted(float(node.get(axis, "")) for node in numbers if node.get("text-anchor") == anchor)
+        assert len(places) >= 2 and min(b - a for a, b in pairwise(places)) >= room
 
 
 def test_the_page_has_a_card_for_every_scenario(run: Path, tmp_path: Path) -> None:

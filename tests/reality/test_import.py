@@ -420,3 +420,13 @@ def test_a_sheet_may_say_how_its_scenarios_came_about(sheet, said, design):
     assert json.loads((done.path / "provenance.json").read_text())["design"] == "chosen"
     unfair = "policy,task,cube.x,cube.y,success,design\nbc,lift,0.01,0,1,fair\n"
     assert "expected random, iid, grid, chosen; given: 'fair'" in problems(sheet(unfair), out="no")
+
+
+@pytest.mark.parametrize(("said", "design"), [("", "iid"), ("random", "iid"), ("chosen", "chosen"), ("grid", "chosen")])
+def test_a_sheet_of_planned_scenarios_may_say_so_too(sheet, planned, said, design):
+    ids = [scenario.id for scenario in read_scenarios(planned)][:2]
+    lines = [f"bc,lift,{i},1,{said}\n" for i in ids]
+    done = foretell.import_(sheet("policy,task,scenario,success,design\n" + "".join(lines)), like=planned)
+    assert json.loads((done.path / "provenance.json").read_text())["design"] == design
+    wrong = f"policy,task,scenario,success,design\nbc,lift,{ids[0]},1,fair\n"
+    assert "expected random, iid, grid, chosen; given: 'fair'" in problems(sheet(wrong), like=planned, out="no")

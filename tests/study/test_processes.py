@@ -65,6 +65,19 @@ def test_a_policy_with_a_process_of_its_own_ends_with_the_study(lab: Lab) -> Non
         assert wait_for(lambda: not marked(mark), 5)
 
 
+@pytest.mark.parametrize(
+    "verb", [("run", "helped-here.yaml", "--workers", 0), ("check", "policy", "helpers.py:Helped")]
+)
+def test_a_policy_made_in_the_main_process_holds_no_verb_up(lab: Lab, verb: tuple[object, ...]) -> None:
+    """Python waits at its end for processes that `multiprocessing` has started."""
+    mark = f"helped-{verb[0]}"
+    lab.study("helped-here", "Blink", 2, policies={"p": "helpers.py:Helped"})
+    with background(*verb, cwd=lab.folder, mark=mark) as process:
+        process.communicate(timeout=60)
+        assert process.returncode == 0
+        assert wait_for(lambda: not marked(mark), 5)
+
+
 def test_a_study_that_was_stopped_for_a_while_goes_on(lab: Lab, clean: pa.Table) -> None:
     """Nobody was late: the time in which nobody looked does not count as a policy's."""
     mark, out = "paused", lab.folder / "paused"

@@ -9,6 +9,7 @@ import copy
 import dataclasses
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from foretell.checks.bits import difference, same
 from foretell.checks.report import Report
 from foretell.errors import PolicyError
+from foretell.fingerprint.loaded import loading
 from foretell.policies.make import Bound
 from foretell.policy import Chunk, PolicySpec, as_chunk
 from foretell.rollout import Job, run_sync
@@ -47,17 +49,23 @@ class Recorder:
         self.seconds: list[float] = []
         self.changed: set[str] = set()
         """Observations that `act` modified."""
+        self.opened: set[Path] = set()
+        """Files that `reset` and `act` read."""
 
     def reset(self, slots: np.ndarray, instructions: Sequence[str], seeds: Sequence[int]) -> None:
         for slot, instruction, seed in zip(slots.tolist(), instructions, seeds, strict=True):
             self.starts[slot], self.tape[slot] = (instruction, seed), []
-        self.bound.reset(slots, instructions, seeds)
+        with loading() as found:
+            self.bound.reset(slots, instructions, seeds)
+        self.opened |= found
 
     def act(self, slots: np.ndarray, observations: Mapping[str, Any]) -> Chunk:
         before = {k: v.copy() for k, v in observations.items()}
-        began = time.perf_counter()
-        returned = self.bound.act(slots, observations)
-        self.seconds.append(time.perf_counter() - began)
+        with loading() as found:
+            began = time.perf_counter()
+            returned = self.bound.act(slots, observations)
+            self.seconds.append(time.perf_counter() - began)
+        self.opened |= found
         self.changed |= before.keys() ^ observations.keys()
         self.changed |= {k for k in before.keys() & observations.keys() if not same(before[k], observations[k])}
         chunk = as_chunk(returned, len(slots), self.spec)

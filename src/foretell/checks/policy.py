@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from foretell.checks.playback import EPISODES, Playback
 from foretell.checks.report import Report
 from foretell.checks.setting import called, task_of, world_of
 from foretell.errors import ForetellError
+from foretell.fingerprint.loaded import remember
 from foretell.policies.make import Bound, bind, construct, covers, make_policy
 from foretell.policy import PolicySpec, observed
 from foretell.spec import compare
@@ -18,6 +20,9 @@ from foretell.tasks.task import Task
 from foretell.world import World
 
 __all__ = ["check_policy"]
+
+SHOWN = 5
+"""Files that are named; the rest are counted."""
 
 
 def check_policy(
@@ -41,7 +46,10 @@ def check_policy(
         bound = _bind(report, *made)
         if bound is not None:
             report.look("fingerprint", lambda: _fingerprint(bound))
-            Playback(report, made[1], bound).run()
+            playback = Playback(report, made[1], bound)
+            playback.run()
+            if late := _late(bound, playback.recorder.opened):
+                report.look("files", lambda: (False, late))
     return report
 
 
@@ -86,6 +94,25 @@ def _fingerprint(bound: Bound) -> tuple[bool, str]:
     else:
         what = covered.text()
     return True, f"{bound.hash[:12]} {what}"
+
+
+def _late(bound: Bound, opened: set[Path]) -> str:
+    """What to do about files that were read too late for the hash: other contents would be taken for the same policy.
+    Empty where there are none, or where the class says itself what it is known by."""
+    before = covers(bound.policy)
+    if before is None or before.declared:
+        return ""
+    remember(bound.policy, opened)
+    after = covers(bound.policy)
+    known = {file.path for file in before.files}
+    names = [file.path.name for file in (after.files if after else ()) if file.path not in known]
+    if not names:
+        return ""
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return (
+        f"it read {', '.join(names[:SHOWN])}{more} in `act` or `reset`, which its hash does not cover: load files in "
+        "`__init__` or `bind`, or declare them in `files`."
+    )
 
 
 def _spec(spec: PolicySpec, world: World) -> tuple[bool, str]:

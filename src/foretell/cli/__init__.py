@@ -54,6 +54,7 @@ def main(arguments: list[str] | None = None) -> None:
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, _terminate)
     before, warnings.formatwarning = warnings.formatwarning, _warned  # type: ignore[assignment]
+    others = _helpers()
     try:
         _run(arguments)
         sys.stdout.flush()
@@ -68,6 +69,14 @@ def main(arguments: list[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     finally:
         warnings.formatwarning = before
+        for process in _helpers() - others:
+            process.kill()
+
+
+def _helpers() -> set[Any]:
+    """Processes that a policy has started in this one. Python would wait for their end, which may never come."""
+    module = sys.modules.get("multiprocessing")
+    return set() if module is None else set(module.active_children())
 
 
 def _warned(message: Warning | str, *_: object) -> str:

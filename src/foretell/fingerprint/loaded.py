@@ -22,7 +22,19 @@ from typing import Any
 from foretell.errors import UsageError
 from foretell.fingerprint.source import installed
 
-__all__ = ["FILES", "WHOLE", "File", "declared", "digests", "loading", "named", "of_module", "own", "remember"]
+__all__ = [
+    "FILES",
+    "WHOLE",
+    "File",
+    "declared",
+    "digests",
+    "loading",
+    "named",
+    "of_module",
+    "of_system",
+    "own",
+    "remember",
+]
 
 FILES = 1000
 """Files that are read; of further ones only name and size count."""
@@ -33,7 +45,10 @@ CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".pth.py")
 """Code is known by its source, and whether Python opens it depends on what is cached."""
 NATIVE = (".safetensors", ".onnx", ".h5", ".hdf5", ".gguf", ".bin", ".tflite", ".engine")
 """Weights that libraries read without Python's `open`: these count where an option names the folder they are in."""
-SYSTEM = tuple(map(Path, ("/bin", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr", "/var")))
+SYSTEM = tuple(map(Path, ("/bin", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr")))
+SYSTEM += tuple(map(Path, ("/var/cache", "/var/lib/dbus", "/var/log", "/var/run")))
+PEOPLE = tuple(map(Path, ("/run/media", "/usr/local")))
+"""Folders in those of the system where people keep files: disks that they plug in, and what they install."""
 WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 
@@ -160,7 +175,12 @@ def _counts(path: Path, package: Path | None) -> bool:
             return False
     except (OSError, RuntimeError):  # gone again: a temporary file
         return False
-    return not any(map(real.is_relative_to, SYSTEM)) and not installed(real, package) and not _cached(path)
+    return not of_system(real) and not installed(real, package) and not _cached(path)
+
+
+def of_system(path: Path) -> bool:
+    """Whether a file belongs to the operating system: nobody's weights."""
+    return any(map(path.is_relative_to, SYSTEM)) and not any(map(path.is_relative_to, PEOPLE))
 
 
 def _cached(path: Path) -> bool:

@@ -26,6 +26,8 @@ svg .blue{fill:#0b5394;paint-order:stroke;stroke:#fff;stroke-width:3px}svg .smal
 """
 LARGEST = (350.0, 196.0)
 """Width and height that a picture has at most, in pixels: two fit side by side on A4, three such cards on a page."""
+WIDEST = 30.0
+"""Pixels that a number along the lower edge takes, with a gap."""
 Box = tuple[float, float, float, float]
 """x from, x to, y from, y to, in the task frame, m."""
 
@@ -142,8 +144,11 @@ def close_up(scenario: Scenario, frame: Mapping[str, Any], inside: Box) -> str:
     every object as large and as turned as it is to lie. A line from its middle points where its own x does."""
     x0, x1, y0, y1 = inside
     sheet = _Sheet(inside, 30)
-    step, labelled = (1, 2) if max(x1 - x0, y1 - y0) <= 0.2 else (1, 5) if max(x1 - x0, y1 - y0) <= 0.4 else (5, 10)
+    step = 1 if max(x1 - x0, y1 - y0) <= 0.4 else 5
     for along_x, low, high in ((True, x0, x1), (False, y0, y1)):
+        room = 14 if along_x else WIDEST
+        apart = (n for n in (2, 5, 10, 20, 50, 100) if n % step == 0 and n / 100 * sheet.scale >= room)
+        labelled = next(apart, 100)
         for value in (i / 100 for i in range(round(100 * low), round(100 * high) + 1) if i % step == 0):
             ends = ((value, y0), (value, y1)) if along_x else ((x0, value), (x1, value))
             style = "axis" if abs(value) < 1e-9 else "grid"

@@ -116,6 +116,8 @@ class Situations:
         """A planned scenario; where something else was measured or said, a child of it, which pairs with it."""
         assert self.like is not None
         self._designs.add(design_of(self.like))
+        if "design" in line.cells:  # a sheet that claims something else has no guarantee: chosen
+            self._designs.add(self._said(line))
         scenario = planned
         if _posed(line):
             before = len(self.sheet.faults)
