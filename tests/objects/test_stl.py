@@ -12,6 +12,7 @@ import pytest
 from foretell.cli import main
 from foretell.errors import UsageError
 from foretell.objects import ASSETS, DISTRACTORS
+from foretell.objects.asset import Fixture
 from foretell.objects.stl import file_name, read_stl, shape, solid, solid_of, write_objects, write_stl
 from foretell.reality.cards import cards
 from foretell.study.config import load_study
@@ -81,7 +82,11 @@ def test_a_turned_part_is_turned() -> None:
         shape(model, 0)
 
 
-@pytest.mark.parametrize("name", list(ASSETS))
+OBJECTS = [name for name, asset in ASSETS.items() if not isinstance(asset, Fixture)]
+"""Furniture moves, so its print is larger than its size. Other tests register some."""
+
+
+@pytest.mark.parametrize("name", OBJECTS)
 def test_every_object_is_written_at_its_size(name: str, tmp_path: Path) -> None:
     scale = (1.1, 1.1, 0.9)
     made, grown = solid(name), solid(name, scale)
