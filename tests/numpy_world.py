@@ -47,6 +47,12 @@ class Restless(Puck):
     can = frozenset()
 
 
+class Attended(Puck):
+    """A person sets its table."""
+
+    can = frozenset({"wait", "pause"})
+
+
 class Partial:
     """It lacks most of the contract."""
 

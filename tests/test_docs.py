@@ -8,6 +8,8 @@ from typing import Any
 
 import yaml
 
+import foretell
+
 ROOT = Path(__file__).parents[1]
 
 
@@ -26,3 +28,11 @@ def test_links_between_pages_lead_somewhere() -> None:
     for page in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]:
         for target in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
             assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_api_page_has_every_public_name() -> None:
+    listed = set(re.findall(r"^::: (\S+)$", (ROOT / "docs" / "api.md").read_text(), re.M))
+    for name in foretell.__all__:
+        if name != "__version__":
+            module = getattr(foretell, name).__module__
+            assert listed & {module, f"{module}.{name}"}, f"docs/api.md lacks {module}.{name}"

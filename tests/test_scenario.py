@@ -30,6 +30,16 @@ def test_id_survives_json() -> None:
     assert again == scenario and again.id == scenario.id
 
 
+def test_old_scenarios_keep_their_names() -> None:
+    """`start` was called `robot_start`: the names are those that foretell gave before."""
+    cube = {"asset": "cube", "pos": [0.01, -0.02, 0.021]}
+    about = {"task": "lift", "seed": 3, "placements": {"cube": cube}, "instruction": "lift the cube"}
+    for field in ("robot_start", "start"):
+        scenario = Scenario.model_validate({**about, field: {"panda": [0.1, 0.2]}})
+        assert (scenario.id, scenario.base) == ("4a73628217f4e191", "f8fa3ea46a7617f8")
+        assert scenario.start == {"panda": (0.1, 0.2)}
+
+
 def test_children_lie_near_and_know_their_parent() -> None:
     parent = TASK.scenario(0)
     children = parent.near(40, radius=0.02)

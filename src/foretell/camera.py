@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from foretell.rotation import from_matrix, rotate
-from foretell.spec import IMAGES, Feature
+from foretell.spec import IMAGES, Feature, Noise
 
 __all__ = ["Camera", "Intrinsics", "camera_features", "point_cloud"]
 
@@ -86,6 +86,7 @@ def camera_features(
 ) -> dict[str, Feature]:
     """What a camera of this name gives. `legend`: the parts of the scene, by their ids in a segmentation."""
     units = {"rgb": "1", "depth": "m", "segmentation": "part"}
+    noises: dict[str, Noise] = {"rgb": "image", "depth": "depth"}  # a part has no value between two others
     return {
         kind: Feature(
             kind=kind,
@@ -93,7 +94,7 @@ def camera_features(
             dtype=dtype,
             unit=units[kind],
             frame=camera,
-            noise="image" if kind == "rgb" else None,
+            noise=noises.get(kind),
             optional=True,
             legend=legend if kind == "segmentation" else (),
         )

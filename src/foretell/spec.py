@@ -23,6 +23,7 @@ __all__ = [
     "DimSpec",
     "Feature",
     "Kind",
+    "Noise",
     "Stream",
     "check_streams",
     "compare",
@@ -32,6 +33,8 @@ __all__ = [
 
 
 Kind = Literal["joint", "position", "orientation", "scalar", "rgb", "depth", "segmentation", "rays", "text"]
+Noise = Literal["joint", "position", "orientation", "image", "depth"]
+"""Classes of sensor noise."""
 IMAGES: dict[Kind, tuple[int, str]] = {"rgb": (3, "uint8"), "depth": (1, "float32"), "segmentation": (1, "int32")}
 """What a camera gives: kind -> channels and type of a pixel. A policy chooses the resolution."""
 
@@ -53,7 +56,7 @@ class Feature:
     """The range that a scenario may start it in; None where a scenario cannot set it."""
     group: str | None = None
     """The actuator group that drives it."""
-    noise: Literal["joint", "position", "orientation", "image"] | None = None
+    noise: Noise | None = None
     """The class of sensor noise it has; None for what is known exactly."""
     source: tuple[str, ...] = ()
     """What the world reads it from, by names of the part's own: joints, or the site or body of a pose."""

@@ -477,6 +477,20 @@ def test_check_env_renders():
         check_env(make(render_mode="rgb_array").unwrapped)
 
 
+@pytest.mark.parametrize(
+    ("world", "message"),
+    [
+        ("more.py:Restless", "'restless' cannot wait between two steps"),
+        ("more.py:Attended", "'attended' cannot set the table by itself"),
+        ("judged.py:Judged", "'judged' asks a person on the terminal"),
+    ],
+)
+def test_a_world_that_cannot_be_an_environment_is_refused(tmp_path, monkeypatch, world: str, message: str):
+    numpy_world.enter(tmp_path, monkeypatch)
+    with pytest.raises(UsageError, match=message):
+        gymnasium.make("foretell/Task-v1", task="puck.py:Reach", world=world)
+
+
 def test_a_world_of_ones_own(tmp_path, monkeypatch):
     """Any world that a study may name: a name that is not built in used to become MuJoCo's."""
     numpy_world.enter(tmp_path, monkeypatch)

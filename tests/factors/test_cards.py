@@ -46,7 +46,7 @@ def test_every_severity_has_a_card(task: str, name: str) -> None:
         ({"Table_Color": "white"}, "cover the table with plain colour #ffffff"),
         ({"Table_Texture": "wood-00"}, "cover the table with a print of texture 'wood-00'"),
         ({"Distractor": "mug"}, "put down mug at x "),
-        ("Sensor_Noise", "24 of 255 on images, 5.0 mm on poses, 5.0 mrad on joints"),
+        ("Sensor_Noise", "24 of 255 on images, 5.0 mm on poses and depth, 5.0 mrad on joints"),
         ({"Camera_FOV": 3}, "zoom camera 'front': +3.0°"),
         ({"Action_Noise": 0.1}, "10% of half their range"),
     ],

@@ -50,7 +50,7 @@ class Everything(Factor):
         return {**start, "panda/gripper": (0.01, 0.01)}
 
     def sense(self, value: Any, feature: Feature, sample: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        return sample + value if feature.kind == "position" else sample
+        return sample + value if feature.kind == "position" else -sample if feature.kind == "orientation" else sample
 
     def act(self, value: Any, action: np.ndarray, spec: ActionSpec, rng: np.random.Generator) -> np.ndarray:
         return np.zeros_like(action)
@@ -81,6 +81,7 @@ def test_every_hook_of_a_plug_in_is_called() -> None:
     assert bench.model.geom("cube/body").rgba.tolist() == [0, 0, 1, 1]
     assert bench.see("panda/gripper")["panda/gripper"] == pytest.approx([0.02])
     assert bench.see("cube/pos")["cube/pos"] == pytest.approx(bench.state.pos("cube")[0] + 0.5)
+    assert bench.see("cube/quat")["cube/quat"] == pytest.approx(-bench.state.quat("cube")[0])
     assert bench.see("panda/ee_pos")["panda/ee_pos"] == pytest.approx(bench.state.ee_pos("panda")[0]), "it has no noise"
     before = bench.state.ee_pos("panda")[0].copy()
     bench.run(0.2, [1, 0, 0, 0, 0, 0, 1])

@@ -16,6 +16,7 @@ from foretell.reality.situation import REACH, nominal
 from foretell.scenario import Placement
 from foretell.study.config import load_study
 from foretell.study.plan import make_task
+from foretell.tasks import Task
 from foretell.tasks.lift import Lift
 
 GOOD = """Policy,Task,cube.x,cube.y,Cube.YAW,success,Failure Reason,duration,grip force,operator,date
@@ -324,6 +325,14 @@ def test_the_middle_of_a_task_that_draws_until_it_fits():
     assert nominal(Picky()).placements["cube"].pos[0] >= 0.5
     middle = nominal(Lift()).placements["cube"]
     assert middle.pos[:2] == (0, 0) and middle.quat == (1, 0, 0, 0)
+
+
+def test_a_task_without_a_table_has_no_middle():
+    class Drive(Task):
+        name = "drive"
+
+    with pytest.raises(UsageError, match="task 'drive' is not a TabletopTask"):
+        nominal(Drive())
 
 
 LABELLED = """policy,task,scenario,cube.x,cube.y,cube.yaw,success

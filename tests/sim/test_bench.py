@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 import pytest
 
@@ -17,6 +18,18 @@ class Watched(Lift):
 
     name = "watched"
     touch = (("panda", "table"), ("cube", "table"), ("panda", "cube"))
+
+
+class WithBall(Lift):
+    """Lift, beside a ball of the task's own, whose joint has any name."""
+
+    name = "with-ball"
+
+    def build(self, spec: mujoco.MjSpec) -> None:
+        super().build(spec)
+        ball = spec.worldbody.add_body(name="ball", pos=[0.3, 0.3, 0.02])
+        ball.add_freejoint(name="rolls")
+        ball.add_geom(type=mujoco.mjtGeom.mjGEOM_SPHERE, size=[0.02, 0, 0], mass=0.05)
 
 
 @pytest.fixture
@@ -37,6 +50,15 @@ def test_every_declared_part_has_a_pose_and_a_speed(bench: Bench) -> None:
         bench.state.pos("cubee")
     with pytest.raises(UsageError, match="the scene has no joint 'panda/joint8'"):
         bench.state.joint("panda/joint8")
+
+
+def test_what_moves_freely_is_known_by_its_body() -> None:
+    made = Bench(WithBall())
+    assert made.state.objects == ("ball", "cube")
+    made.put("ball", (0.3, 0.3, 0.5))
+    made.run(0.1)
+    assert made.state.pos("ball")[0, 2] == pytest.approx(0.5 - 9.81 * 0.1**2 / 2, abs=2e-3)
+    assert made.state.speed("ball")[0] == pytest.approx(0.981, abs=1e-2)
 
 
 def test_speeds_are_those_of_differences(bench: Bench) -> None:

@@ -57,10 +57,15 @@ def test_the_fixture_declares_its_joint_and_its_handle() -> None:
 @pytest.mark.gl
 def test_images_are_observed_as_declared() -> None:
     bench = Bench("lift")
-    for name, feature in bench.world.features.items():
-        if feature.kind == "rgb":
-            seen = bench.world.observe(SLOT, {name: Stream((24, 32, IMAGES[feature.kind][0]))})[name]
-            assert seen.shape == (1, 24, 32, IMAGES[feature.kind][0]) and str(seen.dtype) == feature.dtype
+    images = {name: feature for name, feature in bench.world.features.items() if feature.image}
+    assert {feature.kind for feature in images.values()} == set(IMAGES)
+    for name, feature in images.items():
+        channels, dtype = IMAGES[feature.kind]
+        assert (feature.shape[2], feature.dtype) == (channels, dtype)
+        seen = bench.world.observe(SLOT, {name: Stream((24, 32, channels))})[name]
+        assert seen.shape == (1, 24, 32, channels) and str(seen.dtype) == feature.dtype, name
+        if feature.kind == "segmentation":
+            assert seen.min() >= -1 and seen.max() < len(feature.legend), name
 
 
 @pytest.mark.parametrize(

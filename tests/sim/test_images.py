@@ -156,10 +156,16 @@ def test_kinds_do_not_disturb_each_other() -> None:
         world.picture(0, "overview", 48, 64)
 
 
-def test_sensor_noise_is_for_rgb() -> None:
+def test_sensor_noise_is_for_rgb_and_depth() -> None:
     clean, noisy = look(start()), look(start(arm="Sensor_Noise"))
     assert (clean["rgb"] != noisy["rgb"]).any()
-    assert (clean["depth"] == noisy["depth"]).all() and (clean["segmentation"] == noisy["segmentation"]).all()
+    assert (clean["segmentation"] == noisy["segmentation"]).all()
+    there = clean["depth"] > 0
+    error = (noisy["depth"] - clean["depth"])[there]
+    assert noisy["depth"].dtype == np.float32 and (noisy["depth"][~there] == 0).all()
+    assert 0.004 < error.std() < 0.006 and abs(error.mean()) < 2e-4  # m
+    brighter = (noisy["rgb"].astype(float) - clean["rgb"]).mean(axis=-1, keepdims=True)[there]
+    assert abs(np.corrcoef(error, brighter)[0, 1]) < 0.05, "the noise of depth is not that of rgb"
 
 
 class Reads(Policy):

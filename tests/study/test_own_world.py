@@ -98,6 +98,13 @@ def test_it_passes_its_check() -> None:
     assert "another for each of 1 parameter changed" in str(foretell.check("world", WORLD, task=TASK).to_dict())
 
 
+def test_a_world_that_needs_a_person_for_every_episode_is_not_driven_by_the_check() -> None:
+    for world, why in {"more.py:Restless": "cannot stand still", "more.py:Attended": "cannot set the table"}.items():
+        report = foretell.check("world", world, task=TASK)
+        assert not report.ok and why in report["able"].detail
+        assert [finding.name for finding in report.findings] == ["loads", "able"]
+
+
 def test_a_hash_that_does_not_know_theta_fails_the_check(folder: Path) -> None:
     deaf = "from puck import *\n\n\nclass DeafFile(PuckFile):\n    def decides(self):\n        return ['deaf']\n"
     deaf += "\n\nclass Deaf(Puck):\n    File = DeafFile\n\n    def __init__(self, task, world, **more):\n"

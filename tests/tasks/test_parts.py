@@ -94,6 +94,16 @@ def test_a_colour_paints_every_board_and_the_drawer() -> None:
     assert draw("MO_Size", clean, task) != 1.0
 
 
+def test_a_colour_of_the_table_leaves_its_legs() -> None:
+    task = Drawer()
+    scene = MujocoWorld(task, slots=1).scene
+    clean = scene.dress(task.scenario(0), 0)
+    red = scene.dress(perturb(task.scenario(0), {"Table_Color": {"rgb": [1, 0, 0], "mix": 1.0}}), 0)
+    legs = [i for i in range(red.ngeom) if int(red.geom_bodyid[i]) == red.body("table/legs").id]
+    assert red.geom("table/top").rgba[:3] == pytest.approx([1, 0, 0]) and len(legs) == 4
+    assert (red.geom_rgba[legs] == clean.geom_rgba[legs]).all()
+
+
 def test_only_fingers_on_the_handle_hold_it() -> None:
     bench = Bench(Drawer())
     assert not bench.state.holding("panda", "cabinet/handle")[0]

@@ -64,6 +64,12 @@ class _Slots:
         self.world: World = make_world(world, self.task, slots=count, threads=threads, controller=controller)
         if "wait" not in self.world.can:
             raise UsageError(f"world: {self.world.name!r} cannot wait between two steps, as Gymnasium has it do")
+        if "reset" not in self.world.can:
+            raise UsageError(f"world: {self.world.name!r} cannot set the table by itself, as Gymnasium has it do")
+        if "terminal" in self.world.needs:
+            raise UsageError(
+                f"world: {self.world.name!r} asks a person on the terminal, and Gymnasium judges each step"
+            )
         known = self.world.features
         self.streams = _streams(streams, known)
         boxes = {name: _box(known[name], stream) for name, stream in self.streams.items()}

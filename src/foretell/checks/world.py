@@ -15,7 +15,7 @@ from foretell.scenario import Scenario
 from foretell.seeding import generator
 from foretell.spec import Stream
 from foretell.tasks.task import Task
-from foretell.world import World, whole_ticks
+from foretell.world import ABILITIES, World, whole_ticks
 from foretell.world_file import WorldFile, file_of
 
 __all__ = ["check_world"]
@@ -38,6 +38,10 @@ def check_world(world: Any, task: str | Task | type[Task] = "lift") -> Report:
     if not report.look("loads", loads):
         return report
     asked, first = made
+    if lacking := [ability for ability in ("wait", "reset") if ability not in first.can]:
+        why = f"the checks run the same episodes several times, and {first.name!r} cannot {ABILITIES[lacking[0]]}."
+        report.look("able", lambda: (False, why))
+        return report
     scenarios = [asked.scenario(seed) for seed in range(3)]
     actions = _random_actions(first, scenarios, ACTIONS)
     runs: list[np.ndarray] = []

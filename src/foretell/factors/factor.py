@@ -66,11 +66,11 @@ class Setting:
     """What this world believes of objects."""
 
     def geoms(self, body: str) -> list[Any]:
-        """Geoms of a part that a factor may change: its legs are not the table."""
+        """Geoms of a part that a factor may change. The legs of a table are a body of their own (`arena.legs`)."""
         part = self.spec.body(body)
         placed = self.scenario.placements.get(body)
         whole = placed is not None and not asset(placed.asset).free  # a fixture is made of several bodies
-        return [g for g in (part.find_all("geom") if whole else part.geoms) if "/leg" not in g.name]
+        return list(part.find_all("geom") if whole else part.geoms)
 
     def table(self) -> list[Any]:
         """Geoms of the table."""

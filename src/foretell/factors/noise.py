@@ -17,11 +17,12 @@ __all__ = ["ActionNoise", "SensorNoise"]
 
 
 class SensorNoise(Factor):
-    """Noise of cameras and sensors; a value is {image (of 255), position (m), joint (rad)}, standard deviations."""
+    """Noise of cameras and sensors; a value is {image (of 255), position (m), joint (rad)}, standard deviations. Depth
+    has that of positions, pixel by pixel."""
 
     name = "Sensor_Noise"
     changes = "sensing"
-    nominal, extreme = "0", "images 24 of 255, object positions 5 mm, joints 5 mrad"
+    nominal, extreme = "0", "images 24 of 255, object positions and depth 5 mm, joints 5 mrad"
     source = "LIBERO-PRO: noise sigma 24; positions and joints our own"
     most = 3.0
 
@@ -31,15 +32,17 @@ class SensorNoise(Factor):
         return {"image": 24.0 * severity, "position": 0.005 * severity, "joint": 0.005 * severity}
 
     def sense(self, value: Any, feature: Feature, sample: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        strength = value.get(feature.noise, 0.0)
+        strength = value.get("position" if feature.noise == "depth" else feature.noise, 0.0)
         if not strength:
             return sample
         noisy: Floats = sample + strength * rng.standard_normal(sample.shape)
+        if feature.kind == "depth":  # 0 stays 0: there is nothing to measure
+            return np.where(sample > 0, np.maximum(noisy, 0.0), 0.0).astype(sample.dtype)
         return np.clip(noisy, 0, 255).astype(np.uint8) if feature.kind == "rgb" else noisy
 
     def card(self, value: Any) -> str:
         image, position, joint = value["image"], 1000 * value["position"], 1000 * value["joint"]
-        amounts = f"{image:.0f} of 255 on images, {position:.1f} mm on poses, {joint:.1f} mrad on joints"
+        amounts = f"{image:.0f} of 255 on images, {position:.1f} mm on poses and depth, {joint:.1f} mrad on joints"
         return f"add noise in software: {amounts}"
 
 

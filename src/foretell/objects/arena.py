@@ -85,10 +85,12 @@ def table(spec: mujoco.MjSpec, half: tuple[float, float] = (0.4, 0.4), thickness
 
 
 def legs(body: mujoco.MjsBody, x: float, y: float, top: float) -> None:
-    """Four legs down to the floor, at (+-x, +-y) of a body at z = 0; only seen."""
+    """Four legs down to the floor, at (+-x, +-y) of a body at z = 0; only seen. They are a body of their own, so that
+    whatever changes the table top (`Setting.geoms`) leaves them as they are."""
+    under = body.add_body(name=f"{body.name}/legs")
     for sx in (-1, 1):
         for sy in (-1, 1):
-            body.add_geom(
+            under.add_geom(
                 name=f"{body.name}/leg{sx:+d}{sy:+d}",
                 type=mujoco.mjtGeom.mjGEOM_CYLINDER,
                 fromto=[sx * x, sy * y, FLOOR, sx * x, sy * y, top],

@@ -38,7 +38,8 @@ class Expert(Policy):
 
 
 class NoisyExpert(Expert):
-    """The expert with white Gaussian noise on every action, clipped to its range.
+    """The expert with white Gaussian noise on every action, clipped to the action's range. The noise has the unit of
+    the action: rad or m for absolute joint positions.
 
     At the default, 0.3, targets shake by 1.5 cm from action to action; at 1.0 nothing of the expert is left.
     """
@@ -51,6 +52,7 @@ class NoisyExpert(Expert):
     def bind(self, task: Task, action: ActionSpec) -> None:
         super().bind(task, action)
         self.spec = dataclasses.replace(self.spec, seeded=True)
+        self._low, self._high = action.low, action.high
         self._draws = Draws(action.size, lambda rng, shape: rng.standard_normal(shape))
 
     def reset(self, slots: np.ndarray, instructions: Sequence[str], seeds: Sequence[int]) -> None:
@@ -58,4 +60,4 @@ class NoisyExpert(Expert):
         self._draws.reset(slots, seeds)
 
     def act(self, slots: np.ndarray, observations: Mapping[str, Any]) -> np.ndarray:
-        return np.clip(super().act(slots, observations) + self.noise * self._draws.take(slots), -1.0, 1.0)
+        return np.clip(super().act(slots, observations) + self.noise * self._draws.take(slots), self._low, self._high)

@@ -67,7 +67,7 @@ class Bench:
         """Put a free object down, at rest."""
         if name not in self.layout.free:
             raise UsageError(f"{name!r} does not move freely; {suggest(name, self.layout.free)}")
-        at, speed = self.layout.free[name], self.layout.speed[f"{name}/free"]
+        at, speed = self.layout.free[name], self.layout.free_speed[name]
         self.layout.qpos[0, at : at + 7] = [*pos, *quat]
         self.layout.qvel[0, speed : speed + 6] = 0.0
         self.layout.forward(SLOT)

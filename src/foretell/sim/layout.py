@@ -62,8 +62,12 @@ class Layout:
         self.cameras = {model.camera(i).name: i for i in range(model.ncam)}
         self.address = {model.joint(i).name: int(model.jnt_qposadr[i]) for i in range(model.njnt)}
         self.speed = {model.joint(i).name: int(model.jnt_dofadr[i]) for i in range(model.njnt)}
-        types = {model.joint(i).name: int(model.jnt_type[i]) for i in range(model.njnt)}
-        self.free = {name.removesuffix("/free"): self.address[name] for name, kind in types.items() if kind == FREE}
+        loose = [
+            (i, model.body(int(model.jnt_bodyid[i])).name) for i in np.flatnonzero(model.jnt_type == FREE).tolist()
+        ]
+        # bodies that move freely -> where their position and their velocity begin
+        self.free = {name: int(model.jnt_qposadr[i]) for i, name in loose}
+        self.free_speed = {name: int(model.jnt_dofadr[i]) for i, name in loose}
         self.touch = _contacts(model, "touch")
         self._watch(model, scene)
         groups = [(name, key, group) for name, robot in scene.robots.items() for key, group in robot.groups.items()]

@@ -52,7 +52,8 @@ class Noise:
         for factor, value in self._sense.get(slot, ()) if feature.noise else ():
             scenario = self._scenario[slot]
             assert scenario is not None
-            rng = generator(scenario.base, self._trial[slot], f"factor/{factor.name}/{camera}/{at}")
+            lens = camera if feature.kind == "rgb" else f"{camera}/{feature.kind}"  # kinds draw noise of their own
+            rng = generator(scenario.base, self._trial[slot], f"factor/{factor.name}/{lens}/{at}")
             image = factor.sense(value, feature, image, rng)
         return image
 

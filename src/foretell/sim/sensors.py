@@ -63,6 +63,7 @@ class Sensors:
             return pos if feature.kind == "position" else quat
         if feature.kind == "position":
             return self.noise.blur(slots, name, feature, pos, theta.pose_noise)
+        quat = self.noise.blur(slots, name, feature, quat, 0.0)  # θ's noise turns it, so that it stays a rotation
         if theta.turn_noise > 0:
             turn = np.zeros((len(slots), 3))
             turn[:, 2:] = theta.turn_noise * self.noise.normal(slots, f"sensor/{name}", 1)

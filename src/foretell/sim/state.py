@@ -62,7 +62,7 @@ class Rows:
 
     def speed(self, name: str) -> Floats:
         layout, slots = self._layout, self._slots
-        at = layout.speed.get(f"{name}/free")
+        at = layout.free_speed.get(name)
         if at is not None:
             free: Floats = np.linalg.norm(layout.qvel[slots, at : at + 3], axis=1)
             return free
