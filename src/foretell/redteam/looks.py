@@ -124,7 +124,7 @@ class Looks:
         def progress(state: Progress) -> None:
             s.ran = ran + state.ran
             if state.ran:
-                s.progress(Progress(s.budget, before + state.done, s.ran))
+                s.progress(Progress(planned=s.budget, done=before + state.done, ran=s.ran))
 
         run(wanted, out=s.out / folder, policies=here, progress=progress, told=s.told, add=True, **s.how)
         rows = [row for row in read(s.out / folder).to_pylist() if row["policy"] == policy]

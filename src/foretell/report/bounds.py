@@ -166,7 +166,7 @@ def _intervals(cells: list[Bounded], name: str, title: str, real: str) -> Chart:
         "narrowest forfeits the stated level."
     )
     about += " The CSV has every method." if len(drawn) < len(rows) else ""
-    return Chart(name, title, spec, rows, about + _unsuited(cells))
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about + _unsuited(cells))
 
 
 def _unsuited(cells: list[Bounded]) -> str:
@@ -204,7 +204,7 @@ def _curves(cells: list[Bounded], name: str, title: str) -> Chart:
         f"Width by {methods} on so many of the simulated scenarios. No number of them goes below the rectifier "
         "floor (dashed, forecast), which is set by how far simulation and reality differ."
     )
-    return Chart(name, title, spec, rows, about)
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about)
 
 
 def _sheet(cells: list[Bounded], name: str, title: str) -> Sheet:
@@ -229,4 +229,4 @@ def _sheet(cells: list[Bounded], name: str, title: str) -> Sheet:
     )
     left = sum(cell.saved is None for cell in cells)
     about += f", not made for {counted(left, 'policy', 'policies')}." if left else "."
-    return Sheet(name, title, columns, rows, right=columns[2:], about=about)
+    return Sheet(name=name, title=title, columns=columns, rows=rows, right=columns[2:], about=about)

@@ -133,7 +133,7 @@ def _gaps(cells: list[Row], name: str, title: str) -> Chart:
     about = (
         "Success under `sync` less success under the clock, on the same trials, with 95% intervals. Right of 0: lost."
     )
-    return Chart(name, title, spec, rows, about)
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about)
 
 
 def _against(trends: list[Row], by: str, name: str, title: str) -> list[Block]:
@@ -152,7 +152,11 @@ def _against(trends: list[Row], by: str, name: str, title: str) -> list[Block]:
     words = "speed (simulated per wall second)" if by == "speed" else "latency of an inference, ms (simulated time)"
     log, ticks = values[0] > 0 and values[-1] / values[0] > 8, values if by == "speed" else None
     spec = lines(rows, x=x, y="success", series="policy", titles=(words, "success"), tips=tips, log=log, ticks=ticks)
-    return [Chart(name, title, spec, rows, "95% intervals. Lines join the clocks that were tried.")]
+    return [
+        Chart(
+            name=name, title=title, spec=spec, rows=rows, about="95% intervals. Lines join the clocks that were tried."
+        )
+    ]
 
 
 def _budget(row: Row) -> str:
@@ -188,7 +192,7 @@ def _budgets(budgets: list[Row], name: str, title: str, keep: float) -> list[Blo
         f"The latency up to which a policy keeps {100 * keep:.10g}% of its synchronous success, with its 95% interval; "
         "an interval without an end among the latencies tried stops at the last of them."
     )
-    return [Chart(name, title, spec, rows, about)]
+    return [Chart(name=name, title=title, spec=spec, rows=rows, about=about)]
 
 
 def _ends(row: Row) -> Row:
@@ -207,7 +211,14 @@ def _budget_sheet(answer: Clocks, name: str) -> Sheet:
             [row["task"], _named(row), _budget(row), *ends, *(seconds(row[k]) for k in ("kept_at_s", "lost_at_s"))]
         )
     title = f"Latency that keeps {100 * answer.keep:.10g}% of synchronous success"
-    return Sheet(name, title, columns, rows, right=columns[2:], about="95% intervals; none: the policy never succeeds.")
+    return Sheet(
+        name=name,
+        title=title,
+        columns=columns,
+        rows=rows,
+        right=columns[2:],
+        about="95% intervals; none: the policy never succeeds.",
+    )
 
 
 def _fit(row: Row) -> str:
@@ -237,7 +248,14 @@ def _cells(cells: list[Row], name: str) -> Sheet:
     columns = ["task", "policy", "clock", "pairs", "sync", "async", "lost, points", "kept", "verdict"]
     columns += ["latency", "age of observations", "starved"]
     about = "The figures of `foretell clocks`. Times are simulated, speed included; starved: without a fresh action."
-    return Sheet(name, "Every clock beside sync", columns, rows, right=[*columns[3:8], *columns[9:]], about=about)
+    return Sheet(
+        name=name,
+        title="Every clock beside sync",
+        columns=columns,
+        rows=rows,
+        right=[*columns[3:8], *columns[9:]],
+        about=about,
+    )
 
 
 def _ranks(ranks: list[Row], name: str) -> list[Block]:
@@ -252,7 +270,15 @@ def _ranks(ranks: list[Row], name: str) -> list[Block]:
         return []
     columns = ["task", "clock", "ahead sync", "ahead async", "sync", "async", "shown?"]
     about = f"{len(found) - PAIRS} more pairs change places." if len(found) > PAIRS else ""
-    return [Sheet(name, "Policies that change places between sync and async", columns, rows, about=about)]
+    return [
+        Sheet(
+            name=name,
+            title="Policies that change places between sync and async",
+            columns=columns,
+            rows=rows,
+            about=about,
+        )
+    ]
 
 
 def _timeline(runs: Runs) -> list[Block] | None:
@@ -317,4 +343,4 @@ def _picture(found: Timeline) -> Chart:
         f"actions that came of it share a colour. {found.inferences} inferences in all; {found.starvation_share:.0%} "
         "of the time without a fresh action. `foretell timeline` shows all of it."
     )
-    return Chart("timeline", "When one episode looked, thought and acted", spec, rows, about)
+    return Chart(name="timeline", title="When one episode looked, thought and acted", spec=spec, rows=rows, about=about)

@@ -95,7 +95,7 @@ def _letters(group: Group, answer: Compared, name: str, title: str) -> Chart:
         "Policies that share a letter are not shown to differ (every pair tested, Holm's adjustment). "
         "Bars are 95% intervals of each policy alone; two bars may overlap although the pair differs."
     )
-    return Chart(name, title, spec, rows, about)
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about)
 
 
 def _differences(pairs: Sequence[Any], name: str, title: str) -> Chart:
@@ -142,7 +142,7 @@ def _differences(pairs: Sequence[Any], name: str, title: str) -> Chart:
         "95% intervals, each for its pair alone. The verdict beside it is adjusted for the number of pairs and "
         "follows the test, so it can be stricter than the interval."
     )
-    return Chart(name, title, spec, rows, about)
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about)
 
 
 def _squares(answer: Compared, order: list[str], name: str, title: str) -> Chart:
@@ -162,7 +162,11 @@ def _squares(answer: Compared, order: list[str], name: str, title: str) -> Chart
     tips |= {"shown": ("verdict", ""), "p_adjusted": ("p, adjusted", ".2g")}
     spec = cells(rows, y="policy", x="other", kind="shown", kinds=KINDS, text="said", order=order, tips=tips)
     return Chart(
-        name, title, spec, rows, "Row minus column, in points of success; coloured where the difference is shown."
+        name=name,
+        title=title,
+        spec=spec,
+        rows=rows,
+        about="Row minus column, in points of success; coloured where the difference is shown.",
     )
 
 
@@ -182,4 +186,4 @@ def _ranks(answer: Compared, name: str, title: str) -> Chart:
         domain=(0.5, len(rows) + 0.5),
     )  # fmt: skip
     about = "The dot is the rank by mean success, the bar every rank that the shown differences leave open."
-    return Chart(name, title, spec, rows, about)
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about)

@@ -108,15 +108,15 @@ def _charts(entries: Sequence[Entry]) -> list[Chart]:
             if e["event"] in seen and e["series"] in names
         ]
         one = len(tasks) == 1
-        series = {"series": "series"} if len(names) > 1 else {}
-        spec = dots(rows, y="event", x="share", title="share of episodes", domain=(0.0, 1.0), tips=TIPS, **series)
+        series = "series" if len(names) > 1 else None
+        spec = dots(rows, y="event", x="share", title="share of episodes", domain=(0.0, 1.0), tips=TIPS, series=series)
         about = (
             f"Dots are shares of episodes in which an event happened at least once, bars {1 - mine[0]['alpha']:.0%} "
             "intervals (Clopper-Pearson; star where scenarios were tried several times), each for itself. Perturbed "
             "episodes are left out; clocks are counted together."
         )
         name, where = slug("events", "" if one else task), "" if one else f" on {task}"
-        found.append(Chart(name, f"How often each event happens{where}", spec, rows, about))
+        found.append(Chart(name=name, title=f"How often each event happens{where}", spec=spec, rows=rows, about=about))
     return found
 
 
@@ -131,7 +131,14 @@ def _sheet(entries: Sequence[Entry]) -> Sheet:
             line.append(f"{entry['episodes']} ({entry['low']:.0%}–{entry['high']:.0%})" if entry["episodes"] else "0")
     columns = [*names, "n", *(event_words(event) for event in events)]
     about = "Episodes in which it happened, and the interval of their share."
-    return Sheet("events-table", "Every event", columns, list(lines.values()), columns[len(names) :], about)
+    return Sheet(
+        name="events-table",
+        title="Every event",
+        columns=columns,
+        rows=list(lines.values()),
+        right=columns[len(names) :],
+        about=about,
+    )
 
 
 def _compared(entries: Sequence[Entry], real: set[str]) -> Sheet | None:
@@ -148,6 +155,7 @@ def _compared(entries: Sequence[Entry], real: set[str]) -> Sheet | None:
             continue
         (ks, ns), (kr, nr) = found[False], found[True]
         gap = newcombe(kr, nr, ks, ns)
+        assert gap.low is not None and gap.high is not None  # Newcombe gives both ends
         points = f"{100 * gap.estimate:+.0f} ({100 * gap.low:+.0f} to {100 * gap.high:+.0f})"
         clear = "more in reality" if gap.low > 0 else "more in simulation" if gap.high < 0 else ""
         lines.append([*names, f"{ks} of {ns}", f"{kr} of {nr}", points, clear])
@@ -158,7 +166,14 @@ def _compared(entries: Sequence[Entry], real: set[str]) -> Sheet | None:
         "Episodes in which an event happened, on both sides. The difference of their shares is in percentage points, "
         "with Newcombe's 95% interval, each for itself; it takes all episodes for independent draws."
     )
-    return Sheet("events-compared", "The same events in simulation and in reality", columns, lines, columns[3:6], about)
+    return Sheet(
+        name="events-compared",
+        title="The same events in simulation and in reality",
+        columns=columns,
+        rows=lines,
+        right=columns[3:6],
+        about=about,
+    )
 
 
 def _definitions(entries: Sequence[Entry]) -> Sheet:
@@ -166,5 +181,10 @@ def _definitions(entries: Sequence[Entry]) -> Sheet:
     lines = [[EVENTS[name].words, name, EVENTS[name].definition.replace("`", "")] for name in seen]
     about = "Judged from the true state after each action; what begins and ends between two actions is not seen."
     return Sheet(
-        "events-defined", "What counts as each event", ["event", "in the table", "definition"], lines, (), about
+        name="events-defined",
+        title="What counts as each event",
+        columns=["event", "in the table", "definition"],
+        rows=lines,
+        right=(),
+        about=about,
     )

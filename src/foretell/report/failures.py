@@ -112,7 +112,7 @@ def _chart(failed: Sequence[Row], policies: Sequence[str]) -> Chart:
         rows = [{k: v for k, v in row.items() if k != "policy"} for row in rows]
     spec = bars(rows, y="reason", x="episodes", title="failed episodes", tips=tips, **parts)
     about = "The first stage that was missed, or what the judge wrote."
-    return Chart("failures", "Failures by reason", spec, rows, about)
+    return Chart(name="failures", title="Failures by reason", spec=spec, rows=rows, about=about)
 
 
 def _errors(wrong: Sequence[Row]) -> Sheet:
@@ -120,4 +120,4 @@ def _errors(wrong: Sequence[Row]) -> Sheet:
     lines = [[*names, count, BLAME.get(names[0], "")] for names, count in counts.most_common()]
     columns = ["blame", "policy", "error", "episodes", "counts as"]
     about = "An error is blamed on the policy (raised, not a number, wrong shape), the world (diverged) or the machine."
-    return Sheet("errors", "Errors by blame", columns, lines, ("episodes",), about)
+    return Sheet(name="errors", title="Errors by blame", columns=columns, rows=lines, right=("episodes",), about=about)

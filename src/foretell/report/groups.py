@@ -36,7 +36,7 @@ NAMED = "named"
 """Column of the clock's name, until groups are made."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Group:
     """Episodes of one world, task, clock and arm, of all runs: what a question may be asked of."""
 
@@ -197,7 +197,7 @@ def _ahead(runs: Runs, run: OneRun) -> dict[tuple[str, ...], tuple[int, set[str]
     turn = turns_of(group, index)
     left = turn.counts(still_to_come(run.active, run.table["episode"]))
     late = turn.within >= turn.leading(left, len(keys))[turn.owner]
-    found = {}
+    found: dict[tuple[str, ...], tuple[int, set[str]]] = {}
     for number, key in enumerate(keys):
         mine = turn.owner == number
         if lacks := int(left[mine].sum()):
@@ -233,7 +233,17 @@ def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: li
     called = {name for (name,) in grouped([table[NAMED]])[1]}
     label = called.pop() if len(called) == 1 else family_label(clock)
     table = table.drop_columns(NAMED)
-    return Group(world, task, label, arm, real, design, table, sum(left for left, _ in ahead), leading)
+    return Group(
+        world=world,
+        task=task,
+        clock=label,
+        arm=arm,
+        real=real,
+        design=design,
+        table=table,
+        missing=sum(left for left, _ in ahead),
+        leading=leading,
+    )
 
 
 def _apart(tables: Sequence[pa.Table]) -> set[str]:

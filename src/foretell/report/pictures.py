@@ -25,7 +25,7 @@ BYTES = 300_000
 def section(runs: Runs) -> Section | None:
     """A failure and a success of every policy, task, arm and clock that was filmed, as far as they fit."""
     found = [film for run in runs.each for film in _chosen(run)]
-    shown = []
+    shown: list[dict[str, Any]] = []
     for run, row, clock in sorted(found, key=lambda one: _place(one[1])):
         if len(shown) == SHOWN:
             break
@@ -37,7 +37,9 @@ def section(runs: Runs) -> Section | None:
     count = len(shown)
     says = f"{'One film' if count == 1 else f'{count} films'} at a glance, {_outcomes(solved, count - solved)}."
     about = "Time runs from left to right, from the start to the end. Choose a strip to see the film and its figures."
-    return Section("pictures", "Pictures", says, [Strips("pictures", "Episodes in pictures", shown, about)])
+    return Section(
+        "pictures", "Pictures", says, [Strips(name="pictures", title="Episodes in pictures", films=shown, about=about)]
+    )
 
 
 def _outcomes(solved: int, failed: int) -> str:

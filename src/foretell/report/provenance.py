@@ -58,7 +58,12 @@ def _sheet(runs: Runs) -> Sheet:
     facts = [_facts(run) for run in runs.each]
     names = list(dict.fromkeys(name for fact in facts for name in fact))
     rows = [[name, *(fact.get(name, "–") for fact in facts)] for name in names]
-    return Sheet("provenance-table", "Where the rows come from", ["", *(run.name for run in runs.each)], rows)
+    return Sheet(
+        name="provenance-table",
+        title="Where the rows come from",
+        columns=["", *(run.name for run in runs.each)],
+        rows=rows,
+    )
 
 
 def _facts(run: OneRun) -> dict[str, str]:

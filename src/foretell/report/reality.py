@@ -162,7 +162,7 @@ def _scatter(board: Scoreboard, name: str, title: str, sim: str, real: str) -> C
         "promises too much."
     )
     spec = scatter(rows, label="policy", titles=(f"success in {sim}", f"success in {real}"), tips=tips)
-    return Chart(name, title, spec, rows, about)
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about)
 
 
 def _metrics(measured: dict[str, dict[str, Interval]], name: str, title: str) -> Chart:
@@ -177,7 +177,7 @@ def _metrics(measured: dict[str, dict[str, Interval]], name: str, title: str) ->
     many = "task" if len(measured) > 1 else None
     spec = dots(rows, y="metric", x="value", title="value", unit="number", series=many, zero=True, tips=tips)
     about = "MMRV: 0 is best. The others: 1 is best. Bars are 95% intervals. Correlations need three policies."
-    return Chart(name, title, spec, rows, about)
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about)
 
 
 def _sheet(measured: dict[str, dict[str, Interval]], name: str, title: str) -> Sheet:
@@ -194,7 +194,7 @@ def _sheet(measured: dict[str, dict[str, Interval]], name: str, title: str) -> S
     reasons = {one.reason for found in measured.values() for one in found.values() if one.reason}
     about = "With 95% intervals: the range of each metric over all true rates that the trials leave plausible together."
     about += f" No value or interval: {'; '.join(sorted(reasons))}." if reasons else ""
-    return Sheet(name, title, columns, rows, right=columns[2:], about=about)
+    return Sheet(name=name, title=title, columns=columns, rows=rows, right=columns[2:], about=about)
 
 
 def _reversed(board: Scoreboard) -> list[tuple[int, int]]:
@@ -215,7 +215,13 @@ def _slopes(board: Scoreboard, name: str, title: str, sim: str, real: str) -> Ch
     ]
     tips = {"policy": ("policy", ""), "side": ("world", ""), "value": ("success", ".1%"), "place": ("", "")}
     spec = slopes(rows, label="policy", kind="place", sides=(sim, real), title="success", tips=tips)
-    return Chart(name, title, spec, rows, "Lines that cross are policies that simulation puts in the wrong order.")
+    return Chart(
+        name=name,
+        title=title,
+        spec=spec,
+        rows=rows,
+        about="Lines that cross are policies that simulation puts in the wrong order.",
+    )
 
 
 def _reversals(board: Scoreboard, pair: PAIR, name: str, title: str, sim: str, real: str) -> list[Block]:
@@ -230,7 +236,7 @@ def _reversals(board: Scoreboard, pair: PAIR, name: str, title: str, sim: str, r
         rows.append([*names, rates[0], _shown(pair[1], *names), rates[1], _shown(pair[0], *reversed(names))])
     columns = [f"ahead in {sim}", f"ahead in {real}", sim, f"shown in {sim}?", real, f"shown in {real}?"]
     about = "Shown: `foretell compare` calls the policy ahead better in that world. Otherwise the order may be chance."
-    return [Sheet(name, title, columns, rows, about=about)]
+    return [Sheet(name=name, title=title, columns=columns, rows=rows, about=about)]
 
 
 def _shown(group: Group, ahead: str, behind: str) -> str:
@@ -258,4 +264,4 @@ def _left_out(board: Scoreboard, found: dict[str, Interval], name: str, title: s
     }
     spec = dots(rows, y="without", x="value", title="value", unit="number", series="metric", tips=tips)
     about = "Each metric without one policy in turn; the bar reaches to its value with all of them."
-    return Chart(name, title, spec, rows, about)
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about)

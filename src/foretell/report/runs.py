@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -31,8 +31,9 @@ COLUMNS = (
     "failure_reason", "events", "judge", "real", "video", "wall_started", "wall_s",
 )  # fmt: skip
 """What a report reads of a row."""
-STUDY = {"name": (str,), "tasks": (list,), "policies": (dict, list), "scenarios": (dict,)}
-PROVENANCE = {"study": (str,), "machine": (dict,), "versions": (dict,), "command": (list,), "imported": (dict,)}
+Kinds = Mapping[str, tuple[type, ...]]
+STUDY: Kinds = {"name": (str,), "tasks": (list,), "policies": (dict, list), "scenarios": (dict,)}
+PROVENANCE: Kinds = {"study": (str,), "machine": (dict,), "versions": (dict,), "command": (list,), "imported": (dict,)}
 """Kinds of what a report reads of `study.yaml` and `provenance.json`."""
 STAND_IN = "standin"
 """The built-in world that plays reality."""
@@ -40,7 +41,7 @@ ROBOT = ("robot", "real")
 """Worlds that are real in rows that are older than the column `real`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OneRun:
     """A run folder: its episodes, its study and where they came from."""
 
@@ -119,7 +120,8 @@ class Runs:
     @classmethod
     def open(cls, paths: Sequence[Path | str]) -> Runs:
         """Raises UsageError for a folder that is no run, and for the same one twice."""
-        found, seen = [], set()
+        found: list[OneRun] = []
+        seen: set[Path] = set()
         for path in map(Path, paths):
             if path.resolve() in seen:
                 raise UsageError(f"run {str(path)!r} is given twice")
@@ -128,7 +130,9 @@ class Runs:
             while name in {run.name for run in found}:
                 name += "'"
             about = _shaped(read_provenance(path), PROVENANCE)
-            found.append(OneRun(path, name, read_columns(path, COLUMNS), _study(path), about))
+            found.append(
+                OneRun(path=path, name=name, table=read_columns(path, COLUMNS), study=_study(path), provenance=about)
+            )
         if not found:
             raise UsageError("give at least one run folder")
         return cls(found)
@@ -213,7 +217,7 @@ class Runs:
         return [run for run in self.each if not run.real]
 
 
-def _shaped(found: Any, kinds: dict[str, tuple[type, ...]]) -> dict[str, Any]:
+def _shaped(found: Any, kinds: Kinds) -> dict[str, Any]:
     """Without what is not of the kind that it should be: a run folder may be damaged, or come from someone else."""
     if not isinstance(found, dict):
         return {}

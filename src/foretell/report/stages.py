@@ -54,8 +54,9 @@ class Ended:
         """When the rows reached a stage, of those that did."""
         if stage not in self.stages:
             return np.zeros(0)
-        times = self.times[:, self.stages.index(stage)]
-        return times[~np.isnan(times)]
+        times: np.ndarray = self.times[:, self.stages.index(stage)]
+        reached: np.ndarray = times[~np.isnan(times)]
+        return reached
 
     def ends(self, order: Sequence[str]) -> Counter[str]:
         """How many rows ended at each stage of this order: success, or the last one that they reached."""
@@ -211,7 +212,7 @@ def _chart(lines: Mapping[str, Ended], stages: Sequence[str], name: str, where: 
     spec = bars(rows, y="policy", x="share", title="share of episodes", tips=tips, parts="ended", order=order,
                 ordered=True, share=True)  # fmt: skip
     about = "Each failed episode counts at the last stage it reached, in the order " + " → ".join(stages) + "."
-    return Chart(name, f"Where episodes end{where}", spec, rows, about + together)
+    return Chart(name=name, title=f"Where episodes end{where}", spec=spec, rows=rows, about=about + together)
 
 
 def _said(stage: str) -> str:
@@ -228,4 +229,6 @@ def _sheet(found: Mapping[str, Ended], stages: Sequence[str], name: str, where: 
         lines.append(line)
     about = "Share of episodes that reach the stage, and the median of the simulated seconds it took them."
     title = f"How many reach each stage{where}, and when"
-    return Sheet(name, title, ["policy", "n", *stages], lines, ("n", *stages), about)
+    return Sheet(
+        name=name, title=title, columns=["policy", "n", *stages], rows=lines, right=("n", *stages), about=about
+    )

@@ -125,14 +125,20 @@ def _charts(rows: Sequence[Entry]) -> list[Chart]:
         ]
         drawn = [*blank, *data] if series else data
         spec = dots(drawn, y="policy", x="rate", title="success", domain=(0.0, 1.0), series=series, tips=tips)
-        found.append(Chart(slug("success", "" if one else task), title, spec, data, _about(mine, arms)))
+        found.append(
+            Chart(
+                name=slug("success", "" if one else task), title=title, spec=spec, rows=data, about=_about(mine, arms)
+            )
+        )
     if len(tasks) > TASKS and found:
         found[-1] = _with(found[-1], f"{len(tasks) - TASKS} more tasks are in the table.")
     return found
 
 
 def _with(chart: Chart, words: str) -> Chart:
-    return Chart(chart.name, chart.title, chart.spec, chart.rows, f"{chart.about} {words}".strip())
+    return Chart(
+        name=chart.name, title=chart.title, spec=chart.spec, rows=chart.rows, about=f"{chart.about} {words}".strip()
+    )
 
 
 def _about(rows: Sequence[Entry], arms: set[str]) -> str:
@@ -166,4 +172,11 @@ def _sheet(rows: Sequence[Entry]) -> Sheet:
         line += [f"{row['finished']} of {row['planned']}{state}" if (state := _state(row)) else "all"] * running
         lines.append(line)
     about = "The same figures as `foretell show`. n counts episodes that were judged, and errors blamed on the policy."
-    return Sheet("success-table", "Every rate", columns, lines, ("success", "solved", "n"), about)
+    return Sheet(
+        name="success-table",
+        title="Every rate",
+        columns=columns,
+        rows=lines,
+        right=("success", "solved", "n"),
+        about=about,
+    )

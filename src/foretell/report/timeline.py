@@ -42,7 +42,7 @@ TOUCH = 1e-9
 Event = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Timeline(Displayed):
     """The events of one episode, summed up; times in simulated seconds, None where there is nothing to sum up."""
 
@@ -185,9 +185,9 @@ def _summary(episode: str, about: str, length: float, events: list[Event], out: 
     latency = [e["until_s"] - e["sim_s"] for e in thought]
     ages, jumps, delays, starved = values("action"), values("seam"), lasted("frame"), sum(lasted("starve"))
     return Timeline(
-        episode,
-        about,
-        length,
+        episode=episode,
+        about=about,
+        sim_s=length,
         inferences=len(latency) if of("think") else len(of("look")),
         latency_median_s=median(latency) if latency else None,
         latency_max_s=max(latency, default=None),

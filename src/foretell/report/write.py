@@ -22,7 +22,7 @@ EMBED = 20.0
 """Megabytes of videos that a page carries; the others are linked."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Written(Displayed):
     """A report on disk."""
 
@@ -99,15 +99,15 @@ def report(
     table = found["episodes"]
     films = {name for name in table["names"]["video"] if name} - set(table["absent"])
     return Written(
-        path,
-        len(text),
-        found["runs"],
-        [section["id"] for section in found["sections"]],
-        table["total"],
-        table["count"],
-        len(found["videos"]),
-        len(films - set(found["videos"])),
-        found["notes"],
+        path=path,
+        bytes=len(text),
+        runs=found["runs"],
+        sections=[section["id"] for section in found["sections"]],
+        episodes=table["total"],
+        shown=table["count"],
+        videos=len(found["videos"]),
+        linked=len(films - set(found["videos"])),
+        notes=found["notes"],
     )
 
 

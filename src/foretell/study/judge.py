@@ -52,7 +52,7 @@ COMPARED = ("success", "success_any", "success_end", "score", "end", "failure_re
 NAMES = ("task", "policy", "clock", "arm")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Judged(Displayed):
     """How episodes came out when they were judged again."""
 
@@ -136,7 +136,15 @@ def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = 
     if target is not None:
         write_judged(target, run, study, uses, [row["episode"] for row in before], after, list(scenarios.values()))
     differences = [d for then, now in zip(before, after, strict=True) if (d := _difference(then, now))]
-    return Judged(run, len(before), left_out, differences, _rates(before, after, alpha), target, alpha)
+    return Judged(
+        run=run,
+        judged=len(before),
+        left_out=left_out,
+        differences=differences,
+        rates=_rates(before, after, alpha),
+        out=target,
+        alpha=alpha,
+    )
 
 
 def _free(out: Path) -> Path:

@@ -62,10 +62,11 @@ def writer(run: Path | str) -> dict[str, Any] | None:
     path = Path(run) / "lock"
     try:
         found = load_json(read_file(path, 4096))
-        holder = {"pid": int(found["pid"]), "host": str(found["host"]), "since": str(found["since"])}
+        pid = int(found["pid"])
+        holder = {"pid": pid, "host": str(found["host"]), "since": str(found["since"])}
     except (OSError, ValueError, LookupError, TypeError):
         return None
-    return holder if holder["host"] != os.uname().nodename or _holds(holder["pid"], path.resolve()) else None
+    return holder if holder["host"] != os.uname().nodename or _holds(pid, path.resolve()) else None
 
 
 def _holds(pid: int, lock: Path) -> bool:

@@ -32,7 +32,7 @@ NEAR = 8
 """Episodes that an error lists."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Replay(Displayed):
     """How an episode came out the second time."""
 
@@ -126,13 +126,28 @@ def replay(
     finally:
         session.close()
     group = Group(task, clock, (row["policy"],))
-    planned = Planned(group, row["policy"], Scenarios.of([scenario]), 0, row["arm"], row["trial"], False)
+    planned = Planned(
+        group=group,
+        policy=row["policy"],
+        scenarios=Scenarios.of([scenario]),
+        index=0,
+        arm=row["arm"],
+        trial=row["trial"],
+        video=False,
+    )
     now = plain(row_of(study, row["episode"], planned, opened, outcome).to_dict())
     compared = [c for c in now if c != "video" and not c.startswith("wall_")]
     if row["events"] is None:  # the row is older than this column
         compared.remove("events")
     differences = {c: (row[c], now[c]) for c in compared if not _same(row[c], now[c])}
-    return Replay(row["episode"], len(compared), differences, _changes(run), outcome.success, film)
+    return Replay(
+        episode=row["episode"],
+        columns=len(compared),
+        differences=differences,
+        versions=_changes(run),
+        success=outcome.success,
+        video=film,
+    )
 
 
 def find_episode(run: Path, episode: str) -> dict[str, Any]:

@@ -57,7 +57,7 @@ LOOK = 0.2
 """Wall seconds between two looks whether somebody asks the study to stop."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Progress:
     """Where a running study stands; handed to `progress` after each episode."""
 
@@ -75,7 +75,7 @@ class Progress:
     """Whether the run folder has no plan but this study's: `foretell show` then counts what the tally counts."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Run(Displayed):
     """What a call of `run` did."""
 
@@ -258,7 +258,7 @@ def _fill(
     retired = store.write_plan(planned, keep=keep)
     tally = Tally(planned, time.time(), store.earlier())
     alone = store.planned == len(planned)
-    state = Progress(len(episodes), skipped, 0, tally=tally, study=study.name, alone=alone)
+    state = Progress(planned=len(episodes), done=skipped, ran=0, tally=tally, study=study.name, alone=alone)
     progress(state)
     troubles: dict[str, list[str]] = {}
     traces: Counter[str] = Counter()
@@ -304,7 +304,15 @@ def _fill(
             told,
         )
     failing = tuple(state.tally.failing())
-    return Run(store.path, len(episodes), state.ran, skipped, left, (*store.problems, *notes), failing)
+    return Run(
+        path=store.path,
+        planned=len(episodes),
+        ran=state.ran,
+        skipped=skipped,
+        left=left,
+        notes=(*store.problems, *notes),
+        failing=failing,
+    )
 
 
 def _distinct(opened: dict[Group, Opened]) -> None:

@@ -21,7 +21,7 @@ from foretell.world_file import make_world, world_hash
 __all__ = ["Opened", "Session", "from_json", "to_json"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Opened:
     """What the rows of a group have in common, as found when it was opened. JSON-able."""
 
@@ -139,8 +139,10 @@ class Session:
         if isinstance(self.clock, Virtual):
             return run_virtual(self.world, self.policies, source, watch, self.clock)
         if isinstance(self.clock, Realtime):
-            more = {"launch": self._launch, "patience": self.patience, "view": self.view}
-            return run_realtime(self.world, self.policies, source, watch, self.clock, **more)
+            return run_realtime(
+                self.world, self.policies, source, watch, self.clock,
+                launch=self._launch, patience=self.patience, view=self.view,
+            )  # fmt: skip
         return run_sync(self.world, self.policies, source, watch)
 
     def _launch(self, asked: dict[str, Any], fds: tuple[int, ...]) -> Companion:
