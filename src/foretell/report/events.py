@@ -13,7 +13,7 @@ from foretell.answers.events import READ, event_shares, event_words
 from foretell.answers.words import listed, sentence
 from foretell.episodes.columns import spread
 from foretell.report.charts import dots, slug
-from foretell.report.runs import Runs
+from foretell.report.runs import Runs, place
 from foretell.report.section import Block, Chart, Section, Sheet
 from foretell.stats import newcombe
 from foretell.tasks.events import EVENTS
@@ -41,8 +41,7 @@ def section(runs: Runs) -> Section | None:
     entries = event_shares(_table(runs), BY)
     if not entries:
         return None
-    place = {name: at for at, name in enumerate(runs.policies)}
-    entries.sort(key=lambda e: (runs.tasks.index(e["task"]), place[e["policy"]]))
+    entries.sort(key=lambda e: (place(e["task"], runs.tasks), place(e["policy"], runs.policies)))
     for entry in entries:
         entry["what"] = event_words(entry["event"])
     blocks: list[Block] = [*_charts(entries), _sheet(entries)]
@@ -56,7 +55,7 @@ def section(runs: Runs) -> Section | None:
 def _table(runs: Runs) -> pa.Table:
     tables = []
     for run in runs.each:
-        table = run.table.select([*READ, "task", "policy", "arm"])
+        table = runs.named(run).select([*READ, "task", "policy", "arm"])
         table = table.append_column("run", spread([run.name], np.zeros(len(table), dtype=np.int64)))
         tables.append(table.filter(pc.equal(table["arm"], "none").fill_null(False)))
     return pa.concat_tables(tables).unify_dictionaries()

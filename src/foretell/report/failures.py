@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from foretell.answers.words import listed
 from foretell.report.bars import bars
-from foretell.report.runs import Runs
+from foretell.report.runs import Runs, place
 from foretell.report.section import Block, Chart, Section, Sheet
 
 __all__ = ["section"]
@@ -31,14 +32,15 @@ COLUMNS = ("world", "task", "policy", "clock", "arm", "success", "blame", "failu
 
 
 def section(runs: Runs) -> Section | None:
-    rows = [row for run in runs.each for row in run.counts(*COLUMNS)]
+    rows = [row for run in runs.each for row in replace(run, table=runs.named(run)).counts(*COLUMNS)]
     failed = [row for row in rows if row["success"] is False]
     wrong = [row for row in rows if row["blame"]]
     if not failed and not wrong:
         return None
     blocks: list[Block] = []
     if failed:
-        blocks.append(_chart(failed, runs.policies))
+        names = dict.fromkeys(row["policy"] for row in rows)
+        blocks.append(_chart(failed, sorted(names, key=lambda name: place(name, runs.policies))))
     if wrong:
         blocks.append(_errors(wrong))
     return Section("failures", "Failures", _says(rows), blocks)

@@ -22,7 +22,7 @@ from foretell.episodes.provenance import read_provenance
 from foretell.episodes.read import read_columns
 from foretell.errors import UsageError
 
-__all__ = ["OneRun", "Runs"]
+__all__ = ["OneRun", "Runs", "place"]
 
 COLUMNS = (
     "episode", "study", "world", "world_hash", "controller", "task", "task_version", "task_hash", "policy",
@@ -170,6 +170,21 @@ class Runs:
         """The names of a run's cells."""
         return names_of(run.cells[1], self.cells)
 
+    def named(self, run: OneRun) -> pa.Table:
+        """The run's rows, with world, task, policy and clock by the names of the page: two versions are never one."""
+        group, _ = run.cells
+        names = self.names(run)
+        columns = {
+            "world": spread([name.world for name in names], group),
+            "task": self.tasks_of(run),
+            "policy": spread([name.policy for name in names], group),
+            "clock": run.clocks,
+        }
+        table = run.table
+        for column, values in columns.items():
+            table = table.set_column(table.column_names.index(column), column, values)
+        return table
+
     @cached_property
     def world_of(self) -> dict[tuple[str, str], str]:
         """World and hash of its parameters -> its name in all tables."""
@@ -215,6 +230,13 @@ class Runs:
     @property
     def sim(self) -> list[OneRun]:
         return [run for run in self.each if not run.real]
+
+
+def place(name: str, names: Sequence[str]) -> int:
+    """Where a study lists a policy or a task. A hash or a protocol in its name does not matter."""
+    short = name.partition(" (")[0]
+    forms = (name, name.rpartition("#")[0], short, short.rpartition("#")[0])
+    return next((names.index(form) for form in forms if form in names), len(names))
 
 
 def _shaped(found: Any, kinds: Kinds) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from foretell.answers.show import figures
 from foretell.counting import counted
 from foretell.report.charts import dots, slug
-from foretell.report.runs import Runs
+from foretell.report.runs import Runs, place
 from foretell.report.section import Block, Chart, Section, Sheet
 
 __all__ = ["section"]
@@ -36,19 +36,12 @@ def section(runs: Runs) -> Section | None:
             {"run": run.name, **row, "task": tasks.get(row["task"], row["task"])}
             for row in figures(run.plan, run.table, besides=runs.cells)
         ]
-    rows.sort(key=lambda row: (_place(row["task"], runs.tasks), _place(row["policy"], runs.policies)))
+    rows.sort(key=lambda row: (place(row["task"], runs.tasks), place(row["policy"], runs.policies)))
     judged = [row for row in rows if row["rate"] is not None]
     if not rows:
         return None
     blocks: list[Block] = [*_charts(judged), _sheet(rows)]
     return Section("success", "Success", _says(judged), blocks)
-
-
-def _place(name: str, names: Sequence[str]) -> int:
-    """In the study; a name with a hash or a protocol stands where it would without."""
-    short = name.partition(" (")[0]
-    plain = (name, name.rpartition("#")[0], short, short.rpartition("#")[0])
-    return next((names.index(one) for one in plain if one in names), len(names))
 
 
 def _says(rows: Sequence[Entry]) -> str:
