@@ -199,7 +199,7 @@ def test_rates_are_those_of_the_common_scenarios(tmp_path: Path) -> None:
     assert "solves 100% of 27 common scenarios" in said and "of bad with 0%" in said
     level = [made.row("bad", s, i > 2) for i, s in enumerate(scenarios)]
     said = words(verdict.section(opened(made.run(tmp_path / "level", scenarios, [*good, *level]))))
-    assert "good and bad are level: each solves 100% of 27 common scenarios" in said
+    assert "good and bad are equal: each solves 100% of 27 common scenarios" in said
 
 
 def test_a_task_with_one_policy_has_no_best(tmp_path: Path) -> None:

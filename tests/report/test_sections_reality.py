@@ -163,7 +163,7 @@ def test_a_task_on_which_all_do_alike_is_named_and_the_others_count(tmp_path: Pa
     assert found["mean"]["pairwise_accuracy"]["value"] is None
     share = f"mujoco puts {found['lift']['pairwise_accuracy']['value']:.0%} of the pairs"
     assert section is not None and section.says.startswith(share)
-    assert "on lift (on lift2 all do alike in one of the worlds)" in section.says
+    assert "on lift (on lift2 all have the same success in one of the worlds)" in section.says
     alone = [made.run(tmp_path / f"{w}2", *drawn(dict.fromkeys(REAL, 2.0), 20, w)) for w in ("standin", "mujoco")]
     section = reality.section(Runs.open(alone))
     assert section is not None and "cannot be told, because all do alike" in section.says
@@ -234,7 +234,7 @@ def test_width_is_that_of_bound_on_so_many_simulated_scenarios(
     assert line[5:7] == [f"{100 * whole['width_real']:.1f}", f"{100 * whole['width_sim']:.1f}"]
     assert float(line[7]) == pytest.approx(rows[0]["floor"], abs=0.05) and int(line[8]) > 2
     helps = sum(foretell.bound(*paths, policy=p, stand_in=True).intervals[0].diagnostics["helps"] for p in REAL)
-    assert (f"in {helps} of 5 cases" if helps else "in none of them") in bounded.says
+    assert (f"in {helps} of 5 cases" if helps else "in no case") in bounded.says
 
 
 def test_policies_that_were_not_simulated_are_noted(paths: tuple[Path, Path], tmp_path: Path) -> None:

@@ -141,7 +141,7 @@ def test_what_cannot_be_judged_is_refused_in_words(recorded: Path, tmp_path: Pat
         foretell.judge(recorded, task=f"{recorded.parent / 'rules.py'}:Heavier")
     (tmp_path / "other.py").write_text("from foretell.tasks.can import Can\nclass Tin(Can):\n    name = 'tin'\n")
     run = foretell.run(study(tasks=["lift"], policies=["expert"]), out=tmp_path / "run", workers=0).path
-    with pytest.raises(UsageError, match="'tin' judges none of the run's tasks"):
+    with pytest.raises(UsageError, match="'tin' cannot judge any task of the run"):
         foretell.judge(run, task=f"{tmp_path / 'other.py'}:Tin")
     (path,) = (run / "steps").iterdir()
     path.write_bytes(path.read_bytes()[:-30])

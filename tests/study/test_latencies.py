@@ -107,7 +107,7 @@ def test_what_a_profile_does_not_know_is_named(tmp_path: Path) -> None:
         ({"profile": str(profile)}, "one of desk, shelf"),
         ({"profile": str(profile), "device": "back"}, "device 'back': scale is -1, it should be a number above 0"),
         ({"profile": str(profile), "device": "none"}, "scale is None"),
-        ({"profile": str(profile), "device": "desk"}, "says nothing of policy 'e'.*it has bc"),
+        ({"profile": str(profile), "device": "desk"}, "has no latency for policy 'e'.*it has bc"),
         ({"profile": "nowhere.yaml"}, "asyncrobosim"),
     ):
         with pytest.raises(UsageError, match=message):

@@ -125,7 +125,7 @@ def test_without_a_terminal_nothing_runs(folder: Path, more: tuple[str, ...]) ->
     process = start(folder, *more)
     said, _ = process.communicate(timeout=120)
     assert process.returncode == 2, said
-    assert b"talks to a person on the terminal, and there is none here" in said
+    assert b"needs a person at a terminal, and there is none here" in said
     assert not (folder / "runs").exists()
 
 

@@ -73,7 +73,7 @@ def test_a_study_over_a_test_set_has_its_arms(tmp_path: Path) -> None:
     ]
     same = planned(path, arms=["none"])
     assert [r.scenario.id for r in same] == [r.scenario.id for r in rows]
-    with pytest.raises(UsageError, match="is a test set and brings its own: leave `arms` out"):
+    with pytest.raises(UsageError, match="is a test set and has its own arms: leave `arms` out"):
         planned(path, arms=["none", "MO_Size"])
     with pytest.raises(UsageError, match="has none of task 'can'"):
         planned(path, tasks=["can"])
@@ -144,7 +144,7 @@ def test_the_expert_certifies_what_it_can_solve(tmp_path: Path) -> None:
         foretell.testset("build", names, out=tmp_path / "set.jsonl", **(options | {"episodes": 3}))
     kept = foretell.testset("build", names, out=tmp_path / "set.jsonl", certify=False, **options)
     assert kept.header.certificates == made.header.certificates
-    assert "set.jsonl was certified before, and stays as it is" in kept.text()
+    assert "set.jsonl was certified before and is not changed" in kept.text()
     before = (tmp_path / "set.jsonl").read_bytes()
     with pytest.raises(UsageError, match=r"set.jsonl is there already, certified at a rate of 0.9, not 0.5"):
         foretell.testset("build", names, out=tmp_path / "set.jsonl", required=0.5, **options)

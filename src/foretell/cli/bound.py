@@ -51,7 +51,7 @@ def main(
     clock: Clock,
     arm: Arm,
     metric: Metric,
-    design: Annotated[str | None, choice("iid", "grid", "chosen", default="as the run folder says, else iid")],
+    design: Annotated[str | None, choice("iid", "grid", "chosen", default="as recorded in the run folder, else iid")],
     randomised: Switch,
     horizon: Horizon,
     stand_in: StandIn,

@@ -132,6 +132,6 @@ class Looks:
             if len(values := {row[column] for row in rows}) > 1:
                 raise UsageError(
                     f"{s.out / folder} holds rows of {len(values)} kinds of {policy!r} (column {column}): "
-                    "it was changed since; give another folder with out"
+                    "it changed since then; give another folder with --out"
                 )
         self._rows[folder] = {(row["arm"], row["scenario"]): row for row in rows}

@@ -54,7 +54,7 @@ function quoted(word) {
 // The command that runs it again, or why there is none.
 function again(table, i, part) {
   if (table.value("judge", i) === "person") return part("Run it again", "A real trial, judged by a person: it cannot be run again here.");
-  if (table.value("clock", i).startsWith("realtime")) return part("Run it again", "It ran by the clock on the wall, and does not come out the same twice.");
+  if (table.value("clock", i).startsWith("realtime")) return part("Run it again", "It ran in real time, so it cannot be run again exactly.");
   const run = table.runs.get(table.value("run", i)).path, episode = table.data.episode[i];
   if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(run + episode)) return part("Run it again", "Its name has characters that a command cannot hold.");
   const command = ["foretell", "replay", run, episode].map(quoted).join(" ");

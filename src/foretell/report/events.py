@@ -81,7 +81,7 @@ def _says(entries: Sequence[Entry], real: set[str]) -> str:
             parts.append(where + listed([first.format(" episodes"), *(one.format("") for one in rest)]))
         elif mine:
             parts.append(f"{where}nothing went wrong")
-    return f"{sentence('; '.join(parts))} An episode can have several events, and succeed in spite of them."
+    return f"{sentence('; '.join(parts))} An episode can have several events and still succeed."
 
 
 def _series(entries: Sequence[Entry]) -> None:
@@ -110,9 +110,9 @@ def _charts(entries: Sequence[Entry]) -> list[Chart]:
         series = "series" if len(names) > 1 else None
         spec = dots(rows, y="event", x="share", title="share of episodes", domain=(0.0, 1.0), tips=TIPS, series=series)
         about = (
-            f"Dots are shares of episodes in which an event happened at least once, bars {1 - mine[0]['alpha']:.0%} "
-            "intervals (Clopper-Pearson; star where scenarios were tried several times), each for itself. Perturbed "
-            "episodes are left out; clocks are counted together."
+            "Dots are shares of episodes in which an event happened at least once. Bars are "
+            f"{1 - mine[0]['alpha']:.0%} confidence intervals (Clopper-Pearson; star if scenarios were tried several "
+            "times), each for one share alone. Perturbed episodes are left out; clocks are counted together."
         )
         name, where = slug("events", "" if one else task), "" if one else f" on {task}"
         found.append(Chart(name=name, title=f"How often each event happens{where}", spec=spec, rows=rows, about=about))
@@ -129,7 +129,7 @@ def _sheet(entries: Sequence[Entry]) -> Sheet:
             line = lines.setdefault(tuple(entry[c] for c in BY), [*(entry[c] for c in names), entry["n"]])
             line.append(f"{entry['episodes']} ({entry['low']:.0%}–{entry['high']:.0%})" if entry["episodes"] else "0")
     columns = [*names, "n", *(event_words(event) for event in events)]
-    about = "Episodes in which it happened, and the interval of their share."
+    about = "Number of episodes with the event, and the confidence interval of their share."
     return Sheet(
         name="events-table",
         title="Every event",
@@ -163,7 +163,8 @@ def _compared(entries: Sequence[Entry], real: set[str]) -> Sheet | None:
     columns = ["task", "policy", "event", "simulation", "reality or stand-in", "difference, points", ""]
     about = (
         "Episodes in which an event happened, on both sides. The difference of their shares is in percentage points, "
-        "with Newcombe's 95% interval, each for itself; it takes all episodes for independent draws."
+        "with Newcombe's 95% confidence interval for each difference alone. The interval assumes that all episodes "
+        "are independent."
     )
     return Sheet(
         name="events-compared",
@@ -178,7 +179,10 @@ def _compared(entries: Sequence[Entry], real: set[str]) -> Sheet | None:
 def _definitions(entries: Sequence[Entry]) -> Sheet:
     seen = [name for name in EVENTS if any(e["event"] == name and e["episodes"] for e in entries)]
     lines = [[EVENTS[name].words, name, EVENTS[name].definition.replace("`", "")] for name in seen]
-    about = "Judged from the true state after each action; what begins and ends between two actions is not seen."
+    about = (
+        "Events are judged from the true state after each action. An event that begins and ends between two actions "
+        "is not counted."
+    )
     return Sheet(
         name="events-defined",
         title="What counts as each event",

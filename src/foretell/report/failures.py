@@ -21,7 +21,7 @@ OTHER = "other reasons"
 BLAME = {
     "policy": "counted as a failure",
     "world": "left out of n",
-    "machine": "left out of n; re-issuing the study tries again",
+    "machine": "left out of n; run the same command to try again",
 }
 
 Row = Mapping[str, Any]
@@ -66,7 +66,7 @@ def _says(rows: Sequence[Row]) -> str:
     if together:
         parts.append(f"{listed(together)} are counted together")
     if excluded:
-        parts.append(f"{excluded:,} more ended in an error of world or machine and count neither way")
+        parts.append(f"{excluded:,} more ended in an error of the world or the machine and are left out")
     return f"{'; '.join(parts)}."
 
 

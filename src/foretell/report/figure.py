@@ -63,7 +63,7 @@ class Drawn(Displayed):
 
 
 def figures(*runs: str | Path, told: Callable[[str], None] = lambda text: None) -> list[Listed]:
-    """The charts that the report of these runs has, in its order."""
+    """List the charts in the report of these runs, in the order of the report."""
     return [Listed(chart.name, chart.title, section) for section, chart in _charts(runs, told)]
 
 
@@ -77,10 +77,10 @@ def figure(
     title: bool = False,
     told: Callable[[str], None] = lambda text: None,
 ) -> Drawn:
-    """Draw one chart of the report of some runs into a file (default NAME.pdf); its ending says what kind.
+    """Draw one chart of the report of some runs into a file (default NAME.pdf). The ending of `out` sets the file type.
 
-    `width` is in millimetres, or `column` or `page` of a two-column paper; `text` the size of labels in points; `dpi`
-    that of a PNG. `title` writes the title into it, which a caption does as well.
+    `width` is in millimetres, or `column` or `page` of a two-column paper. `text` is the size of labels in points.
+    `dpi` is the resolution of a PNG. `title` writes the title into the chart.
     """
     needs_extra()
     path = Path(out) if out is not None else Path(f"{name}.pdf")

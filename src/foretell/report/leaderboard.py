@@ -114,8 +114,8 @@ def _ranking(board: Leaderboard) -> Sheet:
     names = ["clean" if arm == CLEAN else arm for arm in arms]
     columns = ["rank", "policy", "score", *names, "episodes"]
     told = (
-        f"Score: mean success over certified cells, every factor weighing the same, with a {1 - board.alpha:.0%} "
-        f"interval that holds for every n. {board.open_ranks()} Others are success."
+        f"Score: mean success over certified cells, each factor with the same weight, with a {1 - board.alpha:.0%} "
+        f"confidence interval that holds for every n. {board.open_ranks()} The other columns are success rates."
     )
     return Sheet(
         name="leaderboard",
@@ -157,8 +157,9 @@ def _changes(board: Leaderboard) -> Chart:
                 tips=tips)  # fmt: skip
     told = (
         "Against the clean control in the same scenarios. "
-        f"Bars are {1 - board.alpha:.0%} intervals, each for itself: exact up to {EXACT} pairs of successes. "
-        "Without width: every episode is identical, because the factor changes looks only and the policy does not look."
+        f"Bars are {1 - board.alpha:.0%} confidence intervals, each for one change alone, exact up to {EXACT} pairs "
+        "of successes. An interval without width means that all episodes are identical: the factor changes only the "
+        "appearance, and the policy uses no camera."
     )
     return Chart(name="change-by-factor", title="What each factor costs", spec=spec, rows=rows, about=told)
 
@@ -192,7 +193,7 @@ def _sheet(board: Leaderboard) -> Sheet:
             if "not_charged" in row:
                 rows.append([*about, ", ".join(row["not_charged"]["tasks"]), spared(row), "-", "-"])
     columns = ["policy", "arm", "tasks", "success", "change, points", "change, percent"]
-    told = "In percent: of the clean control's mean success, as THE COLOSSEUM has it; undefined where that is 0."
+    told = "Percentages are of the mean success of the clean control, as in THE COLOSSEUM; undefined if that is 0."
     return Sheet(name="by-factor", title="Every figure", columns=columns, rows=rows, right=columns[3:], about=told)
 
 

@@ -26,7 +26,9 @@ from foretell.study.unchanged import IDENTICAL, unchanged
 __all__ = ["section"]
 
 CLEAN = "none"
-UNCERTIFIED = "nothing says which perturbations leave the tasks solvable; a test set does (`foretell testset build`)"
+UNCERTIFIED = (
+    "it is unknown which perturbations leave the tasks solvable; a test set shows it (`foretell testset build`)"
+)
 LEAST = 3
 """Arms, the clean one among them, below which there is no radar."""
 SHARE = ".1%"
@@ -182,15 +184,15 @@ def _bars(rows: list[dict[str, Any]], name: str, title: str) -> Chart:
         rows, y="arm", x="points", title="change in success, points", unit="points", zero=True, series=series, tips=tips
     )
     about = (
-        f"Change against the clean control in the same scenarios, with 95% intervals (exact up to {EXACT} pairs of "
-        "successes), each for itself: of twenty perturbations without any effect, about one interval may exclude 0 by "
-        "chance. The sentence above speaks only of what is shown by the paired test of `foretell compare` with Holm's "
-        "adjustment over every change of this section."
+        f"Change against the clean control in the same scenarios, with 95% confidence intervals (exact up to {EXACT} "
+        "pairs of successes). Each interval is for one change alone: of twenty perturbations without effect, about "
+        "one interval excludes 0 by chance. The sentence above uses the paired test of `foretell compare` with "
+        "Holm's adjustment over all changes in this section."
     )
     if any(row["method"] == IDENTICAL for row in rows):
         about += (
-            " An interval without width: every episode is identical to its clean control, because the perturbation "
-            "changes looks only and the policy does not look."
+            " An interval without width means that every episode is identical to its clean control: the perturbation "
+            "changes only the appearance, and the policy uses no camera."
         )
     return Chart(name=name, title=title, spec=spec, rows=rows, about=about)
 
@@ -214,7 +216,7 @@ def _radar(cells: list[Change], name: str, title: str) -> Chart:
         title=title,
         spec=spec,
         rows=rows,
-        about="0 in the middle, 100% on the rim: the rounder and larger, the more robust.",
+        about="0 is in the middle, 100% on the rim. A larger, rounder shape means a more robust policy.",
     )
 
 

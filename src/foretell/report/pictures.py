@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from foretell.counting import counted
 from foretell.files import inside, read_file
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Section, Strips
@@ -36,7 +37,7 @@ def section(runs: Runs) -> Section | None:
         return None
     solved = sum(film["outcome"] == "success" for film in shown)
     count = len(shown)
-    says = f"{'One film' if count == 1 else f'{count} films'} at a glance, {_outcomes(solved, count - solved)}."
+    says = f"{counted(count, 'film')}: {_outcomes(solved, count - solved)}."
     about = "Time runs from left to right, from the start to the end. Choose a strip to see the film and its figures."
     return Section(
         "pictures", "Pictures", says, [Strips(name="pictures", title="Episodes in pictures", films=shown, about=about)]
@@ -44,9 +45,8 @@ def section(runs: Runs) -> Section | None:
 
 
 def _outcomes(solved: int, failed: int) -> str:
-    if not solved or not failed:
-        return f"{'all' if solved + failed > 1 else 'it is'} of {'success' if solved else 'failure'}"
-    return f"{solved} of success and {failed} of failure"
+    counts = [counted(solved, "success", "successes")] * (solved > 0) + [counted(failed, "failure")] * (failed > 0)
+    return " and ".join(counts)
 
 
 def _chosen(runs: Runs, run: OneRun) -> list[tuple[OneRun, dict[str, Any]]]:

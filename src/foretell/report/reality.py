@@ -1,4 +1,4 @@
-"""Simulation against reality: does what happens in simulation tell what happens on the table?"""
+"""Simulation against reality: how well does simulation predict real outcomes?"""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ NAMES = {
 }
 MEANING = {
     "mmrv": "0 is best: how much real success a wrong order costs",
-    "pearson": "1 is best: do rates rise together",
-    "spearman": "1 is best: do ranks",
-    "kendall": "1 is best: pairs in order less pairs out of order",
+    "pearson": "1 is best: correlation of the rates",
+    "spearman": "1 is best: correlation of the ranks",
+    "kendall": "1 is best: pairs in order minus pairs out of order",
     "pairwise_accuracy": "1 is best: share of pairs in the same order",
     "rank_reversals": "0 is best: pairs in opposite order",
     "r_squared": "1 is best: share of real variance explained",
@@ -101,16 +101,21 @@ def _says(answer: Predictivity, sim: str, real: str) -> str:
     known = {task: value for task, value in each.items() if math.isfinite(value)}
     if not known:
         tied = "on every task all" if answer.mean else "all"
-        return f"How {sim} ranks policies cannot be told, because {tied} do alike in one of the worlds; {apart}{many}."
-    order = f"of the pairs of policies in the order that {real} does"
+        return (
+            f"It is unknown how {sim} ranks policies, because {tied} have the same success in one of the worlds; "
+            f"{apart}{many}."
+        )
+    order = f"of the pairs of policies in the same order as {real}"
     if len(known) < len(each):  # the mean over all tasks is not defined
-        level = f"on {listed([task for task in each if task not in known])} all do alike in one of the worlds"
+        level = (
+            f"on {listed([task for task in each if task not in known])} all have the same success in one of the worlds"
+        )
         mean = sum(known.values()) / len(known)
         return f"{sim} puts {mean:.0%} {order} on {listed(list(known))} ({level}), and {apart} over {len(each)} tasks."
     counts = [board.pairs() for board in answer.scoreboards.values()]
     if max(counted for _, counted in counts) == 1:  # one pair is no percentage
         told = pairs_told(sum(same for same, _ in counts), len(counts))
-        return f"{sim} puts {told} of policies in the order that {real} does, and {apart}{many}."
+        return f"{sim} puts {told} of policies in the same order as {real}, and {apart}{many}."
     ends = "" if accuracy.low is None or accuracy.high is None else f" ({accuracy.low:.0%} to {accuracy.high:.0%})"
     return f"{sim} puts {accuracy.estimate:.0%}{ends} {order}, and {apart}{many}."
 
@@ -155,11 +160,11 @@ def _scatter(board: Scoreboard, name: str, title: str, sim: str, real: str) -> C
     share = ".1%"
     tips = {"policy": ("policy", ""), "sim": (sim, share), "sim_low": ("from", share), "sim_high": ("to", share)}
     tips |= {"real": (real, share), "real_low": ("from ", share), "real_high": ("to ", share)}
-    tips |= {"scenarios": ("scenarios", "d"), "kruskal_wallis_p": ("p that both are alike", ".2g")}
+    tips |= {"scenarios": ("scenarios", "d"), "kruskal_wallis_p": ("p-value (same success)", ".2g")}
     about = (
-        "Success on the scenarios that both worlds have, with 95% intervals both ways (Clopper-Pearson; star where "
-        "scenarios were tried several times). On the dashed line simulation and reality agree; below it simulation "
-        "promises too much."
+        "Success on the scenarios that both worlds have, with 95% confidence intervals in both directions "
+        "(Clopper-Pearson; star if scenarios were tried several times). On the dashed line simulation and reality "
+        "agree; below it simulation is too optimistic."
     )
     spec = scatter(rows, label="policy", titles=(f"success in {sim}", f"success in {real}"), tips=tips)
     return Chart(name=name, title=title, spec=spec, rows=rows, about=about)
@@ -235,7 +240,9 @@ def _reversals(board: Scoreboard, pair: PAIR, name: str, title: str, sim: str, r
         rates = [f"{values[a]:.0%} against {values[b]:.0%}" for values in (board.sim, board.real)]
         rows.append([*names, rates[0], _shown(pair[1], *names), rates[1], _shown(pair[0], *reversed(names))])
     columns = [f"ahead in {sim}", f"ahead in {real}", sim, f"shown in {sim}?", real, f"shown in {real}?"]
-    about = "Shown: `foretell compare` calls the policy ahead better in that world. Otherwise the order may be chance."
+    about = (
+        "Shown: `foretell compare` finds the leading policy better in that world. Otherwise the order may be chance."
+    )
     return [Sheet(name=name, title=title, columns=columns, rows=rows, about=about)]
 
 

@@ -59,7 +59,7 @@ def _says(rows: Sequence[Entry]) -> str:
         ends = [f"{row['rate']:.0%} ({_who(row, told)})" for row in (worst, best)]
         said = f"From {ends[0]} to {ends[1]}{under}, each of {of}"
     running = any(row["running"] for row in rows)
-    return f"{said}; the bars are where the true rate may well lie{', and some are still running' if running else ''}."
+    return f"{said}; bars are confidence intervals{', and some cells are still running' if running else ''}."
 
 
 def _plainest(rows: Sequence[Entry]) -> tuple[Sequence[Entry], str]:
@@ -136,12 +136,12 @@ def _with(chart: Chart, words: str) -> Chart:
 
 def _about(rows: Sequence[Entry], arms: set[str]) -> str:
     level = f"{1 - rows[0]['alpha']:.0%}"
-    exact = "Clopper-Pearson; star where scenarios were tried several times"
-    said = f"Dots are success rates, bars {level} intervals ({exact}), each for its own policy."
+    exact = "Clopper-Pearson; star if scenarios were tried several times"
+    said = f"Dots are success rates. Bars are {level} confidence intervals ({exact}), each for one policy alone."
     if any(_state(row) for row in rows):
         said = (
-            f"Dots are success rates, bars {level} intervals: {exact}. Where episodes have not "
-            "run, wider ones that hold whenever one looks (betting), of the leading scenarios."
+            f"Dots are success rates. Bars are {level} confidence intervals: {exact}. Where episodes are missing, the "
+            "intervals are wider: they cover the leading scenarios and hold at any time (betting)."
         )
     return f"{said} Perturbed episodes are left out here." if "none" in arms and len(arms) > 1 else said
 

@@ -124,7 +124,7 @@ def _recall(path: Path, inputs: str, fresh: Perturbed) -> Perturbed | None:
 def _checked(under: Scenarios, names: list[str]) -> Callable[[int], Scenario]:
     def make(index: int) -> Scenario:
         if under[index].id != names[index]:
-            raise ForetellError(f"scenario {names[index]} is not what is drawn now: delete {FILE} and run again")
+            raise ForetellError(f"scenario {names[index]} differs from the one drawn now: delete {FILE} and run again")
         return under[index]
 
     return make

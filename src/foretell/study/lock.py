@@ -47,8 +47,8 @@ def lock(run: Path) -> int:
             who = "another process"
         os.close(fd)
         raise UsageError(
-            f"run {run.name} ({run}) is being written by {who}: wait until it ends, or stop it, and re-issue "
-            "the same command; reading the run works meanwhile"
+            f"run {run.name} ({run}) is being written by {who}: wait until it ends, or stop it, then run the same "
+            "command again; the run can be read meanwhile"
         ) from None
     except BaseException:
         os.close(fd)

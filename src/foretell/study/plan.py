@@ -103,11 +103,11 @@ def make_task(use: str) -> Any:
 
 
 class TooLarge(UsageError):  # noqa: N818 - says what is wrong
-    """A study of more episodes than anybody means by accident."""
+    """A study with so many episodes that it may be a mistake."""
 
 
 def check_size(study: Study, large: bool = False, scenarios: Mapping[str, Sequence[Scenario]] | None = None) -> None:
-    """Raises TooLarge if a study has more than `LARGE` episodes and nobody said that it may. Before its scenarios are
+    """Raises TooLarge if a study has more than `LARGE` episodes and `large` is not set. Before its scenarios are
     drawn, layouts and those of a file or of another run count as one of each task: nobody knows how many they are."""
     source = study.scenarios
     drawn = (source.count or COUNT) if (source.layouts, source.file, source.like) == (None, None, None) else 1
@@ -119,8 +119,8 @@ def check_size(study: Study, large: bool = False, scenarios: Mapping[str, Sequen
         count += found * arms_ * each
     if count > LARGE and not large:
         raise TooLarge(
-            f"the study has {count:,} episodes, more than {LARGE:,}: look at `scenarios: count` and `trials`, or say "
-            "--large (large=True in Python) if so many are meant"
+            f"the study has {count:,} episodes, more than {LARGE:,}: check `scenarios: count` and `trials`, or give "
+            "--large (large=True in Python) if you want so many"
         )
 
 
@@ -203,7 +203,7 @@ def perturb_scenarios(study: Study, scenarios: Mapping[str, Scenarios]) -> Pertu
     tasks = {entry.use: make_task(entry.use) for entry in study.tasks}
     if made := testset_of(study):
         if study.arms != ["none"]:
-            raise UsageError(f"arms: {study.scenarios.file} is a test set and brings its own: leave `arms` out")
+            raise UsageError(f"arms: {study.scenarios.file} is a test set and has its own arms: leave `arms` out")
         given = {use: made.arms(task.name, study.scenarios.count) for use, task in tasks.items()}
         return {use: {arm: Scenarios.of(s) for arm, s in by_arm.items()} for use, by_arm in given.items()}
     for item in study.arms:

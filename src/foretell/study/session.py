@@ -47,7 +47,7 @@ class Opened:
         if self.world_hash != now.world_hash:
             what.append(f"world {self.world!r}")
         if what:
-            raise ForetellError(f"{what[0]} was changed while the study ran; re-issue the same command to go on")
+            raise ForetellError(f"{what[0]} changed while the study ran; run the same command to resume")
 
 
 def to_json(asked: dict[str, Any]) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class Session:
         self._task_hash, self._world_hash = task_hash(made), world_hash(self.world)
         if steps and not isinstance(self.world, Recording):
             raise UsageError(
-                f"record: steps: world {self.world.name!r} cannot tell its true state (it has no `state`, `restore` "
+                f"record: steps: world {self.world.name!r} does not give its true state (it has no `state`, `restore` "
                 "and `trace`); record no steps"
             )
         self.policies: dict[str, Bound] = {}
@@ -108,8 +108,8 @@ class Session:
             reads = self.policies[name].spec.reads
             if getattr(self.clock, "chunks", "") == "rtc" and "plan" not in reads:
                 raise UsageError(
-                    f"clocks: chunks: rtc has a policy continue its plan, and {name!r} does not read it (stream "
-                    "`plan`); use replace"
+                    f"clocks: chunks: rtc needs a policy that reads its plan (stream `plan`), and {name!r} does not; "
+                    "use replace"
                 )
         specs = {name: bound.spec for name, bound in self.policies.items()}
         check_able(self.world, self.clock, specs, video=video, view=view)
