@@ -161,7 +161,7 @@ def test_built_in_policies_pass(name):
         (Misshapen(), {"act"}, "act returned actions of shape (4, 6), expected (4, 1, 7)"),
         (Raising(), {"act"}, "4 of 4 episodes: act raised RuntimeError: no weights"),
         (Unseeded(), {"seeding", "batch", "reset"}, "the same seeds gave other actions"),
-        (Secretive(), {"seeding"}, "does not say it is seeded"),
+        (Secretive(), {"seeding"}, "its spec does not declare it seeded"),
         (Good(seeded=True), {"seeding"}, "its spec declares it seeded, but other seeds gave the same 12 calls"),
         (Loud(), {"range"}, "are out of range and would be clipped; the largest magnitude is "),
         (Good(action=ee_delta("target")), {"action"}, "anchor is 'target'"),

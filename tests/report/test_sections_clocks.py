@@ -188,7 +188,7 @@ def test_what_many_perturbations_show_is_adjusted_for_their_number(tmp_path: Pat
 
 
 def test_intervals_are_warned_of_where_there_are_some(ran: Path, tmp_path: Path) -> None:
-    warning = "intervals here are those of a finished study"
+    warning = "these intervals are valid only for a finished study"
     for clock, there in (("sync", False), ("virtual", True)):
         run = tmp_path / clock
         shutil.copytree(ran, run)

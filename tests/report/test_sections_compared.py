@@ -217,11 +217,11 @@ def test_policies_that_are_level_need_no_more_trials(tmp_path: Path) -> None:
     (pair,) = foretell.compare(run).pairs
     assert pair.difference.high is not None and 3 < 100 * pair.difference.high < 4
     said = words(verdict.section(opened(run)))
-    assert "the best two are level to within 4 points (95%)" in said and "would decide" not in said
+    assert "the best two differ by at most 4 points (95%)" in said and "would decide" not in said
     few = made.run(tmp_path / "few", scenarios, [e for e in rows if e.scenario in {s.id for s in scenarios[:10]}])
     said = words(verdict.section(opened(few)))
     assert "would decide (80% chance, if the best two differ by 10 points)" in said
-    assert "too few trials to say anything" in said
+    assert "too few trials for a useful result" in said
     worse = [made.row("c", s, False) for s in scenarios[:10]]
     with Store(few) as store:
         store.append(worse)

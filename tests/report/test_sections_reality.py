@@ -185,7 +185,7 @@ def test_a_simulation_in_two_runs_is_one(paths: tuple[Path, Path], tmp_path: Pat
 def test_where_nothing_can_be_bounded_the_notes_say_why(paths: tuple[Path, Path], tmp_path: Path) -> None:
     real = made.run(tmp_path / "real", *drawn({"new": 0.5}, 30, "standin"))
     section = bounds.section(Runs.open([real, paths[1]]))
-    assert section is not None and section.says.startswith("No policy's real success can be bounded")
+    assert section is not None and section.says.startswith("No policy has a bound on its real success")
     assert "new on lift was not simulated" in section.blocks[-1].text
 
 

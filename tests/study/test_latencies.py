@@ -54,7 +54,7 @@ def test_a_trace_is_written_whole_and_stands(tmp_path: Path) -> None:
         path = store.path / "latency" / "p.txt"
         assert read_trace(path) == trace
         assert [p.name for p in path.parent.iterdir()] == ["p.txt"]
-        with pytest.raises(foretell.ForetellError, match="another process has measured this latency meanwhile"):
+        with pytest.raises(foretell.ForetellError, match="another process measured this latency meanwhile"):
             store.write_latencies({"p.txt": [0.3]})
         assert read_trace(path) == trace
         for torn in ("", "0.1\n0.", "0.1\nx\n", "nan\n", "\x00" * 9):

@@ -511,7 +511,7 @@ def test_a_second_process_is_told_who_writes(run: Path) -> None:
         assert run.name in text
         assert f"process {other.pid} " in text
         assert f"since {time.strftime('%Y-')}" in text
-        assert "stop it, and re-issue the same command" in text
+        assert "stop it, then run the same command again" in text
         assert keys(run) == names(3)
         os.kill(other.pid, signal.SIGKILL)
     with Store(run) as s:

@@ -95,8 +95,8 @@ def test_a_changed_file_is_not_the_test_set_it_says(tmp_path: Path) -> None:
     line["scenario"]["factors"]["MO_Size"] = 1.0
     for number, (changed, said) in enumerate(
         [
-            ([*lines[:-1], json.dumps(line)], "is not the test set it says"),
-            (lines[:-1], "is not the test set it says"),
+            ([*lines[:-1], json.dumps(line)], "does not match its id"),
+            (lines[:-1], "does not match its id"),
             ([*lines, lines[-1]], "line 6 repeats line 5"),
             ([lines[0], '{"arm": 3, "scenario": {}}'], "line 2: a line of a test set has an arm and a scenario"),
             ([lines[0], '{"arm": "none", "scenario": {"task": "lift"}}'], "line 2: seed: Field required"),
@@ -159,7 +159,7 @@ def test_certificates_that_come_out_otherwise_are_noted(tmp_path: Path) -> None:
     worse = tuple(certificate(c.task, c.arm, 1, 2, 0.9) for c in made.header.certificates)
     write_testset(path, made.header.model_copy(update={"certificates": worse}), lines)
     again = foretell.testset("build", [task], out=path, **options)
-    assert again.header.certificates == made.header.certificates and "not those that were there" in again.notes[-1]
+    assert again.header.certificates == made.header.certificates and "differ from the old ones" in again.notes[-1]
 
 
 def test_the_id_travels_with_the_run(tmp_path: Path) -> None:
