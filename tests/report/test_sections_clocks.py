@@ -230,7 +230,7 @@ def test_a_certified_test_set_has_a_leaderboard(tmp_path: Path) -> None:
         for i, (arm, s) in enumerate(scenarios)
     ]
     run = made.run(tmp_path / "run", [s for _, s in scenarios], rows)
-    assert "No leaderboard of mujoco: nothing says" in section_of(perturbations, run).blocks[0].text
+    assert "No leaderboard of mujoco: it is unknown" in section_of(perturbations, run).blocks[0].text
     with Store(run) as store:
         store.write_testset(file.read_bytes())
     ranking = block(section_of(perturbations, run), "leaderboard")

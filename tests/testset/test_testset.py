@@ -140,13 +140,13 @@ def test_the_expert_certifies_what_it_can_solve(tmp_path: Path) -> None:
     assert told[-1] == 0 and again.header == made.header
     shown = foretell.testset("show", tmp_path / "set.jsonl")
     assert shown.header == made.header and shown.to_dict()["certified"] == 2
-    with pytest.raises(UsageError, match=r"set.jsonl is there already, test set .*: give another name"):
+    with pytest.raises(UsageError, match=r"set.jsonl already exists, test set .*: give another name"):
         foretell.testset("build", names, out=tmp_path / "set.jsonl", **(options | {"episodes": 3}))
     kept = foretell.testset("build", names, out=tmp_path / "set.jsonl", certify=False, **options)
     assert kept.header.certificates == made.header.certificates
     assert "set.jsonl was certified before and is not changed" in kept.text()
     before = (tmp_path / "set.jsonl").read_bytes()
-    with pytest.raises(UsageError, match=r"set.jsonl is there already, certified at a rate of 0.9, not 0.5"):
+    with pytest.raises(UsageError, match=r"set.jsonl already exists, certified at a rate of 0.9, not 0.5"):
         foretell.testset("build", names, out=tmp_path / "set.jsonl", required=0.5, **options)
     assert (tmp_path / "set.jsonl").read_bytes() == before
 
