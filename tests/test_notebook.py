@@ -45,7 +45,7 @@ def test_answers_show_their_text(run: Path) -> None:
 
 
 def test_runs_and_boards_are_shown_too() -> None:
-    said = Run(Path("runs/a"), 4, 1, 3, 0, ("a <note>",))._repr_html_()
+    said = Run(path=Path("runs/a"), planned=4, ran=1, skipped=3, left=0, notes=("a <note>",))._repr_html_()
     assert "1 episode run, 3 were there already; everything is in runs/a" in said and "a &lt;note&gt;" in said
     for kind in (Clocks, Leaderboard):
         assert kind._repr_html_ is foretell.bound("1/2")._repr_html_.__func__

@@ -81,7 +81,10 @@ def test_rows_say_themselves_whether_they_are_real(tmp_path):
             bound(told[name])
     with pytest.raises(foretell.UsageError, match="look swapped"):
         bound(told["named"], told["arm"])
-    runs = {name: OneRun(path, name, foretell.read(path), {}, {}) for name, path in told.items()}
+    runs = {
+        name: OneRun(path=path, name=name, table=foretell.read(path), study={}, provenance={})
+        for name, path in told.items()
+    }
     assert {name: run.real for name, run in runs.items()} == {"arm": True, "named": False, "film": False, "old": True}
 
 

@@ -197,10 +197,10 @@ def test_progress_off_a_terminal_is_lines(capsys: pytest.CaptureFixture[str], mo
     now = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
     with Bar() as bar:
-        bar.update(Progress(100, 10, 0))
+        bar.update(Progress(planned=100, done=10, ran=0))
         for second in range(1, 31):
             now[0] = float(second)
-            bar.update(Progress(100, 10 + 2 * second, 2 * second))
+            bar.update(Progress(planned=100, done=10 + 2 * second, ran=2 * second))
     out, err = capsys.readouterr()
     assert out == ""
     assert err.splitlines() == [

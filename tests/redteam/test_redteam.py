@@ -95,7 +95,7 @@ def test_a_known_weakness_is_found_and_verified(literal: tuple[Path, RedTeam]) -
     assert {s.arm: s.verdict for s in found.seen}["MO_Color"] == "holds"
     assert sum(found.spent.values()) == found.ran <= found.budget
     text = found.text()
-    assert "weak on brief breaks under Instruction@0.125 (1 factor, severities 0.125 in all)" in text
+    assert "weak on brief breaks under Instruction@0.125 (1 factor, total severity 0.125)" in text
     assert "0 of 20 (0%, 0 to 17 %)" in text
 
 
@@ -190,7 +190,7 @@ def test_a_robust_policy_is_not_broken(tmp_path: Path, capsys: pytest.CaptureFix
     found = foretell.redteam(study, policy="steady", policies={"steady": Steady}, **how)
     assert found.found is None and found.episode is None and found.refuted == ()
     assert found.spent == {"search": 28, "certificates": 0, "verification": 0}
-    assert found.text().startswith("not found within the budget: no combination looked at takes steady on brief below")
+    assert found.text().startswith("not found within the budget: no combination tried brings steady on brief below")
 
 
 class Unlucky(Literal):
@@ -235,7 +235,7 @@ def test_a_policy_that_cannot_do_it_has_nothing_to_break(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("changes", "arguments", "said"),
     [
-        ({"policies": ["expert", "random"]}, (), "policy: the study has 'expert', 'random'; say which"),
+        ({"policies": ["expert", "random"]}, (), "policy: the study has 'expert', 'random'; choose one with --{field}"),
         ({}, ("--policy", "faulti"), "policy: 'faulti' is not in the study; did you mean 'faulty'?"),
         ({"clocks": ["realtime"]}, (), "clocks: a search needs one clock that reproduces"),
         ({"scenarios": {"like": "x"}}, (), "scenarios: a search needs fresh ones"),

@@ -197,7 +197,7 @@ def test_runs_of_different_protocols_are_told_apart(tmp_path: Path) -> None:
     (version,) = (note for note in said["notes"] if "version" in note)
     names = [f"lift#{digest([version, ''])[:6]}" for version in ("2", "99")]
     told = f"2 in a, called {names[0]}; 99 in b, called {names[1]}"
-    assert version == f"Task lift has not the same version everywhere ({told}): rates are not comparable."
+    assert version == f"Task lift does not have the same version in all runs ({told}): rates are not comparable."
     assert any("controller" in note for note in said["notes"])
     assert {run["name"] for run in said["runs"]} == {"a", "b"}
     _, tried = made.rows(RATES, 6, world="real", judge="person", controller="", success_rule="person", stages={})

@@ -74,7 +74,7 @@ def test_what_is_written_around_a_plot_fits_into_the_width() -> None:
     text = {"mark": {"type": "text", "align": "left", "dx": 5}, "encoding": {"text": {"field": "said"}}}
     bars = {"mark": "bar", "encoding": {"color": colour}}
     spec = {"data": {"values": rows}, "encoding": encoding, "layer": [bars, text], "width": "container"}
-    svg, (wide, _) = picture(Chart("x", "x", spec, rows), 88.9)
+    svg, (wide, _) = picture(Chart(name="x", title="x", spec=spec, rows=rows), 88.9)
     assert wide == 88.9
     box = re.search(r'viewBox="0 0 ([\d.]+) ', svg)
     assert box is not None and float(box[1]) == pytest.approx(88.9 / 25.4 * 72 * 10 / 8, abs=2), (

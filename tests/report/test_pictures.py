@@ -51,7 +51,7 @@ def test_a_success_and_a_failure_of_each_policy(tmp_path: Path) -> None:
         ("lift, q", "success"),
     ]
     assert all(film["picture"].startswith("data:image/jpeg;base64,/9j/") for film in shown)
-    assert said["sections"][1]["says"] == "3 films at a glance, 2 of success and 1 of failure."
+    assert said["sections"][1]["says"] == "3 films: 2 successes and 1 failure."
     found = said["episodes"]["steps"]
     assert len(found) == 6 and found[shown[0]["episode"]]["series"]["cube/z"] == [0.02, 0.1235]
 

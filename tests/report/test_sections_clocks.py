@@ -188,7 +188,7 @@ def test_what_many_perturbations_show_is_adjusted_for_their_number(tmp_path: Pat
 
 
 def test_intervals_are_warned_of_where_there_are_some(ran: Path, tmp_path: Path) -> None:
-    warning = "intervals here are those of a finished study"
+    warning = "these intervals are valid only for a finished study"
     for clock, there in (("sync", False), ("virtual", True)):
         run = tmp_path / clock
         shutil.copytree(ran, run)
@@ -230,7 +230,7 @@ def test_a_certified_test_set_has_a_leaderboard(tmp_path: Path) -> None:
         for i, (arm, s) in enumerate(scenarios)
     ]
     run = made.run(tmp_path / "run", [s for _, s in scenarios], rows)
-    assert "No leaderboard of mujoco: nothing says" in section_of(perturbations, run).blocks[0].text
+    assert "No leaderboard of mujoco: it is unknown" in section_of(perturbations, run).blocks[0].text
     with Store(run) as store:
         store.write_testset(file.read_bytes())
     ranking = block(section_of(perturbations, run), "leaderboard")

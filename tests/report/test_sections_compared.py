@@ -66,7 +66,7 @@ def test_otherwise_budget_says_how_many_trials_more(tmp_path: Path) -> None:
     (pair,) = foretell.compare(run).pairs
     assert pair.verdict not in ("better", "worse")
     plan = foretell.budget(
-        run, run, power=0.8, difference=abs(pair.mean_a - pair.mean_b), policies=_ahead(pair), alpha=0.05, stand_in=True
+        run, run, power=0.8, difference=abs(pair.mean_a - pair.mean_b), policy=_ahead(pair), alpha=0.05, stand_in=True
     )
     assert plan.real_only is not None and plan.real_only > 140
     more = plan.real_only - 40
@@ -146,7 +146,7 @@ def test_the_clean_arm_under_sync_is_judged_and_said(tmp_path: Path) -> None:
     run = made.run(tmp_path / "run", scenarios, [*dark, *late, *clean])
     section = verdict.section(opened(run))
     assert section is not None and section.says == "Recommended: a on lift."
-    assert "All of this is under the clock sync and without perturbation." in words(section)
+    assert "All results are under the clock sync and without perturbation." in words(section)
     only = made.run(tmp_path / "dark", scenarios, dark)
     assert "under the perturbation Light_Color" in words(verdict.section(opened(only)))
 
@@ -177,7 +177,7 @@ def test_runs_by_other_protocols_are_not_compared(tmp_path: Path) -> None:
     one = made.run(tmp_path / "one", *drawn({"a": 0.95}, 40))
     two = made.run(tmp_path / "two", *drawn({"b": 0.3}, 40, task_version=9, controller="joint"))
     section = verdict.section(opened(one, two))
-    assert section is not None and "nothing to choose from" in section.says
+    assert section is not None and "no choice to make" in section.says
     assert f"On lift#{digest(['9', ''])[:6]} (controller joint): b solves" in words(section)
     assert comparison.section(opened(one, two)) is None
     both = made.run(tmp_path / "both", *drawn({"c": 0.9, "d": 0.1}, 40, controller="joint"))
@@ -199,7 +199,7 @@ def test_rates_are_those_of_the_common_scenarios(tmp_path: Path) -> None:
     assert "solves 100% of 27 common scenarios" in said and "of bad with 0%" in said
     level = [made.row("bad", s, i > 2) for i, s in enumerate(scenarios)]
     said = words(verdict.section(opened(made.run(tmp_path / "level", scenarios, [*good, *level]))))
-    assert "good and bad are level: each solves 100% of 27 common scenarios" in said
+    assert "good and bad are equal: each solves 100% of 27 common scenarios" in said
 
 
 def test_a_task_with_one_policy_has_no_best(tmp_path: Path) -> None:
@@ -217,11 +217,11 @@ def test_policies_that_are_level_need_no_more_trials(tmp_path: Path) -> None:
     (pair,) = foretell.compare(run).pairs
     assert pair.difference.high is not None and 3 < 100 * pair.difference.high < 4
     said = words(verdict.section(opened(run)))
-    assert "the best two are level to within 4 points (95%)" in said and "would decide" not in said
+    assert "the best two differ by at most 4 points (95%)" in said and "would decide" not in said
     few = made.run(tmp_path / "few", scenarios, [e for e in rows if e.scenario in {s.id for s in scenarios[:10]}])
     said = words(verdict.section(opened(few)))
     assert "would decide (80% chance, if the best two differ by 10 points)" in said
-    assert "too few trials to say anything" in said
+    assert "too few trials for a useful result" in said
     worse = [made.row("c", s, False) for s in scenarios[:10]]
     with Store(few) as store:
         store.append(worse)
@@ -271,7 +271,7 @@ def test_what_runs_still_is_judged_by_bets_on_its_leading_scenarios(tmp_path: Pa
     assert group.counted.num_rows == table.num_rows == 60
     assert not isinstance(group.compared, str) and group.compared.pairs[0].test == "betting"
     section = verdict.section(opened(run))
-    assert "On lift, still running: use good" in words(section) and "looked at any time" in words(section)
+    assert "On lift, still running: use good" in words(section) and "hold at any time" in words(section)
     assert "30 episodes are still to come" in words(comparison.section(opened(run)))
     with Store(run) as store:
         store.append([e for e in episodes if e not in there])

@@ -123,7 +123,7 @@ def test_a_stand_in_is_no_evidence_about_robots_and_a_robot_is(paths: tuple[Path
 def test_one_pair_is_no_percentage(paths: tuple[Path, Path], tmp_path: Path) -> None:
     robot = made.run(tmp_path / "lab", *drawn({k: REAL[k] for k in ("p1", "p5")}, 30, "real"))
     section = reality.section(Runs.open([robot, paths[1]]))
-    assert section is not None and "mujoco puts 1 of 1 pair of policies in the order that real does" in section.says
+    assert section is not None and "mujoco puts 1 of 1 pair of policies in the same order as real" in section.says
     assert "%" not in section.says.partition(", and")[0]
     sheet = {line[0]: line[2] for line in block(section, "predictivity-table").rows}
     assert {sheet[NAMES[k]] for k in ("pearson", "spearman", "kendall", "r_squared")} == {"undefined"}
@@ -163,10 +163,10 @@ def test_a_task_on_which_all_do_alike_is_named_and_the_others_count(tmp_path: Pa
     assert found["mean"]["pairwise_accuracy"]["value"] is None
     share = f"mujoco puts {found['lift']['pairwise_accuracy']['value']:.0%} of the pairs"
     assert section is not None and section.says.startswith(share)
-    assert "on lift (on lift2 all do alike in one of the worlds)" in section.says
+    assert "on lift (on lift2 all have the same success in one of the worlds)" in section.says
     alone = [made.run(tmp_path / f"{w}2", *drawn(dict.fromkeys(REAL, 2.0), 20, w)) for w in ("standin", "mujoco")]
     section = reality.section(Runs.open(alone))
-    assert section is not None and "cannot be told, because all do alike" in section.says
+    assert section is not None and "because all have the same success" in section.says
 
 
 @pytest.mark.parametrize("module", [reality, bounds])
@@ -185,7 +185,7 @@ def test_a_simulation_in_two_runs_is_one(paths: tuple[Path, Path], tmp_path: Pat
 def test_where_nothing_can_be_bounded_the_notes_say_why(paths: tuple[Path, Path], tmp_path: Path) -> None:
     real = made.run(tmp_path / "real", *drawn({"new": 0.5}, 30, "standin"))
     section = bounds.section(Runs.open([real, paths[1]]))
-    assert section is not None and section.says.startswith("No policy's real success can be bounded")
+    assert section is not None and section.says.startswith("No policy has a bound on its real success")
     assert "new on lift was not simulated" in section.blocks[-1].text
 
 
@@ -234,7 +234,7 @@ def test_width_is_that_of_bound_on_so_many_simulated_scenarios(
     assert line[5:7] == [f"{100 * whole['width_real']:.1f}", f"{100 * whole['width_sim']:.1f}"]
     assert float(line[7]) == pytest.approx(rows[0]["floor"], abs=0.05) and int(line[8]) > 2
     helps = sum(foretell.bound(*paths, policy=p, stand_in=True).intervals[0].diagnostics["helps"] for p in REAL)
-    assert (f"in {helps} of 5 cases" if helps else "in none of them") in bounded.says
+    assert (f"in {helps} of 5 cases" if helps else "in no case") in bounded.says
 
 
 def test_policies_that_were_not_simulated_are_noted(paths: tuple[Path, Path], tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def test_the_function_takes_runs_as_arguments_or_as_a_list(run: Path, tmp_path: 
     written = foretell.report([run, other], out=tmp_path / "both.html")
     assert [one["name"] for one in written.runs] == ["a run", "other"]
     assert written.path.stat().st_size == written.bytes
-    with pytest.raises(UsageError, match="out: 2 runs are given: say where the page goes"):
+    with pytest.raises(UsageError, match="out: 2 runs are given: name the file to write"):
         foretell.report(run, other)
 
 

@@ -214,7 +214,7 @@ def test_a_study_that_nobody_can_mean_is_asked_about(tmp_path: Path, changes: di
     for more in ([], ["--dry-run"]):
         said = refused("run", "big.yaml", *more, cwd=tmp_path)
         assert ",000,000 episodes, more than 1,000,000" in said
-        assert "`scenarios: count` and `trials`, or say --large" in said
+        assert "`scenarios: count` and `trials`, or give --large" in said
     assert not (tmp_path / "runs").exists()
 
 

@@ -67,7 +67,7 @@ def test_another_study_is_refused_before_anything_is_written(tmp_path: Path) -> 
     assert "\n  scenarios.count: 2 there, 3 here\n" in said
     assert all(word in said for word in ("--add", "--out", "--retire", "`name`"))
     assert {p: p.read_bytes() for p in (tmp_path / "runs").rglob("*") if p.is_file()} == before
-    with pytest.raises(UsageError, match="exclude each other"):
+    with pytest.raises(UsageError, match="cannot be combined"):
         foretell.run(tmp_path / "s.yaml", out=tmp_path / "runs" / "s", workers=0, add=True, retire=True)
 
 

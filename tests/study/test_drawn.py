@@ -189,7 +189,7 @@ def test_damage_and_other_names_are_not_believed(folder: Path) -> None:
     scenarios[1] = "0" * 16
     write_table(folder / FILE, table.set_column(3, table.schema.field(3), [scenarios]))
     found = draw(study, folder)
-    with pytest.raises(ForetellError, match=r"scenario 0{16} is not what is drawn now: delete drawn.parquet"):
+    with pytest.raises(ForetellError, match=r"scenario 0{16} differs from the one drawn now: delete drawn.parquet"):
         _ = found.perturbed["lift"]["none"][1]
 
 

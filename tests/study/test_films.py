@@ -101,7 +101,7 @@ def test_an_episode_that_comes_out_otherwise_has_no_film(tmp_path: Path) -> None
     study = {"tasks": [f"{__file__}:Blink"], "scenarios": {"count": 1}, "record": {"video": "failures"}}
     run = foretell.run(study, out=tmp_path / "run", policies={"moody": Moody()})
     (note,) = run.notes
-    assert note.startswith("policy 'moody' on blink does not reproduce: 1 episode came out otherwise when filmed")
+    assert note.startswith("policy 'moody' on blink does not reproduce: 1 episode had another result when filmed")
     assert read(run.path)["video"].to_pylist() == [None] and not list((run.path / "videos").iterdir())
 
 

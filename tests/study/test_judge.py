@@ -63,7 +63,7 @@ def test_judged_again_without_a_change_everything_is_equal(recorded: Path) -> No
     table = foretell.read(recorded)
     assert {True, False} == set(table["success"].to_pylist())
     assert any(dict(e) for e in table["events"].to_pylist()) and any(dict(s) for s in table["stages"].to_pylist())
-    assert "12 episodes judged again, 0 come out differently" in found.text()
+    assert "12 episodes judged again, 0 with another result" in found.text()
 
 
 def test_the_stand_in_slips_alike_and_latency_changes_nothing(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_a_changed_rule_shows_which_episodes_change(recorded: Path) -> None:
     for name, changes in changed.items():
         assert not rows[name]["success"] or "success" not in changes
         assert rows[name]["success"] or changes["success"] == (False, True)
-    assert "then" in found.text() and "come out differently" in found.text()
+    assert "then" in found.text() and "with another result" in found.text()
 
 
 def test_what_ended_by_the_old_rule_is_undecided_by_a_stricter_one(recorded: Path) -> None:
@@ -107,7 +107,7 @@ def test_what_ended_by_the_old_rule_is_undecided_by_a_stricter_one(recorded: Pat
     assert sum(rate["undecided"] for rate in found.rates) == solved > 0
     assert all(rate["successes"] == 0 for rate in found.rates)
     assert all(d["changes"]["success"] == (True, None) for d in found.differences if "success" in d["changes"])
-    assert "undecided" in found.text() and "run them again" in found.text()
+    assert "undecided" in found.text() and "run the episodes again" in found.text()
 
 
 def test_a_shorter_time_limit_cuts_episodes_off(recorded: Path) -> None:
@@ -141,7 +141,7 @@ def test_what_cannot_be_judged_is_refused_in_words(recorded: Path, tmp_path: Pat
         foretell.judge(recorded, task=f"{recorded.parent / 'rules.py'}:Heavier")
     (tmp_path / "other.py").write_text("from foretell.tasks.can import Can\nclass Tin(Can):\n    name = 'tin'\n")
     run = foretell.run(study(tasks=["lift"], policies=["expert"]), out=tmp_path / "run", workers=0).path
-    with pytest.raises(UsageError, match="'tin' judges none of the run's tasks"):
+    with pytest.raises(UsageError, match="'tin' cannot judge any task of the run"):
         foretell.judge(run, task=f"{tmp_path / 'other.py'}:Tin")
     (path,) = (run / "steps").iterdir()
     path.write_bytes(path.read_bytes()[:-30])

@@ -54,7 +54,7 @@ def test_a_trace_is_written_whole_and_stands(tmp_path: Path) -> None:
         path = store.path / "latency" / "p.txt"
         assert read_trace(path) == trace
         assert [p.name for p in path.parent.iterdir()] == ["p.txt"]
-        with pytest.raises(foretell.ForetellError, match="another process has measured this latency meanwhile"):
+        with pytest.raises(foretell.ForetellError, match="another process measured this latency meanwhile"):
             store.write_latencies({"p.txt": [0.3]})
         assert read_trace(path) == trace
         for torn in ("", "0.1\n0.", "0.1\nx\n", "nan\n", "\x00" * 9):
@@ -107,7 +107,7 @@ def test_what_a_profile_does_not_know_is_named(tmp_path: Path) -> None:
         ({"profile": str(profile)}, "one of desk, shelf"),
         ({"profile": str(profile), "device": "back"}, "device 'back': scale is -1, it should be a number above 0"),
         ({"profile": str(profile), "device": "none"}, "scale is None"),
-        ({"profile": str(profile), "device": "desk"}, "says nothing of policy 'e'.*it has bc"),
+        ({"profile": str(profile), "device": "desk"}, "has no latency for policy 'e'.*it has bc"),
         ({"profile": "nowhere.yaml"}, "asyncrobosim"),
     ):
         with pytest.raises(UsageError, match=message):

@@ -125,12 +125,14 @@ def test_without_a_terminal_nothing_runs(folder: Path, more: tuple[str, ...]) ->
     process = start(folder, *more)
     said, _ = process.communicate(timeout=120)
     assert process.returncode == 2, said
-    assert b"talks to a person on the terminal, and there is none here" in said
+    assert b"needs a person at a terminal, and there is none here" in said
     assert not (folder / "runs").exists()
 
 
 def test_workers_never_get_it(folder: Path) -> None:
-    with pytest.raises(foretell.UsageError, match="'processes' cannot run this study, because the world talks"):
+    with pytest.raises(
+        foretell.UsageError, match="'processes' cannot run this study, because the world needs a person"
+    ):
         foretell.run("judged.yaml", engine="processes")
     # a world that says so only when it is made: its worker refuses it in words, and does not die
     late = "from judged import Judged\n\n\nclass Late(Judged):\n    needs = property(lambda self: {'terminal'})\n"

@@ -21,7 +21,9 @@ def progress(policies: int, done: float, arms: tuple[str, ...] = ("none",)) -> P
     tally, now = Tally(plan, since=time.time() - 20), time.time()
     for entry in plan[: int(done * len(plan))]:
         tally.add({**entry, "success": True, "blame": None, "wall_started": now - 10, "wall_s": 5.0})
-    return Progress(len(plan), int(done * len(plan)), 1, tally=tally, study="a study with a long name " * 3)
+    return Progress(
+        planned=len(plan), done=int(done * len(plan)), ran=1, tally=tally, study="a study with a long name " * 3
+    )
 
 
 @pytest.mark.parametrize("width", [1, 8, 12, 20, 33, 47, 60, 80, 132])

@@ -334,7 +334,7 @@ def test_a_machine_too_slow_says_so(policies: Any) -> None:
     assert outcome.end == "error" and outcome.blame == "machine"
     assert (outcome.success, outcome.success_any, outcome.success_end, outcome.score) == (None,) * 4
     assert outcome.failure_reason is None
-    assert "asked was 500" in str(outcome.error)
+    assert "instead of 500" in str(outcome.error)
 
 
 @pytest.mark.gl

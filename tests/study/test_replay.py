@@ -159,7 +159,7 @@ def test_filming_changes_nothing(run, tmp_path):
     _seen_by("front", frames[0].to_ndarray(format="rgb24"), read(run)["scenario"].to_pylist()[0], run)
     with pytest.raises(UsageError, match="camera: 'frnt' is not in this world; did you mean 'front'"):
         foretell.replay(run, key, video=tmp_path / "b.mp4", camera="frnt")
-    with pytest.raises(UsageError, match="camera: 'front' films nothing without `video`: say where the film goes"):
+    with pytest.raises(UsageError, match="camera: 'front' needs `video`: give the file for the film"):
         foretell.replay(run, key, camera="front")
     with pytest.raises(UsageError, match=r"should end in \.mp4"):
         foretell.replay(run, key, video=tmp_path / "b.gif")

@@ -190,7 +190,7 @@ class Restless(Random):
     tasks = ["task.py:Blink", "task.py:Deadly"]
     study = lab.study(f"restless{workers}", tasks=tasks, policies={"mine": f"{file.name}:Restless"}, count=2)
     out = lab.folder / f"restless{workers}"
-    with pytest.raises(ForetellError, match="policy 'mine' was changed while the study ran; re-issue"):
+    with pytest.raises(ForetellError, match="policy 'mine' changed while the study ran; run the same command"):
         foretell.run(study, out=out, workers=workers)
     assert [r["n"] for r in foretell.show(out)] == [2], "the first task's rows are kept"
 

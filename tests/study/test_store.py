@@ -347,7 +347,7 @@ def test_a_last_line_torn_at_any_byte_is_reported_and_ignored(run: Path, tmp_pat
             assert s.problems == []
         else:
             (problem,) = s.problems
-            assert f"{path}: the last line is torn ({size - last} bytes" in problem
+            assert f"{path}: the last line is incomplete ({size - last} bytes" in problem
             assert "run again" in problem
         if size % 100 == 0:  # the whole way: run again, and seal
             clone = tmp_path / "clone"
@@ -511,7 +511,7 @@ def test_a_second_process_is_told_who_writes(run: Path) -> None:
         assert run.name in text
         assert f"process {other.pid} " in text
         assert f"since {time.strftime('%Y-')}" in text
-        assert "stop it, and re-issue the same command" in text
+        assert "stop it, then run the same command again" in text
         assert keys(run) == names(3)
         os.kill(other.pid, signal.SIGKILL)
     with Store(run) as s:
@@ -738,7 +738,7 @@ def check_full(run: Path, done: subprocess.CompletedProcess[str]) -> int:
     assert "Traceback" not in done.stderr
     assert run.name in done.stderr
     assert "bytes are free" in done.stderr
-    assert "All episodes appended before are kept: free some space and re-issue the same command" in done.stderr
+    assert "All episodes appended before are kept: free some space and run the same command to resume" in done.stderr
     appended = int(done.stdout.split()[-1])
     found = keys(run)
     assert len(found) >= appended

@@ -65,7 +65,7 @@ EDITS: list[tuple[Callable[[Any], Any], str]] = [
 def test_an_edited_certificate_is_refused(built: Path, tmp_path: Path, change: Any, wrong: str) -> None:
     with pytest.raises(UsageError, match="was edited after it was built"):
         read_testset(edited(built, tmp_path / "sealed.jsonl", change))
-    with pytest.raises(UsageError, match=f"was not built like this: .*{wrong}.*Build it anew"):
+    with pytest.raises(UsageError, match=f"was not built like this: .*{wrong}.*Build it again"):
         read_testset(edited(built, tmp_path / "bare.jsonl", change, sealed=False))
 
 

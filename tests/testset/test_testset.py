@@ -73,7 +73,7 @@ def test_a_study_over_a_test_set_has_its_arms(tmp_path: Path) -> None:
     ]
     same = planned(path, arms=["none"])
     assert [r.scenario.id for r in same] == [r.scenario.id for r in rows]
-    with pytest.raises(UsageError, match="is a test set and brings its own: leave `arms` out"):
+    with pytest.raises(UsageError, match="is a test set and has its own arms: leave `arms` out"):
         planned(path, arms=["none", "MO_Size"])
     with pytest.raises(UsageError, match="has none of task 'can'"):
         planned(path, tasks=["can"])
@@ -95,8 +95,8 @@ def test_a_changed_file_is_not_the_test_set_it_says(tmp_path: Path) -> None:
     line["scenario"]["factors"]["MO_Size"] = 1.0
     for number, (changed, said) in enumerate(
         [
-            ([*lines[:-1], json.dumps(line)], "is not the test set it says"),
-            (lines[:-1], "is not the test set it says"),
+            ([*lines[:-1], json.dumps(line)], "does not match its id"),
+            (lines[:-1], "does not match its id"),
             ([*lines, lines[-1]], "line 6 repeats line 5"),
             ([lines[0], '{"arm": 3, "scenario": {}}'], "line 2: a line of a test set has an arm and a scenario"),
             ([lines[0], '{"arm": "none", "scenario": {"task": "lift"}}'], "line 2: seed: Field required"),
@@ -140,13 +140,13 @@ def test_the_expert_certifies_what_it_can_solve(tmp_path: Path) -> None:
     assert told[-1] == 0 and again.header == made.header
     shown = foretell.testset("show", tmp_path / "set.jsonl")
     assert shown.header == made.header and shown.to_dict()["certified"] == 2
-    with pytest.raises(UsageError, match=r"set.jsonl is there already, test set .*: give another name"):
+    with pytest.raises(UsageError, match=r"set.jsonl already exists, test set .*: give another name"):
         foretell.testset("build", names, out=tmp_path / "set.jsonl", **(options | {"episodes": 3}))
     kept = foretell.testset("build", names, out=tmp_path / "set.jsonl", certify=False, **options)
     assert kept.header.certificates == made.header.certificates
-    assert "set.jsonl was certified before, and stays as it is" in kept.text()
+    assert "set.jsonl was certified before and is not changed" in kept.text()
     before = (tmp_path / "set.jsonl").read_bytes()
-    with pytest.raises(UsageError, match=r"set.jsonl is there already, certified at a rate of 0.9, not 0.5"):
+    with pytest.raises(UsageError, match=r"set.jsonl already exists, certified at a rate of 0.9, not 0.5"):
         foretell.testset("build", names, out=tmp_path / "set.jsonl", required=0.5, **options)
     assert (tmp_path / "set.jsonl").read_bytes() == before
 
@@ -159,7 +159,7 @@ def test_certificates_that_come_out_otherwise_are_noted(tmp_path: Path) -> None:
     worse = tuple(certificate(c.task, c.arm, 1, 2, 0.9) for c in made.header.certificates)
     write_testset(path, made.header.model_copy(update={"certificates": worse}), lines)
     again = foretell.testset("build", [task], out=path, **options)
-    assert again.header.certificates == made.header.certificates and "not those that were there" in again.notes[-1]
+    assert again.header.certificates == made.header.certificates and "differ from the old ones" in again.notes[-1]
 
 
 def test_the_id_travels_with_the_run(tmp_path: Path) -> None:

@@ -33,13 +33,14 @@ def check(
     controller: str | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Report:
-    """Check a policy, a task or a world, by name or as an object.
+    """Check a policy, a task or a world. Give a name or an object.
 
-    A policy or a world is checked on `task`, a policy or a task in `world`. `controller` moves the robot while a
-    policy is checked; default: the task's own. `options` go to the policy.
+    `task`: the task on which a policy or a world is checked. `world`: the world in which a policy or a task is checked.
+    `controller` moves the robot while a policy is checked (default: the controller of the task). `options` go to the
+    policy.
     """
     if what not in CHECKS:
-        raise UsageError(f"check: {what!r} is not a kind of thing; {suggest(what, CHECKS)}")
+        raise UsageError(f"check: {what!r} cannot be checked; {suggest(what, CHECKS)}")
     if what == "policy":
         return check_policy(name, task=task, world=world, options=options, controller=controller)
     return check_task(name, world=world) if what == "task" else check_world(name, task=task)

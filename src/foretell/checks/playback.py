@@ -141,11 +141,13 @@ class Playback:
         if not same(once, again):
             return False, f"the same seeds gave other actions: {difference(once, again)}."
         if self.spec.seeded and same(once, other):
-            return False, f"it says it is seeded, but other seeds gave the same {once.shape[1]} calls of actions."
+            return False, (
+                f"its spec declares it seeded, but other seeds gave the same {once.shape[1]} calls of actions."
+            )
         if not self.spec.seeded and not same(once, other):
             return (
                 False,
-                f"it does not say it is seeded, but other seeds gave other actions: {difference(once, other)}.",
+                f"its spec does not declare it seeded, but other seeds gave other actions: {difference(once, other)}.",
             )
         return True, f"same seeds, same actions; other seeds, {'other' if self.spec.seeded else 'same'} actions."
 
@@ -173,7 +175,7 @@ class Playback:
         self._play(order[::-1], slots)  # other episodes first: what the same one left behind would go unnoticed
         used = self._play(order, slots)
         if not same(fresh, used):
-            return False, f"a slot that was used before acts otherwise than a fresh one: {difference(fresh, used)}."
+            return False, f"a slot that was used before acts differently from a fresh one: {difference(fresh, used)}."
         return True, f"{EPISODES} slots that other episodes had used gave the same actions as fresh ones."
 
     def _untouched(self) -> tuple[bool, str]:

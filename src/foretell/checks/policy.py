@@ -126,7 +126,7 @@ def _spec(spec: PolicySpec, world: World) -> tuple[bool, str]:
 
 def _action(spec: PolicySpec, world: World) -> tuple[bool, str]:
     compare(spec.action, world.action)
-    return True, f"both speak {world.action.name!r}: {world.action.size} numbers, same units, scales and frames."
+    return True, f"both use {world.action.name!r}: {world.action.size} numbers, same units, scales and frames."
 
 
 def _streams(spec: PolicySpec, world: World) -> tuple[bool, str]:

@@ -67,7 +67,7 @@ def check_world(world: Any, task: str | Task | type[Task] = "lift") -> Report:
 
     def seam() -> tuple[bool, str]:
         if "pause" not in first.can:
-            return True, "this world cannot stop between two actions, and says so."
+            return True, "this world cannot stop between two actions, and declares this."
         split = trajectory(pieces=PIECES)
         period = _period(first)
         return same(runs[0], split), (

@@ -171,7 +171,7 @@ def _fail(message: str, code: int) -> None:
 def _help(known: dict[str, Path]) -> str:
     """One line per verb, read from the files without importing them: help must be instant."""
     lines = [
-        "foretell tells how a robot policy will do in the real world, and how far to",
+        "foretell predicts how a robot policy will do in the real world, and how far to",
         "trust the answer.",
         "",
         "usage: foretell VERB [options]",

@@ -73,8 +73,8 @@ def _find(module: str, name: str) -> tuple[str, ast.stmt | ast.expr]:
                 return module, node
             case ast.Assign(targets=[ast.Name(id=target)]) if target == name:
                 return module, node.value
-            case ast.AnnAssign(target=ast.Name(id=target), value=ast.expr()) if target == name:
-                return module, node.value
+            case ast.AnnAssign(target=ast.Name(id=target), value=ast.expr() as value) if target == name:
+                return module, value
             case ast.ImportFrom(module=str(origin)):
                 for alias in node.names:
                     if (alias.asname or alias.name) == name:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import tyro
 
@@ -31,6 +31,9 @@ from foretell.cli._flags import (
     named,
 )
 
+if TYPE_CHECKING:
+    from foretell.answers.bound import Design
+
 __all__ = ["main"]
 
 
@@ -48,7 +51,7 @@ def main(
     clock: Clock,
     arm: Arm,
     metric: Metric,
-    design: Annotated[str | None, choice("iid", "grid", "chosen", default="as the run folder says, else iid")],
+    design: Annotated[str | None, choice("iid", "grid", "chosen", default="as recorded in the run folder, else iid")],
     randomised: Switch,
     horizon: Horizon,
     stand_in: StandIn,
@@ -78,6 +81,7 @@ def main(
         raise UsageError("give the real trials once: --real RUN, --real FILE, or counts as in `foretell bound 14/20`")
     found = bound(
         trials if real is None else real, sim, extra, method=method, alpha=alpha, policy=policy, task=task,
-        clock=clock, arm=arm, metric=metric, design=design, randomised=randomised, horizon=horizon, stand_in=stand_in,
+        clock=clock, arm=arm, metric=metric, design=cast("Design | None", design), randomised=randomised,
+        horizon=horizon, stand_in=stand_in,
     )  # fmt: skip
     print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())

@@ -40,7 +40,7 @@ def main(
 ) -> None:
     """Plan real trials: for an interval of a given width, or for a given chance (power) to see a difference.
 
-    A pilot (--real and --sim) tells what simulation saves. Without it, give --correlation, or plan real trials alone.
+    A pilot (--real and --sim) shows what simulation saves. Without it, give --correlation, or plan real trials alone.
 
     Args:
         width: The width of the interval, such as 0.2 for 20 points.

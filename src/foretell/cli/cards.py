@@ -70,14 +70,15 @@ def main(
 def _objects(folder: Path, json_: bool) -> None:
     from foretell.objects.stl import write_objects
 
-    lines = [
-        {"file": path.name, "size": [round(float(s), 2) for s in made.size], "grams": round(made.grams, 1)}
-        for path, made in write_objects(folder).items()
-    ]
+    objects = write_objects(folder)
     if json_:
+        lines = [
+            {"file": path.name, "size": [round(float(s), 2) for s in solid.size], "grams": round(solid.grams, 1)}
+            for path, solid in objects.items()
+        ]
         print(json.dumps(lines, indent=2))
         return
-    for line in lines:
-        x, y, z = line["size"]  # type: ignore[misc]
-        print(f"{line['file']:<24} {x:6.1f} x {y:5.1f} x {z:5.1f} mm  {line['grams']:6.1f} g")
-    print(f"{len(lines)} STL files in {folder}")
+    for path, solid in objects.items():
+        x, y, z = solid.size
+        print(f"{path.name:<24} {x:6.1f} x {y:5.1f} x {z:5.1f} mm  {solid.grams:6.1f} g")
+    print(f"{len(objects)} STL files in {folder}")

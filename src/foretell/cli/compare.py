@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import tyro
 
@@ -30,6 +30,9 @@ from foretell.cli._flags import (
     choice,
     named,
 )
+
+if TYPE_CHECKING:
+    from foretell.stats.compare import Test
 
 __all__ = ["main"]
 
@@ -71,7 +74,7 @@ def main(
 
     alpha = alpha_of(alpha, confidence)
     found = compare(
-        *sources, sim=sim, policy=policy, task=task, clock=clock, arm=arm, metric=metric, test=test,
+        *sources, sim=sim, policy=policy, task=task, clock=clock, arm=arm, metric=metric, test=cast("Test", test),
         unpaired=unpaired, effect=effect, alpha=alpha, horizon=horizon, stand_in=stand_in,
     )  # fmt: skip
     print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())

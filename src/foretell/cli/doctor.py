@@ -1,4 +1,4 @@
-"""Check this machine and say what to install.
+"""Check this machine and list what to install.
 
 Examples:
     foretell doctor

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, cast
 
 import tyro
 
@@ -66,8 +66,9 @@ def main(
     from foretell.cli._confidence import alpha_of
 
     alpha = alpha_of(alpha, confidence)
+    over_ = cast(Literal["trials", "policies"] | None, over)  # the function refuses other words
     found = predictivity(
-        table, real=real, sim=sim, proxy=proxy, lower_is_better=lower_is_better, over=over, alpha=alpha,
+        table, real=real, sim=sim, proxy=proxy, lower_is_better=lower_is_better, over=over_, alpha=alpha,
         task=task, clock=clock, arm=arm, metric=metric, stand_in=stand_in, seed=seed,
     )  # fmt: skip
     print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())

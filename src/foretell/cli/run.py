@@ -37,7 +37,7 @@ def main(
     large: Switch,
     add: Switch,
     retire: Switch,
-    engine: Annotated[str | None, named("ENGINE", default="as the study says")],
+    engine: Annotated[str | None, named("ENGINE", default="as in the study")],
     json_: Json = False,
 ) -> None:
     """Run a study. Run the same command to resume it: no finished episode runs twice.
@@ -65,7 +65,7 @@ def main(
         try:
             check_size(load_study(study))
         except TooLarge as error:
-            print(f"{error}. Go on? [y/N] ", end="", file=sys.stderr, flush=True)
+            print(f"{error}. Continue? [y/N] ", end="", file=sys.stderr, flush=True)
             large = sys.stdin.readline().strip().lower() in ("y", "yes")
     if dry_run:
         say = lambda text: print(text, file=sys.stderr, flush=True)  # noqa: E731

@@ -8,7 +8,7 @@ Examples:
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, cast
 
 import tyro
 
@@ -51,10 +51,11 @@ def main(
     from foretell.study.progress import Bar
     from foretell.testset.testset import testset
 
+    action_ = cast(Literal["build", "show"], action)  # the function refuses other words
     wanted = [_arm(text) for text in arms]
     with Bar() as bar:
         found = testset(
-            action, names, out=out, arms=wanted, severity=severity, episodes=episodes, seed=seed, required=required,
+            action_, names, out=out, arms=wanted, severity=severity, episodes=episodes, seed=seed, required=required,
             certify=certify, workers=workers, progress=bar.update, told=bar.say,
         )  # fmt: skip
     print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())

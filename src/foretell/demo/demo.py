@@ -33,7 +33,7 @@ class Demo:
     """Why there are no pictures."""
 
     def text(self) -> str:
-        """The story, in words."""
+        """The story as text."""
         chapters = [f"{i}. {chapter.title}\n{chapter.text}" for i, chapter in enumerate(self.chapters, 1)]
         return "\n\n".join([*chapters, CHOSEN])
 
@@ -49,10 +49,11 @@ def demo(
     progress: Callable[[Progress], None] = lambda state: None,
     told: Callable[[str], None] = lambda text: None,
 ) -> Demo:
-    """Run the demonstration into run folders of `out`, and write a report of it, `demo.html`.
+    """Run the demonstration into run folders in `out`, and write its report, `demo.html`.
 
-    `trials`: episodes of each policy in the stand-in reality; `more`: simulated scenarios besides; `seen`: scenarios
-    with and without a table cloth. `films`: whether to film. `told` hears what is done besides episodes.
+    `trials`: episodes of each policy in the stand-in for reality. `more`: further simulated scenarios. `seen`:
+    scenarios with and without a table cloth. `films`: whether to film. `told` is called with a message for each other
+    step.
     """
     folder = Path(out)
     dark, blind = _blind()

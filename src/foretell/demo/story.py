@@ -101,7 +101,7 @@ def part(runs: Runs) -> Chapter:
     alone, interval = clopper_pearson(sum(tried.values()), len(tried)), answer.intervals[0]
     text = (
         f"{PART!r} solved {sum(tried.values())} of {len(tried)} trials in the stand-in. Its success rate there: "
-        f"{counted(len(tried), 'trial')} say {_ends(alone)}; with simulation of the same scenarios and "
+        f"{counted(len(tried), 'trial')} give {_ends(alone)}; with simulation of the same scenarios and "
         f"{counted(interval.n_extra, 'other')}, "
         f"{_ends(interval)}. "
     )
@@ -129,8 +129,8 @@ def wrong(runs: Runs) -> Chapter:
     text = (
         f"This simulator is wrong on purpose: its arm has a twentieth of the stiffness. {PART!r} solves "
         f"{sum(simulated.values())} of {counted(len(simulated), 'scenario')} in it. Asked to use it for "
-        f"the same trials, foretell "
-        f"says: “{sentence}.” The bound with it is {_ends(interval)}; the trials alone say {_ends(alone)}."
+        f"the same trials, foretell answers: “{sentence}.” The bound with it is {_ends(interval)}; the trials alone "
+        f"give {_ends(alone)}."
     )
     figures = {"solved": [sum(simulated.values()), len(simulated)], "helps": _helps(answer), "says": sentence}
     return Chapter("What if the simulator is bad?", text, {**figures, "bound": interval.to_dict()})

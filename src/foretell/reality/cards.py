@@ -40,15 +40,16 @@ def cards(
     stl: str | Path | None = None,
     trust: bool = False,
 ) -> list[dict[str, Any]]:
-    """Id, task, card, design and objects of each scenario of a run, in the order in which they were planned; of one
-    task, if given. `objects`: object, asset, `x` and `y` in the task frame, `ahead` and `left` of the base of `robot`,
-    the first one (m; None where the frame is not known), `yaw` in degrees, `scale`.
+    """Return a card for each scenario of a run, in the planned order: id, task, card, design and objects. `task`
+    chooses one task.
 
-    `csv` writes a spreadsheet to fill in, `html` a page to print.
-    `stl` is a folder to write one STL file into per object and size that occurs; each card then says which to print
-    and how heavy, and has it under `print`: object, file, size in mm and grams (None for what stands still).
-    `trust`: where a task is a file (`file.py:Class`), import it. A run folder may come from someone else, and its study
-    names the file, so that is code of theirs.
+    `objects` has for each object: object, asset, `x` and `y` in the task frame, `ahead` and `left` of the base of the
+    first `robot` (m; None if the frame is unknown), `yaw` in degrees, and `scale`.
+
+    `csv` writes a spreadsheet to fill in. `html` writes a page to print. `stl` is a folder for one STL file per object
+    and size. Each card then names the file to print and the weight, under `print`: object, file, size in mm and grams
+    (None for objects that do not move). `trust` allows the import of a task that is a file (`file.py:Class`). The study
+    of the run folder names this file, so it may be code of another person.
     """
     scenarios = read_scenarios(run)
     if not scenarios:
@@ -229,7 +230,7 @@ def write_sheet(path: str | Path, found: Iterable[Mapping[str, Any]]) -> None:
             sheet.writeheader()
             sheet.writerows(map(_line, listed))
     except FileExistsError:
-        raise UsageError(f"csv: {path} is there already, and may be filled in: give another name") from None
+        raise UsageError(f"csv: {path} already exists, and may be filled in: give another name") from None
     except OSError as error:
         raise UsageError(f"csv: cannot write {path}: {error.strerror}") from None
 

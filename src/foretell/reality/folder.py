@@ -61,8 +61,8 @@ def import_(
 ) -> Imported:
     """Import a spreadsheet of real trials into a run folder (default `runs/<name>`, named after the file).
 
-    `like`: the run folder whose scenarios the column `scenario` names. `tolerance`: metres within which two positions
-    are one spot. Raises UsageError listing every bad cell.
+    `like`: the run folder with the scenarios that the column `scenario` names. `tolerance`: two positions within so
+    many metres count as one spot. Raises UsageError with a list of all bad cells.
     """
     if not 0 <= tolerance < 1:
         raise UsageError(f"tolerance: {tolerance} should be metres, 0 or more and less than 1, such as {TOLERANCE}")

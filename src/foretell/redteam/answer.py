@@ -59,7 +59,7 @@ class RedTeam(Displayed):
     seen: tuple[Seen, ...] = ()
     """Everything looked at, in that order."""
     discarded: tuple[Seen, ...] = ()
-    """Breaks the policy, but the expert cannot do it either."""
+    """Breaks the policy, but the expert cannot solve it either."""
     refuted: tuple[Finding, ...] = ()
     """Broke the policy in the search, but not surely on fresh scenarios."""
     episode: str | None = None
@@ -97,7 +97,7 @@ class RedTeam(Displayed):
         }
 
     def text(self) -> str:
-        """The answer in words."""
+        """The answer as text."""
         lines = [self.why]
         if self.found:
             lines += self._finding(self.found)
@@ -109,14 +109,14 @@ class RedTeam(Displayed):
         for seen in self.discarded:
             assert seen.expert is not None
             solved, n = seen.expert
-            lines.append(f"discarded: {seen.arm}, of which the expert solves {solved} of {n} only")
+            lines.append(f"discarded: {seen.arm}, because the expert solves only {solved} of {n}")
         if self.seen:
-            lines.append(f"in the search (seeds {_span(self.seeds[0])}; looks, not measurements):")
+            lines.append(f"in the search (seeds {_span(self.seeds[0])}; quick checks, not measurements):")
             worst = sorted(self.seen, key=lambda s: (s.solved / s.n if s.n else 1.0, -s.n, s.arm))
             width = max(len(s.arm) for s in worst[:SHOWN])
             lines += [f"  {s.arm:<{width}}  {s.solved} of {s.n}, {s.verdict}" for s in worst[:SHOWN]]
             if len(worst) > SHOWN:
-                lines.append(f"  and {len(worst) - SHOWN} more that were stood at least as well")
+                lines.append(f"  and {len(worst) - SHOWN} more with equal or higher success")
         kinds = ", ".join(f"{n} {kind}" for kind, n in self.spent.items())
         lines.append(f"spent {sum(self.spent.values())} of {self.budget} episodes ({kinds}); {self.ran} run now")
         lines += [f"note: {note}" for note in self.notes]
@@ -130,9 +130,9 @@ class RedTeam(Displayed):
             f"  clean    {_rate(f.clean)}",
             f"  broken   {_rate(f.broken)}",
             f"  change   {100 * f.change.estimate:+.0f} points, {_ends(f.change, 100)}",
-            f"  broken less {self.breaks:g} x clean: {f.margin.estimate:+.2f}, at {1 - f.margin.alpha:.1%} "
+            f"  broken minus {self.breaks:g} x clean: {f.margin.estimate:+.2f}, at {1 - f.margin.alpha:.1%} "
             f"{_ends(f.margin, 1)}: below 0",
-            f"  expert   {solved} of {n} under it: it can be done (asked: {self.certificate:.0%})",
+            f"  expert   {solved} of {n} under it, so it is solvable (required: {self.certificate:.0%})",
         ]
         if self.episode:
             lines.append(f"a failing episode: {self.episode}")

@@ -124,7 +124,7 @@ class Looks:
         def progress(state: Progress) -> None:
             s.ran = ran + state.ran
             if state.ran:
-                s.progress(Progress(s.budget, before + state.done, s.ran))
+                s.progress(Progress(planned=s.budget, done=before + state.done, ran=s.ran))
 
         run(wanted, out=s.out / folder, policies=here, progress=progress, told=s.told, add=True, **s.how)
         rows = [row for row in read(s.out / folder).to_pylist() if row["policy"] == policy]
@@ -132,6 +132,6 @@ class Looks:
             if len(values := {row[column] for row in rows}) > 1:
                 raise UsageError(
                     f"{s.out / folder} holds rows of {len(values)} kinds of {policy!r} (column {column}): "
-                    "it was changed since; give another folder with out"
+                    "it changed since then; give another folder with --out"
                 )
         self._rows[folder] = {(row["arm"], row["scenario"]): row for row in rows}

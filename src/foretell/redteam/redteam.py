@@ -52,14 +52,15 @@ def redteam(
     progress: Callable[[Progress], None] = lambda state: None,
     told: Callable[[str], None] = lambda text: None,
 ) -> RedTeam:
-    """Find the mildest combination of factors that breaks a policy: few factors, then a small sum of severities.
+    """Find the mildest combination of factors that breaks a policy: as few factors as possible, then the smallest sum
+    of severities.
 
-    Of the study it takes world, clock, seed, and one task and policy (`task` and `policy` choose). A combination
-    breaks the policy if success is below `breaks` times clean success, and counts if the scripted expert solves
-    `certificate` of the same scenarios. It is verified on `fresh` scenarios of its own. `budget` counts all episodes:
-    of the search, the expert's, and of the verification. Calling it again runs nothing twice.
-    `factors`: which (default all that apply); `most`: at most so many together; `severity`: up to which.
-    `policies` adds policy objects, as `run` does.
+    The study gives the world, the clock, the seed, one task and one policy (choose with `task` and `policy`). A
+    combination breaks the policy if success is below `breaks` times clean success. It counts if the scripted expert
+    solves the share `certificate` of the same scenarios. It is verified on `fresh` new scenarios. `budget` limits all
+    episodes: search, expert and verification. A second call runs no episode twice. `factors` are the factors to try
+    (default: all that apply), `most` is the largest number of factors at once, and `severity` the highest severity.
+    `policies` adds policy objects, as in `run`.
     """
     chosen = _choose(study, policy, task, policies)
     (name,) = chosen.policies
@@ -106,7 +107,7 @@ def redteam(
     answer = RedTeam(
         policy=name,
         task=settings.task.name,
-        world=chosen.world if isinstance(chosen.world, str) else "as the study says",
+        world=chosen.world if isinstance(chosen.world, str) else "as in the study",
         found=finding,
         why=_why(name, settings.task.name, finding, found, solved(clean), breaks, bool(refuted or discarded)),
         breaks=breaks,
@@ -134,7 +135,7 @@ def _choose(source: Any, policy: str | None, task: str | None, objects: Mapping[
     uses = {entry.use: entry for entry in study.tasks}
     for field, wanted, known in (("policy", policy, list(study.policies)), ("task", task, list(uses))):
         if wanted is None and len(known) > 1:
-            raise UsageError(f"{field}: the study has {', '.join(map(repr, known))}; say which")
+            raise UsageError(f"{field}: the study has {', '.join(map(repr, known))}; choose one with --{field}")
         if wanted is not None and wanted not in known:
             raise UsageError(f"{field}: {wanted!r} is not in the study; {suggest(wanted, known)}")
     if len(study.clocks) > 1 or isinstance(parse(study.clocks[0]), Realtime):
@@ -160,7 +161,7 @@ def _tops(task: Task, wanted: Sequence[str], severity: float) -> dict[str, float
     try:
         task.expert()
     except NotImplementedError:
-        raise UsageError(f"task: {task.name!r} has no scripted expert to say what can be done at all") from None
+        raise UsageError(f"task: {task.name!r} has no scripted expert, so nothing shows what is solvable") from None
     applying = [name for name in known if factor(name).applies(task) is None]
     if not applying:
         raise UsageError(f"factors: none applies to task {task.name!r}")
@@ -198,7 +199,7 @@ def _seen(found: Found, c: Combination) -> Seen:
     outcomes = found.outcomes.get(c, np.empty(0))
     k, n = solved(outcomes)
     expert = solved(found.experts[c]) if c in found.experts else None
-    verdict = "the expert cannot do it" if c in found.discarded else found.verdicts[c]
+    verdict = "the expert cannot solve it" if c in found.discarded else found.verdicts[c]
     return Seen(arm=c.arm, solved=k, n=n, clean=solved(found.clean[:n])[0], verdict=verdict, expert=expert)
 
 
@@ -209,13 +210,13 @@ def _why(
     if finding:
         c = finding.combination
         count = counted(len(c.severities), "factor")
-        return f"{who} breaks under {c.arm} ({count}, severities {c.mildness[1]:g} in all)"
+        return f"{who} breaks under {c.arm} ({count}, total severity {c.mildness[1]:g})"
     if not found.verdicts:
         return f"nothing to break: {who} solves {clean[0]} of {counted(clean[1], 'clean scenario')}"
     if tried:
         return f"not found within the budget: what broke {who} in the search was not confirmed on fresh scenarios"
     ended = "" if found.complete else "; the budget ended the search"
-    return f"not found within the budget: no combination looked at takes {who} below {breaks:g} of clean success{ended}"
+    return f"not found within the budget: no combination tried brings {who} below {breaks:g} of clean success{ended}"
 
 
 def _shown(

@@ -97,16 +97,19 @@ def section(runs: Runs) -> Section | None:
 
 def _says(found: Sequence[Bounded]) -> str:
     if not found:
-        return "No policy's real success can be bounded with simulation; the notes say why."
+        return "No policy has a bound on its real success from simulation. The notes give the reasons."
     helped = [cell for cell in found if cell.default.diagnostics.get("helps")]
     widths = sorted(cell.default.width for cell in found)
     typical = f"{100 * widths[len(widths) // 2]:.0f} points wide"
     if len(found) == 1:
         one = found[0].default
-        bounds = f"{found[0].policy} really solves between {one.low or 0:.0%} and {one.high or 0:.0%}"
-        return f"{bounds} (95%); simulation {'makes' if helped else 'does not make'} that narrower here."
-    told = f"in {len(helped)} of {len(found)} cases" if helped else "in none of them"
-    return f"Real success is known to an interval typically {typical} (95%); simulation makes it narrower {told}."
+        bounds = f"The real success rate of {found[0].policy} is between {one.low or 0:.0%} and {one.high or 0:.0%}"
+        return (
+            f"{bounds} (95% confidence interval). Simulation {'makes' if helped else 'does not make'} this interval "
+            "narrower."
+        )
+    told = f"in {len(helped)} of {len(found)} cases" if helped else "in no case"
+    return f"The 95% confidence interval of real success is typically {typical}. Simulation makes it narrower {told}."
 
 
 def _cells(tried: Group, simulated: Group, left: list[str]) -> list[Bounded]:
@@ -162,11 +165,11 @@ def _intervals(cells: list[Bounded], name: str, title: str, real: str) -> Chart:
     drawn = [row for row in rows if len(cells) <= MANY or row["default"] or row["method"] in LIVELY]
     spec = dots(drawn, x="estimate", title=f"success in {real}", domain=(0.0, 1.0), tips=tips, **by)
     about = (
-        f"95% intervals. The default here is {cells[0].answer.default}; choose a method before looking: taking the "
-        "narrowest forfeits the stated level."
+        f"95% confidence intervals. The default here is {cells[0].answer.default}. Choose a method before you look at "
+        "the results: if you take the narrowest interval, the confidence is below 95%."
     )
     about += " The CSV has every method." if len(drawn) < len(rows) else ""
-    return Chart(name, title, spec, rows, about + _unsuited(cells))
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about + _unsuited(cells))
 
 
 def _unsuited(cells: list[Bounded]) -> str:
@@ -201,10 +204,11 @@ def _curves(cells: list[Bounded], name: str, title: str) -> Chart:
     )  # fmt: skip
     methods = listed(list(dict.fromkeys(cell.curve.method for cell in cells if cell.curve)))
     about = (
-        f"Width by {methods} on so many of the simulated scenarios. No number of them goes below the rectifier "
-        "floor (dashed, forecast), which is set by how far simulation and reality differ."
+        f"Width of the interval by {methods}, for different numbers of simulated scenarios. No number of simulations "
+        "brings it below the rectifier floor (dashed, forecast). The difference between simulation and reality sets "
+        "this floor."
     )
-    return Chart(name, title, spec, rows, about)
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about)
 
 
 def _sheet(cells: list[Bounded], name: str, title: str) -> Sheet:
@@ -222,11 +226,11 @@ def _sheet(cells: list[Bounded], name: str, title: str) -> Sheet:
     columns += ["width alone", "width with", "floor", "needs", "saved"]
     methods = listed(list(dict.fromkeys(cell.default.method for cell in cells)))
     about = (
-        f"Real success by {methods}, from real trials and scenarios simulated besides. Widths are in points: of real "
-        "trials alone, with simulation, and the rectifier floor. Needs: real trials for the same width by the best "
-        "method without simulation. Saved: those less the ones run; below zero, simulation costs width here. Both are "
-        "forecasts by resampling the real trials"
+        f"Real success by {methods}, from real trials and further simulated scenarios. Widths are in points: with "
+        "real trials alone, with simulation, and the rectifier floor. Needs: the number of real trials that the best "
+        "method without simulation needs for the same width. Saved: this number minus the real trials that were run; "
+        "below zero, simulation makes the interval wider. Both are forecasts by resampling the real trials"
     )
     left = sum(cell.saved is None for cell in cells)
-    about += f", not made for {counted(left, 'policy', 'policies')}." if left else "."
-    return Sheet(name, title, columns, rows, right=columns[2:], about=about)
+    about += f"; {counted(left, 'policy has', 'policies have')} no forecast." if left else "."
+    return Sheet(name=name, title=title, columns=columns, rows=rows, right=columns[2:], about=about)

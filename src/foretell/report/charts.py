@@ -63,7 +63,7 @@ def _spec(layers: Sequence[alt.Chart], rows: Sequence[Row] | None, height: float
     """Layers as one specification, as wide as its container. `rows` is the data of layers that have none."""
     import altair
 
-    data = {} if rows is None else {"data": altair.Data(values=[dict(row) for row in rows])}
+    data = {} if rows is None else {"data": altair.InlineData(values=[dict(row) for row in rows])}
     whole = altair.layer(*layers, **data).properties(width="container", height=round(height))
     made: Spec = whole.to_dict(validate=False)
     made.pop("config", None)
@@ -73,7 +73,7 @@ def _spec(layers: Sequence[alt.Chart], rows: Sequence[Row] | None, height: float
 def _data(rows: Sequence[Row]) -> alt.Chart:
     import altair
 
-    return altair.Chart(altair.Data(values=[dict(row) for row in rows]))
+    return altair.Chart(altair.InlineData(values=[dict(row) for row in rows]))
 
 
 def _names(rows: Sequence[Row], field: str) -> list[str]:

@@ -48,7 +48,7 @@ def section(runs: Runs) -> Section | None:
         said.append(_says(answer) + (f" ({world})" if tail else ""))
         blocks += _blocks(answer, tail)
         if arm != "none":
-            blocks.append(Words(f"All of this is under the perturbation {arm}."))
+            blocks.append(Words(f"All results are under the perturbation {arm}."))
     picture = _timeline(runs)
     if not said and picture is None:
         return None
@@ -83,14 +83,14 @@ def _says(answer: Clocks) -> str:
     loses = [row for row in answer.cells if row["verdict"] == "loses"]
     names = list(dict.fromkeys(row["policy"] for row in answer.cells))
     if not loses:
-        return f"No policy of {len(names)} is shown to lose success because the world goes on while it thinks"
+        return f"No policy of {len(names)} is shown to lose success when the world does not wait for it"
     worst = max(loses, key=lambda row: row["gap_points"]["estimate"])
     who = list(dict.fromkeys(row["policy"] for row in loses))
     most = f"{worst['gap_points']['estimate']:.0f} points on {worst['task']} under {worst['clock']}"
     if len(who) == 1:
-        return f"{who[0]} is shown to lose success because the world goes on while it thinks, up to {most}"
-    told = f"{len(who)} of {len(names)} policies are shown to lose success because the world goes on while they think"
-    return f"{told}; most of all {worst['policy']}, {most}"
+        return f"{who[0]} is shown to lose success when the world does not wait for it, up to {most}"
+    told = f"{len(who)} of {len(names)} policies are shown to lose success when the world does not wait for them"
+    return f"{told}; {worst['policy']} loses most: {most}"
 
 
 def _blocks(answer: Clocks, tail: list[str]) -> list[Block]:
@@ -131,9 +131,10 @@ def _gaps(cells: list[Row], name: str, title: str) -> Chart:
     by: dict[str, Any] = {"series": "clock"} if len({row["clock"] for row in rows}) > 1 else {}
     spec = dots(rows, y="policy", x="points", title="success lost, points", unit="points", zero=True, tips=tips, **by)
     about = (
-        "Success under `sync` less success under the clock, on the same trials, with 95% intervals. Right of 0: lost."
+        "Success under `sync` less success under the clock, on the same trials, with 95% confidence intervals. "
+        "Values above 0 are lost success."
     )
-    return Chart(name, title, spec, rows, about)
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about)
 
 
 def _against(trends: list[Row], by: str, name: str, title: str) -> list[Block]:
@@ -152,7 +153,15 @@ def _against(trends: list[Row], by: str, name: str, title: str) -> list[Block]:
     words = "speed (simulated per wall second)" if by == "speed" else "latency of an inference, ms (simulated time)"
     log, ticks = values[0] > 0 and values[-1] / values[0] > 8, values if by == "speed" else None
     spec = lines(rows, x=x, y="success", series="policy", titles=(words, "success"), tips=tips, log=log, ticks=ticks)
-    return [Chart(name, title, spec, rows, "95% intervals. Lines join the clocks that were tried.")]
+    return [
+        Chart(
+            name=name,
+            title=title,
+            spec=spec,
+            rows=rows,
+            about="95% confidence intervals. Lines join the clocks that were tried.",
+        )
+    ]
 
 
 def _budget(row: Row) -> str:
@@ -185,10 +194,11 @@ def _budgets(budgets: list[Row], name: str, title: str, keep: float) -> list[Blo
         unit="number", text="said", domain=(0.0, 1.2 * most),
     )  # fmt: skip
     about = (
-        f"The latency up to which a policy keeps {100 * keep:.10g}% of its synchronous success, with its 95% interval; "
-        "an interval without an end among the latencies tried stops at the last of them."
+        f"The latency up to which a policy keeps {100 * keep:.10g}% of its synchronous success, with its 95% "
+        "confidence interval. If the interval does not end within the latencies tried, its bar stops at the last of "
+        "them."
     )
-    return [Chart(name, title, spec, rows, about)]
+    return [Chart(name=name, title=title, spec=spec, rows=rows, about=about)]
 
 
 def _ends(row: Row) -> Row:
@@ -207,7 +217,14 @@ def _budget_sheet(answer: Clocks, name: str) -> Sheet:
             [row["task"], _named(row), _budget(row), *ends, *(seconds(row[k]) for k in ("kept_at_s", "lost_at_s"))]
         )
     title = f"Latency that keeps {100 * answer.keep:.10g}% of synchronous success"
-    return Sheet(name, title, columns, rows, right=columns[2:], about="95% intervals; none: the policy never succeeds.")
+    return Sheet(
+        name=name,
+        title=title,
+        columns=columns,
+        rows=rows,
+        right=columns[2:],
+        about="95% confidence intervals. None: the policy never succeeds.",
+    )
 
 
 def _fit(row: Row) -> str:
@@ -236,8 +253,18 @@ def _cells(cells: list[Row], name: str) -> Sheet:
         rows.append(row)
     columns = ["task", "policy", "clock", "pairs", "sync", "async", "lost, points", "kept", "verdict"]
     columns += ["latency", "age of observations", "starved"]
-    about = "The figures of `foretell clocks`. Times are simulated, speed included; starved: without a fresh action."
-    return Sheet(name, "Every clock beside sync", columns, rows, right=[*columns[3:8], *columns[9:]], about=about)
+    about = (
+        "The figures of `foretell clocks`. Times are simulated and include the speed. Starved: share of the time "
+        "without a fresh action."
+    )
+    return Sheet(
+        name=name,
+        title="Every clock beside sync",
+        columns=columns,
+        rows=rows,
+        right=[*columns[3:8], *columns[9:]],
+        about=about,
+    )
 
 
 def _ranks(ranks: list[Row], name: str) -> list[Block]:
@@ -252,7 +279,15 @@ def _ranks(ranks: list[Row], name: str) -> list[Block]:
         return []
     columns = ["task", "clock", "ahead sync", "ahead async", "sync", "async", "shown?"]
     about = f"{len(found) - PAIRS} more pairs change places." if len(found) > PAIRS else ""
-    return [Sheet(name, "Policies that change places between sync and async", columns, rows, about=about)]
+    return [
+        Sheet(
+            name=name,
+            title="Policies that change places between sync and async",
+            columns=columns,
+            rows=rows,
+            about=about,
+        )
+    ]
 
 
 def _timeline(runs: Runs) -> list[Block] | None:
@@ -313,8 +348,8 @@ def _picture(found: Timeline) -> Chart:
     tips = {"kind": ("", ""), "inference": ("inference", "d"), "start": ("from, s", ".3f"), "end": ("to, s", ".3f")}
     spec = spans(bars, marks, lanes=lanes, length=length, tips=tips)
     about = (
-        f"Episode {found.episode}: {found.about}. The first {length:.2g} of {found.sim_s:.2g} s. An inference and the "
-        f"actions that came of it share a colour. {found.inferences} inferences in all; {found.starvation_share:.0%} "
+        f"Episode {found.episode}: {found.about}. The first {length:.2g} of {found.sim_s:.2g} s. An inference and its "
+        f"actions have the same colour. {found.inferences} inferences in all; {found.starvation_share:.0%} "
         "of the time without a fresh action. `foretell timeline` shows all of it."
     )
-    return Chart("timeline", "When one episode looked, thought and acted", spec, rows, about)
+    return Chart(name="timeline", title="When one episode looked, thought and acted", spec=spec, rows=rows, about=about)

@@ -36,7 +36,7 @@ def section(runs: Runs) -> Section | None:
         return None
     under = chosen(runs, [group for group, _ in told])
     if under:
-        blocks.append(Words(f"All of this is {under}."))
+        blocks.append(Words(f"All results are {under}."))
     return Section("comparison", "Comparison", _says(told, found), distinct(blocks))
 
 
@@ -71,13 +71,13 @@ def _blocks(group: Group, answer: Compared, found: list[Group]) -> list[Block]:
         blocks.append(_ranks(answer, slug("ranks", *tail), f"Ranks that the data leave open{on}"))
     notes = [note for note in answer.notes if "the interval" not in note]  # what charts say of theirs
     if group.design != "iid":
-        notes.append(f"scenarios are {group.design}, not drawn at random: verdicts speak of these scenarios only")
+        notes.append(f"scenarios are {group.design}, not drawn at random: verdicts hold for these scenarios only")
     if group.missing:
         said = (
-            f"{counted(group.missing, 'episode is', 'episodes are')} still to come, so this is of the "
+            f"{counted(group.missing, 'episode is', 'episodes are')} still to come, so this covers the "
             f"{counted(len(group.leading), 'leading scenario')}"
         )
-        notes.insert(0, f"running: {said}; intervals and verdicts (betting) hold whenever one looks")
+        notes.insert(0, f"running: {said}; intervals and verdicts (betting) hold at any time")
     return [*blocks, *noted(notes)]
 
 
@@ -93,9 +93,9 @@ def _letters(group: Group, answer: Compared, name: str, title: str) -> Chart:
     spec = dots(rows, y="policy", x="success", title="success", domain=(0, 1.06), text="letters", tips=tips)
     about = (
         "Policies that share a letter are not shown to differ (every pair tested, Holm's adjustment). "
-        "Bars are 95% intervals of each policy alone; two bars may overlap although the pair differs."
+        "Bars are 95% confidence intervals of each policy alone; two bars may overlap although the pair differs."
     )
-    return Chart(name, title, spec, rows, about)
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about)
 
 
 def _differences(pairs: Sequence[Any], name: str, title: str) -> Chart:
@@ -139,10 +139,11 @@ def _differences(pairs: Sequence[Any], name: str, title: str) -> Chart:
         text="verdict",
     )
     about = (
-        "95% intervals, each for its pair alone. The verdict beside it is adjusted for the number of pairs and "
+        "Each 95% confidence interval is for its pair alone. The verdict beside it is adjusted for the number of "
+        "pairs and "
         "follows the test, so it can be stricter than the interval."
     )
-    return Chart(name, title, spec, rows, about)
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about)
 
 
 def _squares(answer: Compared, order: list[str], name: str, title: str) -> Chart:
@@ -162,7 +163,11 @@ def _squares(answer: Compared, order: list[str], name: str, title: str) -> Chart
     tips |= {"shown": ("verdict", ""), "p_adjusted": ("p, adjusted", ".2g")}
     spec = cells(rows, y="policy", x="other", kind="shown", kinds=KINDS, text="said", order=order, tips=tips)
     return Chart(
-        name, title, spec, rows, "Row minus column, in points of success; coloured where the difference is shown."
+        name=name,
+        title=title,
+        spec=spec,
+        rows=rows,
+        about="Row minus column, in points of success; coloured where the difference is shown.",
     )
 
 
@@ -182,4 +187,4 @@ def _ranks(answer: Compared, name: str, title: str) -> Chart:
         domain=(0.5, len(rows) + 0.5),
     )  # fmt: skip
     about = "The dot is the rank by mean success, the bar every rank that the shown differences leave open."
-    return Chart(name, title, spec, rows, about)
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about)

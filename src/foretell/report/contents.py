@@ -126,7 +126,7 @@ def _unlike(runs: Runs) -> list[str]:
                 f"{value} in {', '.join([*sorted(names), *_called(runs, task, column, value)])}"
                 for value, names in found.items()
             )
-            apart = f"has not the same {PROTOCOL[column]} everywhere ({told})"
+            apart = f"does not have the same {PROTOCOL[column]} in all runs ({told})"
             notes.append(f"Task {task} {apart}: rates are not comparable.")
     return notes
 

@@ -25,7 +25,8 @@ function opened(table, i, key) {
   const card = (own(data.cards, scenario) || []).map((line) => data.lines[line]).join("\n");
   const stages = [];
   for (let s = 0; s < data.stages[i].length; s += 2) stages.push(`${data.stage_names[data.stages[i][s]]} at ${data.stages[i][s + 1].toFixed(2)} s`);
-  const facts = [table.value("task", i), table.value("policy", i), table.value("clock", i), `arm ${table.value("arm", i)}`, `trial ${table.value("trial", i)}`];
+  const world = table.data.names.world.length > 1 ? [`world ${table.value("world", i)}`] : [];
+  const facts = [...world, table.value("task", i), table.value("policy", i), table.value("clock", i), `arm ${table.value("arm", i)}`, `trial ${table.value("trial", i)}`];
   const ended = [table.value("end", i).replace("_", " "), data.numbers.steps[i] ? `${number.format(data.numbers.steps[i])} actions` : null, data.numbers.score[i] === null ? null : `score ${data.numbers.score[i]}`];
   const right = el("div", {},
     part("What", el("div", {}, facts.join(" · "))),
@@ -53,7 +54,7 @@ function quoted(word) {
 // The command that runs it again, or why there is none.
 function again(table, i, part) {
   if (table.value("judge", i) === "person") return part("Run it again", "A real trial, judged by a person: it cannot be run again here.");
-  if (table.value("clock", i).startsWith("realtime")) return part("Run it again", "It ran by the clock on the wall, and does not come out the same twice.");
+  if (table.value("clock", i).startsWith("realtime")) return part("Run it again", "It ran in real time, so it cannot be run again exactly.");
   const run = table.runs.get(table.value("run", i)).path, episode = table.data.episode[i];
   if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(run + episode)) return part("Run it again", "Its name has characters that a command cannot hold.");
   const command = ["foretell", "replay", run, episode].map(quoted).join(" ");

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from foretell.episodes.columns import cells
 from foretell.episodes.parts import DamagedError, read_parquet
 from foretell.episodes.scenarios import each_scenario
 from foretell.errors import ForetellError
@@ -23,11 +22,25 @@ from foretell.terminal import plain
 
 __all__ = ["columns", "embedded", "section"]
 
-NAMES = ("run", "task", "policy", "clock", "arm", "scenario", "outcome", "why", "error", "end", "judge", "video")
+NAMES = (
+    "run",
+    "world",
+    "task",
+    "policy",
+    "clock",
+    "arm",
+    "scenario",
+    "outcome",
+    "why",
+    "error",
+    "end",
+    "judge",
+    "video",
+)
 """Columns kept as numbers into a list of names."""
 READ = (
-    "episode", "task", "policy", "arm", "scenario", "trial", "success", "blame", "error", "failure_reason", "end",
-    "judge", "video", "sim_s", "steps", "score", "severity", "stages",
+    "episode", "world", "task", "policy", "clock", "arm", "scenario", "trial", "success", "blame", "error",
+    "failure_reason", "end", "judge", "video", "sim_s", "steps", "score", "severity", "stages",
 )  # fmt: skip
 SAMPLE = 20_000
 """Episodes that a page carries."""
@@ -89,7 +102,7 @@ def columns(runs: Runs, link: Callable[[OneRun, str], str], notes: list[str]) ->
     sample = _sample(runs)
     for run, chosen in zip(runs.each, sample, strict=True):
         rows = pa.array(chosen, pa.int64())
-        for row, clock in zip(run.table.select(READ).take(rows).to_pylist(), cells(run.clocks.take(rows)), strict=True):
+        for row in runs.named(run).select(READ).take(rows).to_pylist():
             keys.append(row["episode"])
             there, why = film_of(run, row["video"]) if row["video"] else (None, "")
             film = link(run, row["video"]) if row["video"] and not why else ""
@@ -100,7 +113,6 @@ def columns(runs: Runs, link: Callable[[OneRun, str], str], notes: list[str]) ->
             said = {
                 **row,
                 "run": run.name,
-                "clock": clock,
                 "outcome": _outcome(row),
                 "why": "" if row["success"] else row["failure_reason"] or "",
                 "error": _short(row["error"]),

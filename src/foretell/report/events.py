@@ -13,7 +13,7 @@ from foretell.answers.events import READ, event_shares, event_words
 from foretell.answers.words import listed, sentence
 from foretell.episodes.columns import spread
 from foretell.report.charts import dots, slug
-from foretell.report.runs import Runs
+from foretell.report.runs import Runs, place
 from foretell.report.section import Block, Chart, Section, Sheet
 from foretell.stats import newcombe
 from foretell.tasks.events import EVENTS
@@ -41,8 +41,7 @@ def section(runs: Runs) -> Section | None:
     entries = event_shares(_table(runs), BY)
     if not entries:
         return None
-    place = {name: at for at, name in enumerate(runs.policies)}
-    entries.sort(key=lambda e: (runs.tasks.index(e["task"]), place[e["policy"]]))
+    entries.sort(key=lambda e: (place(e["task"], runs.tasks), place(e["policy"], runs.policies)))
     for entry in entries:
         entry["what"] = event_words(entry["event"])
     blocks: list[Block] = [*_charts(entries), _sheet(entries)]
@@ -56,7 +55,7 @@ def section(runs: Runs) -> Section | None:
 def _table(runs: Runs) -> pa.Table:
     tables = []
     for run in runs.each:
-        table = run.table.select([*READ, "task", "policy", "arm"])
+        table = runs.named(run).select([*READ, "task", "policy", "arm"])
         table = table.append_column("run", spread([run.name], np.zeros(len(table), dtype=np.int64)))
         tables.append(table.filter(pc.equal(table["arm"], "none").fill_null(False)))
     return pa.concat_tables(tables).unify_dictionaries()
@@ -82,7 +81,7 @@ def _says(entries: Sequence[Entry], real: set[str]) -> str:
             parts.append(where + listed([first.format(" episodes"), *(one.format("") for one in rest)]))
         elif mine:
             parts.append(f"{where}nothing went wrong")
-    return f"{sentence('; '.join(parts))} An episode can have several events, and succeed in spite of them."
+    return f"{sentence('; '.join(parts))} An episode can have several events and still succeed."
 
 
 def _series(entries: Sequence[Entry]) -> None:
@@ -108,15 +107,15 @@ def _charts(entries: Sequence[Entry]) -> list[Chart]:
             if e["event"] in seen and e["series"] in names
         ]
         one = len(tasks) == 1
-        series = {"series": "series"} if len(names) > 1 else {}
-        spec = dots(rows, y="event", x="share", title="share of episodes", domain=(0.0, 1.0), tips=TIPS, **series)
+        series = "series" if len(names) > 1 else None
+        spec = dots(rows, y="event", x="share", title="share of episodes", domain=(0.0, 1.0), tips=TIPS, series=series)
         about = (
-            f"Dots are shares of episodes in which an event happened at least once, bars {1 - mine[0]['alpha']:.0%} "
-            "intervals (Clopper-Pearson; star where scenarios were tried several times), each for itself. Perturbed "
-            "episodes are left out; clocks are counted together."
+            "Dots are shares of episodes in which an event happened at least once. Bars are "
+            f"{1 - mine[0]['alpha']:.0%} confidence intervals (Clopper-Pearson; star if scenarios were tried several "
+            "times), each for one share alone. Perturbed episodes are left out; clocks are counted together."
         )
         name, where = slug("events", "" if one else task), "" if one else f" on {task}"
-        found.append(Chart(name, f"How often each event happens{where}", spec, rows, about))
+        found.append(Chart(name=name, title=f"How often each event happens{where}", spec=spec, rows=rows, about=about))
     return found
 
 
@@ -130,8 +129,15 @@ def _sheet(entries: Sequence[Entry]) -> Sheet:
             line = lines.setdefault(tuple(entry[c] for c in BY), [*(entry[c] for c in names), entry["n"]])
             line.append(f"{entry['episodes']} ({entry['low']:.0%}–{entry['high']:.0%})" if entry["episodes"] else "0")
     columns = [*names, "n", *(event_words(event) for event in events)]
-    about = "Episodes in which it happened, and the interval of their share."
-    return Sheet("events-table", "Every event", columns, list(lines.values()), columns[len(names) :], about)
+    about = "Number of episodes with the event, and the confidence interval of their share."
+    return Sheet(
+        name="events-table",
+        title="Every event",
+        columns=columns,
+        rows=list(lines.values()),
+        right=columns[len(names) :],
+        about=about,
+    )
 
 
 def _compared(entries: Sequence[Entry], real: set[str]) -> Sheet | None:
@@ -148,6 +154,7 @@ def _compared(entries: Sequence[Entry], real: set[str]) -> Sheet | None:
             continue
         (ks, ns), (kr, nr) = found[False], found[True]
         gap = newcombe(kr, nr, ks, ns)
+        assert gap.low is not None and gap.high is not None  # Newcombe gives both ends
         points = f"{100 * gap.estimate:+.0f} ({100 * gap.low:+.0f} to {100 * gap.high:+.0f})"
         clear = "more in reality" if gap.low > 0 else "more in simulation" if gap.high < 0 else ""
         lines.append([*names, f"{ks} of {ns}", f"{kr} of {nr}", points, clear])
@@ -156,15 +163,31 @@ def _compared(entries: Sequence[Entry], real: set[str]) -> Sheet | None:
     columns = ["task", "policy", "event", "simulation", "reality or stand-in", "difference, points", ""]
     about = (
         "Episodes in which an event happened, on both sides. The difference of their shares is in percentage points, "
-        "with Newcombe's 95% interval, each for itself; it takes all episodes for independent draws."
+        "with Newcombe's 95% confidence interval for each difference alone. The interval assumes that all episodes "
+        "are independent."
     )
-    return Sheet("events-compared", "The same events in simulation and in reality", columns, lines, columns[3:6], about)
+    return Sheet(
+        name="events-compared",
+        title="The same events in simulation and in reality",
+        columns=columns,
+        rows=lines,
+        right=columns[3:6],
+        about=about,
+    )
 
 
 def _definitions(entries: Sequence[Entry]) -> Sheet:
     seen = [name for name in EVENTS if any(e["event"] == name and e["episodes"] for e in entries)]
     lines = [[EVENTS[name].words, name, EVENTS[name].definition.replace("`", "")] for name in seen]
-    about = "Judged from the true state after each action; what begins and ends between two actions is not seen."
+    about = (
+        "Events are judged from the true state after each action. An event that begins and ends between two actions "
+        "is not counted."
+    )
     return Sheet(
-        "events-defined", "What counts as each event", ["event", "in the table", "definition"], lines, (), about
+        name="events-defined",
+        title="What counts as each event",
+        columns=["event", "in the table", "definition"],
+        rows=lines,
+        right=(),
+        about=about,
     )

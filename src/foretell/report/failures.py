@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from foretell.answers.words import listed
 from foretell.report.bars import bars
-from foretell.report.runs import Runs
+from foretell.report.runs import Runs, place
 from foretell.report.section import Block, Chart, Section, Sheet
 
 __all__ = ["section"]
@@ -20,7 +21,7 @@ OTHER = "other reasons"
 BLAME = {
     "policy": "counted as a failure",
     "world": "left out of n",
-    "machine": "left out of n; re-issuing the study tries again",
+    "machine": "left out of n; run the same command to try again",
 }
 
 Row = Mapping[str, Any]
@@ -31,14 +32,15 @@ COLUMNS = ("world", "task", "policy", "clock", "arm", "success", "blame", "failu
 
 
 def section(runs: Runs) -> Section | None:
-    rows = [row for run in runs.each for row in run.counts(*COLUMNS)]
+    rows = [row for run in runs.each for row in replace(run, table=runs.named(run)).counts(*COLUMNS)]
     failed = [row for row in rows if row["success"] is False]
     wrong = [row for row in rows if row["blame"]]
     if not failed and not wrong:
         return None
     blocks: list[Block] = []
     if failed:
-        blocks.append(_chart(failed, runs.policies))
+        names = dict.fromkeys(row["policy"] for row in rows)
+        blocks.append(_chart(failed, sorted(names, key=lambda name: place(name, runs.policies))))
     if wrong:
         blocks.append(_errors(wrong))
     return Section("failures", "Failures", _says(rows), blocks)
@@ -64,7 +66,7 @@ def _says(rows: Sequence[Row]) -> str:
     if together:
         parts.append(f"{listed(together)} are counted together")
     if excluded:
-        parts.append(f"{excluded:,} more ended in an error of world or machine and count neither way")
+        parts.append(f"{excluded:,} more ended in an error of the world or the machine and are left out")
     return f"{'; '.join(parts)}."
 
 
@@ -112,7 +114,7 @@ def _chart(failed: Sequence[Row], policies: Sequence[str]) -> Chart:
         rows = [{k: v for k, v in row.items() if k != "policy"} for row in rows]
     spec = bars(rows, y="reason", x="episodes", title="failed episodes", tips=tips, **parts)
     about = "The first stage that was missed, or what the judge wrote."
-    return Chart("failures", "Failures by reason", spec, rows, about)
+    return Chart(name="failures", title="Failures by reason", spec=spec, rows=rows, about=about)
 
 
 def _errors(wrong: Sequence[Row]) -> Sheet:
@@ -120,4 +122,4 @@ def _errors(wrong: Sequence[Row]) -> Sheet:
     lines = [[*names, count, BLAME.get(names[0], "")] for names, count in counts.most_common()]
     columns = ["blame", "policy", "error", "episodes", "counts as"]
     about = "An error is blamed on the policy (raised, not a number, wrong shape), the world (diverged) or the machine."
-    return Sheet("errors", "Errors by blame", columns, lines, ("episodes",), about)
+    return Sheet(name="errors", title="Errors by blame", columns=columns, rows=lines, right=("episodes",), about=about)

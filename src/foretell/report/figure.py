@@ -41,7 +41,7 @@ class Listed:
     section: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Drawn(Displayed):
     """A figure on disk."""
 
@@ -63,7 +63,7 @@ class Drawn(Displayed):
 
 
 def figures(*runs: str | Path, told: Callable[[str], None] = lambda text: None) -> list[Listed]:
-    """The charts that the report of these runs has, in its order."""
+    """List the charts in the report of these runs, in the order of the report."""
     return [Listed(chart.name, chart.title, section) for section, chart in _charts(runs, told)]
 
 
@@ -77,10 +77,10 @@ def figure(
     title: bool = False,
     told: Callable[[str], None] = lambda text: None,
 ) -> Drawn:
-    """Draw one chart of the report of some runs into a file (default NAME.pdf); its ending says what kind.
+    """Draw one chart of the report of some runs into a file (default NAME.pdf). The ending of `out` sets the file type.
 
-    `width` is in millimetres, or `column` or `page` of a two-column paper; `text` the size of labels in points; `dpi`
-    that of a PNG. `title` writes the title into it, which a caption does as well.
+    `width` is in millimetres, or `column` or `page` of a two-column paper. `text` is the size of labels in points.
+    `dpi` is the resolution of a PNG. `title` writes the title into the chart.
     """
     needs_extra()
     path = Path(out) if out is not None else Path(f"{name}.pdf")
@@ -109,7 +109,8 @@ def figure(
         svg, size = picture(chart, wide, text, title)
         data = _rendered(svg, kind, dpi)
     path.write_bytes(data)
-    return Drawn(path, chart.name, chart.title, chart.about, *size)
+    wide_mm, high_mm = size
+    return Drawn(path=path, name=chart.name, title=chart.title, about=chart.about, width=wide_mm, height=high_mm)
 
 
 def _charts(runs: Sequence[str | Path], told: Callable[[str], None]) -> list[tuple[str, Chart]]:
@@ -175,8 +176,7 @@ def picture(chart: Chart, wide: float, text: float = 8.0, title: bool = False) -
         width = 0.75 * room
         for _ in range(3):
             svg = vl_convert.vegalite_to_svg(paper(chart, width, columns, title))
-            found = re.match(r'(<svg[^>]*?) width="([\d.]+)" height="([\d.]+)"', svg)
-            assert found is not None
+            found = _sized(svg)
             over = float(found[2]) - room
             if -1 <= over <= 0 or not _single(chart.spec):
                 break
@@ -186,6 +186,13 @@ def picture(chart: Chart, wide: float, text: float = 8.0, title: bool = False) -
     high = wide * float(found[3]) / float(found[2])
     size = f' width="{wide / POINT:.3f}pt" height="{high / POINT:.3f}pt"'
     return found[1] + size + svg[found.end() :], (wide, high)
+
+
+def _sized(svg: str) -> re.Match[str]:
+    """The beginning of an SVG, its width and its height in points."""
+    found = re.match(r'(<svg[^>]*?) width="([\d.]+)" height="([\d.]+)"', svg)
+    assert found is not None  # vl-convert writes both
+    return found
 
 
 def _rendered(svg: str, kind: str, dpi: float) -> bytes:

@@ -36,7 +36,7 @@ NAMED = "named"
 """Column of the clock's name, until groups are made."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Group:
     """Episodes of one world, task, clock and arm, of all runs: what a question may be asked of."""
 
@@ -73,7 +73,7 @@ class Group:
         """What `foretell.compare` says of its policies, or why it says nothing. While episodes are missing, by bets:
         those may be looked at whenever one likes."""
         if len(self.policies) < 2:
-            return "there is one policy only"
+            return "there is only one policy"
         if self.missing and len(self.leading) < 2:
             return (
                 f"too few scenarios are complete, {counted(self.missing, 'episode is', 'episodes are')} still to come"
@@ -133,7 +133,10 @@ def unfinished(runs: Runs) -> list[Block]:
     """A warning, where episodes are still to come, for sections with intervals."""
     left = sum(len(run.to_come) for run in runs.each)
     are = counted(left, "episode is", "episodes are")
-    said = f"{are} still to come: intervals here are those of a finished study, so do not stop by them."
+    said = (
+        f"{are} still to come: these intervals are valid only for a finished study. Do not use them to decide when to "
+        "stop."
+    )
     return [Words(said, "caution")] if left else []
 
 
@@ -141,7 +144,7 @@ def noted(notes: Iterable[str]) -> list[Block]:
     """Notes as a paragraph: each once, and not too many."""
     found = list(dict.fromkeys(notes))
     more = (
-        [f"And {len(found) - NOTES} more notes; the verb of the same name prints them all."]
+        [f"And {len(found) - NOTES} more notes; the command of the same name prints all of them."]
         if len(found) > NOTES
         else []
     )
@@ -197,7 +200,7 @@ def _ahead(runs: Runs, run: OneRun) -> dict[tuple[str, ...], tuple[int, set[str]
     turn = turns_of(group, index)
     left = turn.counts(still_to_come(run.active, run.table["episode"]))
     late = turn.within >= turn.leading(left, len(keys))[turn.owner]
-    found = {}
+    found: dict[tuple[str, ...], tuple[int, set[str]]] = {}
     for number, key in enumerate(keys):
         mine = turn.owner == number
         if lacks := int(left[mine].sum()):
@@ -233,7 +236,17 @@ def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: li
     called = {name for (name,) in grouped([table[NAMED]])[1]}
     label = called.pop() if len(called) == 1 else family_label(clock)
     table = table.drop_columns(NAMED)
-    return Group(world, task, label, arm, real, design, table, sum(left for left, _ in ahead), leading)
+    return Group(
+        world=world,
+        task=task,
+        clock=label,
+        arm=arm,
+        real=real,
+        design=design,
+        table=table,
+        missing=sum(left for left, _ in ahead),
+        leading=leading,
+    )
 
 
 def _apart(tables: Sequence[pa.Table]) -> set[str]:

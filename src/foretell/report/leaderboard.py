@@ -114,10 +114,17 @@ def _ranking(board: Leaderboard) -> Sheet:
     names = ["clean" if arm == CLEAN else arm for arm in arms]
     columns = ["rank", "policy", "score", *names, "episodes"]
     told = (
-        f"Score: mean success over certified cells, every factor weighing the same, with a {1 - board.alpha:.0%} "
-        f"interval that holds for every n. {board.open_ranks()} Others are success."
+        f"Score: mean success over certified cells, each factor with the same weight, with a {1 - board.alpha:.0%} "
+        f"confidence interval that holds for every n. {board.open_ranks()} The other columns are success rates."
     )
-    return Sheet("leaderboard", "Ranking", columns, rows, [c for c in columns if c not in ("policy",)], told)
+    return Sheet(
+        name="leaderboard",
+        title="Ranking",
+        columns=columns,
+        rows=rows,
+        right=[c for c in columns if c not in ("policy",)],
+        about=told,
+    )
 
 
 def _success(board: Leaderboard) -> Chart:
@@ -131,7 +138,7 @@ def _success(board: Leaderboard) -> Chart:
     tips = {"arm": ("arm", ""), "policy": ("policy", ""), **TIPS, "tasks": ("tasks", "")}
     spec = dots(rows, y="arm", x="success", series="policy", title="success", domain=(0.0, 1.0), tips=tips)
     told = f"Over the tasks on which an arm is certified. Bars are {1 - board.alpha:.0%} Clopper-Pearson intervals."
-    return Chart("success-by-factor", "Success by factor", spec, rows, told)
+    return Chart(name="success-by-factor", title="Success by factor", spec=spec, rows=rows, about=told)
 
 
 def _changes(board: Leaderboard) -> Chart:
@@ -150,10 +157,11 @@ def _changes(board: Leaderboard) -> Chart:
                 tips=tips)  # fmt: skip
     told = (
         "Against the clean control in the same scenarios. "
-        f"Bars are {1 - board.alpha:.0%} intervals, each for itself: exact up to {EXACT} pairs of successes. "
-        "Without width: every episode is identical, because the factor changes looks only and the policy does not look."
+        f"Bars are {1 - board.alpha:.0%} confidence intervals, each for one change alone, exact up to {EXACT} pairs "
+        "of successes. An interval without width means that all episodes are identical: the factor changes only the "
+        "appearance, and the policy uses no camera."
     )
-    return Chart("change-by-factor", "What each factor costs", spec, rows, told)
+    return Chart(name="change-by-factor", title="What each factor costs", spec=spec, rows=rows, about=told)
 
 
 def _radar(board: Leaderboard) -> Chart:
@@ -165,7 +173,13 @@ def _radar(board: Leaderboard) -> Chart:
     ]
     tips = {"arm": ("arm", ""), "policy": ("policy", ""), "success": TIPS["success"]}
     spec = radar(rows, axis="arm", series="policy", value="success", tips=tips)
-    return Chart("robustness", "Success by factor, at a glance", spec, rows, "0 is in the middle, 100% on the rim.")
+    return Chart(
+        name="robustness",
+        title="Success by factor, at a glance",
+        spec=spec,
+        rows=rows,
+        about="0 is in the middle, 100% on the rim.",
+    )
 
 
 def _sheet(board: Leaderboard) -> Sheet:
@@ -179,8 +193,8 @@ def _sheet(board: Leaderboard) -> Sheet:
             if "not_charged" in row:
                 rows.append([*about, ", ".join(row["not_charged"]["tasks"]), spared(row), "-", "-"])
     columns = ["policy", "arm", "tasks", "success", "change, points", "change, percent"]
-    told = "In percent: of the clean control's mean success, as THE COLOSSEUM has it; undefined where that is 0."
-    return Sheet("by-factor", "Every figure", columns, rows, columns[3:], told)
+    told = "Percentages are of the mean success of the clean control, as in THE COLOSSEUM; undefined if that is 0."
+    return Sheet(name="by-factor", title="Every figure", columns=columns, rows=rows, right=columns[3:], about=told)
 
 
 def _curves(board: Leaderboard) -> list[Chart]:
@@ -197,7 +211,7 @@ def _curves(board: Leaderboard) -> list[Chart]:
         told += f"Bars are {1 - board.alpha:.0%} Clopper-Pearson intervals."
         marked = [f"{row['factor']} at {row['severity']:g}" for row in rows if row["certified"] == CERTIFIED[False]]
         told += f" Not certified, so not charged: {', '.join(marked)}." if marked else ""
-        found.append(Chart(slug("severity", policy, task), title, spec, rows, told))
+        found.append(Chart(name=slug("severity", policy, task), title=title, spec=spec, rows=rows, about=told))
     return found
 
 
@@ -215,7 +229,13 @@ def _worlds(board: Leaderboard) -> Chart:
         "Means over the policies and tasks that both worlds have, in the scenarios that count in both; "
         f"{1 - board.alpha:.0%} intervals that hold for every n."
     )
-    return Chart("two-worlds", f"{board.worlds['sim']} beside {board.worlds['real']}", spec, rows, told)
+    return Chart(
+        name="two-worlds",
+        title=f"{board.worlds['sim']} beside {board.worlds['real']}",
+        spec=spec,
+        rows=rows,
+        about=told,
+    )
 
 
 def _alignment(board: Leaderboard) -> Sheet:
@@ -237,4 +257,11 @@ def _alignment(board: Leaderboard) -> Sheet:
     ]
     said = ["R squared of success in the two worlds; a point is a policy on a task", *reasons(board)]
     told = " ".join(map(sentence, said))
-    return Sheet("alignment", "How far the two worlds agree, factor by factor", columns, rows, columns[1:], told)
+    return Sheet(
+        name="alignment",
+        title="How far the two worlds agree, factor by factor",
+        columns=columns,
+        rows=rows,
+        right=columns[1:],
+        about=told,
+    )

@@ -159,7 +159,7 @@ function heading(contents) {
 function notes(list) {
   const open = at("notes").querySelector("details")?.open;
   at("notes").replaceChildren(...(list.length ? [el("details", { open: open ?? list.length < 3 },
-    el("summary", {}, list.length === 1 ? "One thing to know" : `${list.length} things to know`),
+    el("summary", {}, list.length === 1 ? "One note" : `${list.length} things to know`),
     el("ul", {}, ...list.map((note) => el("li", {}, ...prose(note)))))] : []));
 }
 

@@ -8,6 +8,7 @@ import os
 import re
 from functools import cache
 from html import escape
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -73,11 +74,12 @@ def vega() -> str:
     import vl_convert
 
     folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "foretell"
-    kept = folder / f"vega-{vl_convert.__version__}.js"
+    kept = folder / f"vega-{version('vl-convert-python')}.js"
     with contextlib.suppress(OSError, UnicodeDecodeError):
         if (text := kept.read_text(encoding="utf-8")).endswith(END):
             return text
-    text = f"(function () {{\n{vl_convert.javascript_bundle()}\n{END}"
+    bundle = vl_convert.javascript_bundle()  # type: ignore[call-arg] # its stub lacks the default of `snippet`
+    text = f"(function () {{\n{bundle}\n{END}"
     with contextlib.suppress(OSError):  # no home, or a full disk: then it is made each time
         folder.mkdir(parents=True, exist_ok=True)
         part = kept.with_suffix(f".{os.getpid()}.part")

@@ -26,13 +26,15 @@ from foretell.study.unchanged import IDENTICAL, unchanged
 __all__ = ["section"]
 
 CLEAN = "none"
-UNCERTIFIED = "nothing says which perturbations leave the tasks solvable; a test set does (`foretell testset build`)"
+UNCERTIFIED = (
+    "it is unknown which perturbations leave the tasks solvable; a test set shows it (`foretell testset build`)"
+)
 LEAST = 3
 """Arms, the clean one among them, below which there is no radar."""
 SHARE = ".1%"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Change:
     """One policy on one task of one world under one arm."""
 
@@ -97,10 +99,21 @@ def _cells(every: list[Group], same: Set[str] = frozenset()) -> list[Change]:
                 change = paired_change([pair[0]], [pair[1]]) if both else None
                 p = test_of(*pair, paired=True).p_value if both else None
                 keys = [key for key, p_ in zip(*_columns(arms[arm], "episode", "policy"), strict=True) if p_ == policy]
-                identical = change is not None and same.issuperset(keys)
+                identical = change is not None and same >= set(keys)
                 if identical and change is not None:
                     change = replace(change, low=0.0, high=0.0, method=IDENTICAL)
-                found.append(Change(world, task, policy, arm, success_rate([known]), change, p, identical))
+                found.append(
+                    Change(
+                        world=world,
+                        task=task,
+                        policy=policy,
+                        arm=arm,
+                        success=success_rate([known]),
+                        change=change,
+                        p=p,
+                        identical=identical,
+                    )
+                )
     tested = [cell.p for cell in found if cell.p is not None]
     adjusted = iter(holm(tested) if tested else ())
     return [cell if cell.p is None else replace(cell, p=float(next(adjusted))) for cell in found]
@@ -171,17 +184,17 @@ def _bars(rows: list[dict[str, Any]], name: str, title: str) -> Chart:
         rows, y="arm", x="points", title="change in success, points", unit="points", zero=True, series=series, tips=tips
     )
     about = (
-        f"Change against the clean control in the same scenarios, with 95% intervals (exact up to {EXACT} pairs of "
-        "successes), each for itself: of twenty perturbations without any effect, about one interval may exclude 0 by "
-        "chance. The sentence above speaks only of what is shown by the paired test of `foretell compare` with Holm's "
-        "adjustment over every change of this section."
+        f"Change against the clean control in the same scenarios, with 95% confidence intervals (exact up to {EXACT} "
+        "pairs of successes). Each interval is for one change alone: of twenty perturbations without effect, about "
+        "one interval excludes 0 by chance. The sentence above uses the paired test of `foretell compare` with "
+        "Holm's adjustment over all changes in this section."
     )
     if any(row["method"] == IDENTICAL for row in rows):
         about += (
-            " An interval without width: every episode is identical to its clean control, because the perturbation "
-            "changes looks only and the policy does not look."
+            " An interval without width means that every episode is identical to its clean control: the perturbation "
+            "changes only the appearance, and the policy uses no camera."
         )
-    return Chart(name, title, spec, rows, about)
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about)
 
 
 def _radar(cells: list[Change], name: str, title: str) -> Chart:
@@ -198,7 +211,13 @@ def _radar(cells: list[Change], name: str, title: str) -> Chart:
     }
     tips |= {"high": ("to", SHARE), "n": ("scenarios", "d")}
     spec = radar(rows, axis="arm", series="policy", value="success", tips=tips)
-    return Chart(name, title, spec, rows, "0 in the middle, 100% on the rim: the rounder and larger, the more robust.")
+    return Chart(
+        name=name,
+        title=title,
+        spec=spec,
+        rows=rows,
+        about="0 is in the middle, 100% on the rim. A larger, rounder shape means a more robust policy.",
+    )
 
 
 def _curves(cells: list[Change], here: list[str], on: str) -> list[Block]:
@@ -226,7 +245,15 @@ def _curves(cells: list[Change], here: list[str], on: str) -> list[Block]:
             factors = list(dict.fromkeys(row["factor"] for row in rows))
             grow = f"{factors[0]} grows" if len(factors) == 1 else "factors grow"
             name = slug("severity-curve", policy, *here)
-            found.append(Chart(name, f"{policy} as {grow}{on}", spec, rows, "95% intervals (Clopper-Pearson)."))
+            found.append(
+                Chart(
+                    name=name,
+                    title=f"{policy} as {grow}{on}",
+                    spec=spec,
+                    rows=rows,
+                    about="95% intervals (Clopper-Pearson).",
+                )
+            )
     return found
 
 
@@ -243,7 +270,7 @@ def _sheet(found: list[Change], many: bool) -> Sheet:
         where = [cell.world, cell.task] if many else []
         rows.append([*where, cell.policy, "clean" if cell.arm == CLEAN else cell.arm, one.n, rate, said])
     columns = [*(["world", "task"] if many else []), "policy", "perturbation", "n", "success", "change, points"]
-    return Sheet("perturbations-table", "Every perturbation", columns, rows, right=columns[-3:])
+    return Sheet(name="perturbations-table", title="Every perturbation", columns=columns, rows=rows, right=columns[-3:])
 
 
 def _board(runs: Runs, found: list[Change]) -> list[Block]:

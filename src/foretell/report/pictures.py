@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from foretell.counting import counted
 from foretell.files import inside, read_file
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Section, Strips
@@ -15,7 +16,7 @@ from foretell.study.films import steps
 
 __all__ = ["section"]
 
-READ = ["episode", "task", "policy", "arm", "world", "success", "failure_reason", "video"]
+READ = ["episode", "task", "policy", "arm", "world", "clock", "success", "failure_reason", "video"]
 SHOWN = 10
 """Strips on the page, at most."""
 BYTES = 300_000
@@ -24,36 +25,38 @@ BYTES = 300_000
 
 def section(runs: Runs) -> Section | None:
     """A failure and a success of every policy, task, arm and clock that was filmed, as far as they fit."""
-    found = [film for run in runs.each for film in _chosen(run)]
-    shown = []
-    for run, row, clock in sorted(found, key=lambda one: _place(one[1])):
+    found = [film for run in runs.each for film in _chosen(runs, run)]
+    shown: list[dict[str, Any]] = []
+    worlds = len({row["world"] for _, row in found}) > 1
+    for run, row in sorted(found, key=lambda film: _place(film[1])):
         if len(shown) == SHOWN:
             break
         if (picture := _picture(run, row["episode"])) is not None:
-            shown.append({**_said(run, row, clock, len(runs.each) > 1), "picture": picture})
+            shown.append({**_said(run, row, worlds), "picture": picture})
     if not shown:
         return None
     solved = sum(film["outcome"] == "success" for film in shown)
     count = len(shown)
-    says = f"{'One film' if count == 1 else f'{count} films'} at a glance, {_outcomes(solved, count - solved)}."
+    says = f"{counted(count, 'film')}: {_outcomes(solved, count - solved)}."
     about = "Time runs from left to right, from the start to the end. Choose a strip to see the film and its figures."
-    return Section("pictures", "Pictures", says, [Strips("pictures", "Episodes in pictures", shown, about)])
+    return Section(
+        "pictures", "Pictures", says, [Strips(name="pictures", title="Episodes in pictures", films=shown, about=about)]
+    )
 
 
 def _outcomes(solved: int, failed: int) -> str:
-    if not solved or not failed:
-        return f"{'all' if solved + failed > 1 else 'it is'} of {'success' if solved else 'failure'}"
-    return f"{solved} of success and {failed} of failure"
+    counts = [counted(solved, "success", "successes")] * (solved > 0) + [counted(failed, "failure")] * (failed > 0)
+    return " and ".join(counts)
 
 
-def _chosen(run: OneRun) -> list[tuple[OneRun, dict[str, Any], str]]:
+def _chosen(runs: Runs, run: OneRun) -> list[tuple[OneRun, dict[str, Any]]]:
     """Of every cell the first failure and the first success that were filmed."""
-    cells: dict[tuple[str, ...], dict[bool, tuple[OneRun, dict[str, Any], str]]] = defaultdict(dict)
+    cells: dict[tuple[str, ...], dict[bool, tuple[OneRun, dict[str, Any]]]] = defaultdict(dict)
     filmed = pc.indices_nonzero(pc.and_(run.table["video"].is_valid(), run.table["success"].is_valid()))
-    rows = run.table.select(READ).take(filmed).to_pylist()
-    for row, clock in zip(rows, run.clocks.take(filmed).to_pylist(), strict=True):
+    for row in runs.named(run).select(READ).take(filmed).to_pylist():
         if row["video"]:
-            cells[row["task"], row["policy"], row["arm"], clock].setdefault(row["success"], (run, row, clock))
+            key = (row["world"], row["task"], row["policy"], row["arm"], row["clock"])
+            cells[key].setdefault(row["success"], (run, row))
     return [film for cell in cells.values() for film in cell.values()]
 
 
@@ -62,10 +65,10 @@ def _place(row: dict[str, Any]) -> tuple[str, str, bool, str, bool]:
     return row["task"], row["policy"], row["arm"] != "none", row["arm"], not row["success"]
 
 
-def _said(run: OneRun, row: dict[str, Any], clock: str, several: bool) -> dict[str, Any]:
+def _said(run: OneRun, row: dict[str, Any], worlds: bool) -> dict[str, Any]:
     parts = [row["task"], row["policy"], *([f"arm {row['arm']}"] if row["arm"] != "none" else [])]
-    parts += [clock] if clock != "sync" else []
-    parts += [f"world {row['world']}"] if several and run.real else []
+    parts += [row["clock"]] if row["clock"] != "sync" else []
+    parts += [f"world {row['world']}"] if worlds else []
     outcome = "success" if row["success"] else "failure"
     why = f": {row['failure_reason']}" if not row["success"] and row["failure_reason"] else ""
     said = f"{', '.join(parts)} · {outcome}{why}"

@@ -38,14 +38,17 @@ def _says(runs: Runs) -> str:
     if not total:
         return "Nothing has run yet."
     if again == total:
-        return "Every episode comes out the same bit for bit when it runs again on the same machine and versions."
+        return (
+            "Every episode gives the same result bit for bit if it runs again on the same machine with the same "
+            "versions."
+        )
     rest = []
     if kinds["realtime"]:
-        rest.append(f"{kinds['realtime']:,} ran by the clock on the wall")
+        rest.append(f"{kinds['realtime']:,} ran in real time")
     if kinds["person"]:
         rest.append(f"{kinds['person']:,} are real trials judged by a person")
     told = " and ".join(rest) + ", and cannot be run again exactly"
-    return f"{again:,} of {total:,} episodes come out the same bit for bit when run again here; {told}."
+    return f"{again:,} of {total:,} episodes give the same result bit for bit if they run again here; {told}."
 
 
 def _kind(row: dict[str, Any]) -> str:
@@ -58,7 +61,12 @@ def _sheet(runs: Runs) -> Sheet:
     facts = [_facts(run) for run in runs.each]
     names = list(dict.fromkeys(name for fact in facts for name in fact))
     rows = [[name, *(fact.get(name, "–") for fact in facts)] for name in names]
-    return Sheet("provenance-table", "Where the rows come from", ["", *(run.name for run in runs.each)], rows)
+    return Sheet(
+        name="provenance-table",
+        title="Where the rows come from",
+        columns=["", *(run.name for run in runs.each)],
+        rows=rows,
+    )
 
 
 def _facts(run: OneRun) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Simulation against reality: does what happens in simulation tell what happens on the table?"""
+"""Simulation against reality: how well does simulation predict real outcomes?"""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ NAMES = {
 }
 MEANING = {
     "mmrv": "0 is best: how much real success a wrong order costs",
-    "pearson": "1 is best: do rates rise together",
-    "spearman": "1 is best: do ranks",
-    "kendall": "1 is best: pairs in order less pairs out of order",
+    "pearson": "1 is best: correlation of the rates",
+    "spearman": "1 is best: correlation of the ranks",
+    "kendall": "1 is best: pairs in order minus pairs out of order",
     "pairwise_accuracy": "1 is best: share of pairs in the same order",
     "rank_reversals": "0 is best: pairs in opposite order",
     "r_squared": "1 is best: share of real variance explained",
@@ -101,16 +101,21 @@ def _says(answer: Predictivity, sim: str, real: str) -> str:
     known = {task: value for task, value in each.items() if math.isfinite(value)}
     if not known:
         tied = "on every task all" if answer.mean else "all"
-        return f"How {sim} ranks policies cannot be told, because {tied} do alike in one of the worlds; {apart}{many}."
-    order = f"of the pairs of policies in the order that {real} does"
+        return (
+            f"It is unknown how {sim} ranks policies, because {tied} have the same success in one of the worlds; "
+            f"{apart}{many}."
+        )
+    order = f"of the pairs of policies in the same order as {real}"
     if len(known) < len(each):  # the mean over all tasks is not defined
-        level = f"on {listed([task for task in each if task not in known])} all do alike in one of the worlds"
+        level = (
+            f"on {listed([task for task in each if task not in known])} all have the same success in one of the worlds"
+        )
         mean = sum(known.values()) / len(known)
         return f"{sim} puts {mean:.0%} {order} on {listed(list(known))} ({level}), and {apart} over {len(each)} tasks."
     counts = [board.pairs() for board in answer.scoreboards.values()]
     if max(counted for _, counted in counts) == 1:  # one pair is no percentage
         told = pairs_told(sum(same for same, _ in counts), len(counts))
-        return f"{sim} puts {told} of policies in the order that {real} does, and {apart}{many}."
+        return f"{sim} puts {told} of policies in the same order as {real}, and {apart}{many}."
     ends = "" if accuracy.low is None or accuracy.high is None else f" ({accuracy.low:.0%} to {accuracy.high:.0%})"
     return f"{sim} puts {accuracy.estimate:.0%}{ends} {order}, and {apart}{many}."
 
@@ -155,14 +160,14 @@ def _scatter(board: Scoreboard, name: str, title: str, sim: str, real: str) -> C
     share = ".1%"
     tips = {"policy": ("policy", ""), "sim": (sim, share), "sim_low": ("from", share), "sim_high": ("to", share)}
     tips |= {"real": (real, share), "real_low": ("from ", share), "real_high": ("to ", share)}
-    tips |= {"scenarios": ("scenarios", "d"), "kruskal_wallis_p": ("p that both are alike", ".2g")}
+    tips |= {"scenarios": ("scenarios", "d"), "kruskal_wallis_p": ("p-value (same success)", ".2g")}
     about = (
-        "Success on the scenarios that both worlds have, with 95% intervals both ways (Clopper-Pearson; star where "
-        "scenarios were tried several times). On the dashed line simulation and reality agree; below it simulation "
-        "promises too much."
+        "Success on the scenarios that both worlds have, with 95% confidence intervals in both directions "
+        "(Clopper-Pearson; star if scenarios were tried several times). On the dashed line simulation and reality "
+        "agree; below it simulation is too optimistic."
     )
     spec = scatter(rows, label="policy", titles=(f"success in {sim}", f"success in {real}"), tips=tips)
-    return Chart(name, title, spec, rows, about)
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about)
 
 
 def _metrics(measured: dict[str, dict[str, Interval]], name: str, title: str) -> Chart:
@@ -177,7 +182,7 @@ def _metrics(measured: dict[str, dict[str, Interval]], name: str, title: str) ->
     many = "task" if len(measured) > 1 else None
     spec = dots(rows, y="metric", x="value", title="value", unit="number", series=many, zero=True, tips=tips)
     about = "MMRV: 0 is best. The others: 1 is best. Bars are 95% intervals. Correlations need three policies."
-    return Chart(name, title, spec, rows, about)
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about)
 
 
 def _sheet(measured: dict[str, dict[str, Interval]], name: str, title: str) -> Sheet:
@@ -194,7 +199,7 @@ def _sheet(measured: dict[str, dict[str, Interval]], name: str, title: str) -> S
     reasons = {one.reason for found in measured.values() for one in found.values() if one.reason}
     about = "With 95% intervals: the range of each metric over all true rates that the trials leave plausible together."
     about += f" No value or interval: {'; '.join(sorted(reasons))}." if reasons else ""
-    return Sheet(name, title, columns, rows, right=columns[2:], about=about)
+    return Sheet(name=name, title=title, columns=columns, rows=rows, right=columns[2:], about=about)
 
 
 def _reversed(board: Scoreboard) -> list[tuple[int, int]]:
@@ -215,7 +220,13 @@ def _slopes(board: Scoreboard, name: str, title: str, sim: str, real: str) -> Ch
     ]
     tips = {"policy": ("policy", ""), "side": ("world", ""), "value": ("success", ".1%"), "place": ("", "")}
     spec = slopes(rows, label="policy", kind="place", sides=(sim, real), title="success", tips=tips)
-    return Chart(name, title, spec, rows, "Lines that cross are policies that simulation puts in the wrong order.")
+    return Chart(
+        name=name,
+        title=title,
+        spec=spec,
+        rows=rows,
+        about="Lines that cross are policies that simulation puts in the wrong order.",
+    )
 
 
 def _reversals(board: Scoreboard, pair: PAIR, name: str, title: str, sim: str, real: str) -> list[Block]:
@@ -229,8 +240,10 @@ def _reversals(board: Scoreboard, pair: PAIR, name: str, title: str, sim: str, r
         rates = [f"{values[a]:.0%} against {values[b]:.0%}" for values in (board.sim, board.real)]
         rows.append([*names, rates[0], _shown(pair[1], *names), rates[1], _shown(pair[0], *reversed(names))])
     columns = [f"ahead in {sim}", f"ahead in {real}", sim, f"shown in {sim}?", real, f"shown in {real}?"]
-    about = "Shown: `foretell compare` calls the policy ahead better in that world. Otherwise the order may be chance."
-    return [Sheet(name, title, columns, rows, about=about)]
+    about = (
+        "Shown: `foretell compare` finds the leading policy better in that world. Otherwise the order may be chance."
+    )
+    return [Sheet(name=name, title=title, columns=columns, rows=rows, about=about)]
 
 
 def _shown(group: Group, ahead: str, behind: str) -> str:
@@ -258,4 +271,4 @@ def _left_out(board: Scoreboard, found: dict[str, Interval], name: str, title: s
     }
     spec = dots(rows, y="without", x="value", title="value", unit="number", series="metric", tips=tips)
     about = "Each metric without one policy in turn; the bar reaches to its value with all of them."
-    return Chart(name, title, spec, rows, about)
+    return Chart(name=name, title=title, spec=spec, rows=rows, about=about)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from foretell.episodes.provenance import read_provenance
 from foretell.episodes.read import read_columns
 from foretell.errors import UsageError
 
-__all__ = ["OneRun", "Runs"]
+__all__ = ["OneRun", "Runs", "place"]
 
 COLUMNS = (
     "episode", "study", "world", "world_hash", "controller", "task", "task_version", "task_hash", "policy",
@@ -31,8 +31,9 @@ COLUMNS = (
     "failure_reason", "events", "judge", "real", "video", "wall_started", "wall_s",
 )  # fmt: skip
 """What a report reads of a row."""
-STUDY = {"name": (str,), "tasks": (list,), "policies": (dict, list), "scenarios": (dict,)}
-PROVENANCE = {"study": (str,), "machine": (dict,), "versions": (dict,), "command": (list,), "imported": (dict,)}
+Kinds = Mapping[str, tuple[type, ...]]
+STUDY: Kinds = {"name": (str,), "tasks": (list,), "policies": (dict, list), "scenarios": (dict,)}
+PROVENANCE: Kinds = {"study": (str,), "machine": (dict,), "versions": (dict,), "command": (list,), "imported": (dict,)}
 """Kinds of what a report reads of `study.yaml` and `provenance.json`."""
 STAND_IN = "standin"
 """The built-in world that plays reality."""
@@ -40,7 +41,7 @@ ROBOT = ("robot", "real")
 """Worlds that are real in rows that are older than the column `real`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OneRun:
     """A run folder: its episodes, its study and where they came from."""
 
@@ -119,7 +120,8 @@ class Runs:
     @classmethod
     def open(cls, paths: Sequence[Path | str]) -> Runs:
         """Raises UsageError for a folder that is no run, and for the same one twice."""
-        found, seen = [], set()
+        found: list[OneRun] = []
+        seen: set[Path] = set()
         for path in map(Path, paths):
             if path.resolve() in seen:
                 raise UsageError(f"run {str(path)!r} is given twice")
@@ -128,7 +130,9 @@ class Runs:
             while name in {run.name for run in found}:
                 name += "'"
             about = _shaped(read_provenance(path), PROVENANCE)
-            found.append(OneRun(path, name, read_columns(path, COLUMNS), _study(path), about))
+            found.append(
+                OneRun(path=path, name=name, table=read_columns(path, COLUMNS), study=_study(path), provenance=about)
+            )
         if not found:
             raise UsageError("give at least one run folder")
         return cls(found)
@@ -165,6 +169,21 @@ class Runs:
     def names(self, run: OneRun) -> list[Name]:
         """The names of a run's cells."""
         return names_of(run.cells[1], self.cells)
+
+    def named(self, run: OneRun) -> pa.Table:
+        """The run's rows, with world, task, policy and clock by the names of the page: two versions are never one."""
+        group, _ = run.cells
+        names = self.names(run)
+        columns = {
+            "world": spread([name.world for name in names], group),
+            "task": self.tasks_of(run),
+            "policy": spread([name.policy for name in names], group),
+            "clock": run.clocks,
+        }
+        table = run.table
+        for column, values in columns.items():
+            table = table.set_column(table.column_names.index(column), column, values)
+        return table
 
     @cached_property
     def world_of(self) -> dict[tuple[str, str], str]:
@@ -213,7 +232,14 @@ class Runs:
         return [run for run in self.each if not run.real]
 
 
-def _shaped(found: Any, kinds: dict[str, tuple[type, ...]]) -> dict[str, Any]:
+def place(name: str, names: Sequence[str]) -> int:
+    """Where a study lists a policy or a task. A hash or a protocol in its name does not matter."""
+    short = name.partition(" (")[0]
+    forms = (name, name.rpartition("#")[0], short, short.rpartition("#")[0])
+    return next((names.index(form) for form in forms if form in names), len(names))
+
+
+def _shaped(found: Any, kinds: Kinds) -> dict[str, Any]:
     """Without what is not of the kind that it should be: a run folder may be damaged, or come from someone else."""
     if not isinstance(found, dict):
         return {}

@@ -19,7 +19,7 @@ INHERITED = frozenset(
 """What every object in JavaScript has: Vega looks names up in objects, and would find these."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Chart:
     """One figure: a Vega-Lite specification with its data in it. Colours of text, axes and background are left to the
     page (light or dark) or to paper."""
@@ -38,7 +38,7 @@ class Chart:
         object.__setattr__(self, "spec", _drawable(self.spec))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Sheet:
     """A table of text and numbers. `right` names the columns that are aligned to the right."""
 
@@ -62,7 +62,7 @@ class Words:
     kind: str = "words"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Strips:
     """Films at a glance: of each a few pictures side by side, and the episode that they are of."""
 

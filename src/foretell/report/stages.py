@@ -16,7 +16,7 @@ from foretell.episodes.columns import by_name, cells, codes, grouped, spread
 from foretell.errors import ForetellError
 from foretell.report.bars import bars
 from foretell.report.charts import slug
-from foretell.report.runs import Runs
+from foretell.report.runs import Runs, place
 from foretell.report.section import Block, Chart, Section, Sheet
 
 __all__ = ["section"]
@@ -25,7 +25,8 @@ LINES = 24
 """Bars in a chart, at most."""
 NONE = "no stage"
 DONE = "success"
-NAMES = ("task", "policy", "world", "run", "clock")
+NAMES = ("task", "policy", "world", "run", "clock", "declared")
+"""`task` is the name on the page, `declared` that of the task itself."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,9 @@ class Ended:
         """When the rows reached a stage, of those that did."""
         if stage not in self.stages:
             return np.zeros(0)
-        times = self.times[:, self.stages.index(stage)]
-        return times[~np.isnan(times)]
+        times: np.ndarray = self.times[:, self.stages.index(stage)]
+        reached: np.ndarray = times[~np.isnan(times)]
+        return reached
 
     def ends(self, order: Sequence[str]) -> Counter[str]:
         """How many rows ended at each stage of this order: success, or the last one that they reached."""
@@ -75,24 +77,24 @@ def section(runs: Runs) -> Section | None:
     told: list[Ended] = []
     task_of, names = codes(every.table["task"])
     policy_of, policies = codes(every.table["policy"])
-    place = np.array([runs.policies.index(policy) for policy in policies], dtype=np.int64)
-    for task in runs.tasks:
-        mine = np.flatnonzero(task_of == names.index(task)) if task in names else np.zeros(0, dtype=np.int64)
-        rows = every.take(mine[np.argsort(place[policy_of[mine]], kind="stable")] if len(mine) else mine)
-        stages = _order(task, rows, runs)
-        if not (len(rows) and stages):
+    order = np.array([place(policy, runs.policies) for policy in policies], dtype=np.int64)
+    one_task = len(names) == 1
+    for task in sorted(names, key=lambda name: place(name, runs.tasks)):
+        mine = np.flatnonzero(task_of == names.index(task))
+        rows = every.take(mine[np.argsort(order[policy_of[mine]], kind="stable")])
+        stages = _order(rows, runs)
+        if not stages:
             continue
         told.append(rows)
         for world, one in _split(rows.take(np.flatnonzero(~rows.success)), ["world"]):
             deaths[world] += Counter({(task, stage): count for stage, count in one.ends(stages).items()})
-        one_task = len(runs.tasks) == 1
         name, where = slug("stages", "" if one_task else task), "" if one_task else f" on {task}"
         lines, together = _lines(rows)
         blocks += [_chart(lines, stages, name, where, together), _sheet(lines, stages, f"{name}-table", where)]
     if not blocks:
         return None
     worlds, clocks = (len({n for rows in told for n in cells(rows.table[c])}) > 1 for c in ("world", "clock"))
-    return Section("stages", "Stages", _says(deaths, len(runs.tasks) > 1, worlds, clocks), blocks)
+    return Section("stages", "Stages", _says(deaths, not one_task, worlds, clocks), blocks)
 
 
 def _ended(runs: Runs) -> Ended:
@@ -100,7 +102,7 @@ def _ended(runs: Runs) -> Ended:
     tables, successes, parts = [], [], []
     stages: dict[str, int] = {}
     for run in runs.each:
-        table = run.table.set_column(run.table.column_names.index("clock"), "clock", run.clocks)
+        table = runs.named(run).append_column("declared", run.table["task"])
         table = table.append_column("run", spread([run.name], np.zeros(len(table), dtype=np.int64)))
         reached = by_name(table["stages"])
         some = np.zeros(len(table), dtype=bool)
@@ -140,13 +142,13 @@ def _says(deaths: Mapping[str, Counter[tuple[str, str]]], tasks: bool, worlds: b
     return f"Failed episodes most often get stuck {listed(told)}{together}."
 
 
-def _order(task: str, rows: Ended, runs: Runs) -> list[str]:
+def _order(rows: Ended, runs: Runs) -> list[str]:
     """As the task declares its stages, where it can be found; else by when they are reached."""
     times = {stage: rows.of(stage) for stage in rows.stages}
     first = {
         stage: int(np.argmax(~np.isnan(rows.times[:, i]))) for i, stage in enumerate(rows.stages) if len(times[stage])
     }
-    declared = _declared(task, runs)
+    declared = _declared(cells(rows.table["declared"])[0], runs)
     found = sorted(first, key=lambda name: (float(np.median(times[name])), first[name]))
     return [*declared, *(name for name in found if name not in declared)]
 
@@ -211,7 +213,7 @@ def _chart(lines: Mapping[str, Ended], stages: Sequence[str], name: str, where: 
     spec = bars(rows, y="policy", x="share", title="share of episodes", tips=tips, parts="ended", order=order,
                 ordered=True, share=True)  # fmt: skip
     about = "Each failed episode counts at the last stage it reached, in the order " + " → ".join(stages) + "."
-    return Chart(name, f"Where episodes end{where}", spec, rows, about + together)
+    return Chart(name=name, title=f"Where episodes end{where}", spec=spec, rows=rows, about=about + together)
 
 
 def _said(stage: str) -> str:
@@ -228,4 +230,6 @@ def _sheet(found: Mapping[str, Ended], stages: Sequence[str], name: str, where: 
         lines.append(line)
     about = "Share of episodes that reach the stage, and the median of the simulated seconds it took them."
     title = f"How many reach each stage{where}, and when"
-    return Sheet(name, title, ["policy", "n", *stages], lines, ("n", *stages), about)
+    return Sheet(
+        name=name, title=title, columns=["policy", "n", *stages], rows=lines, right=("n", *stages), about=about
+    )

@@ -8,7 +8,7 @@ from typing import Any
 from foretell.answers.show import figures
 from foretell.counting import counted
 from foretell.report.charts import dots, slug
-from foretell.report.runs import Runs
+from foretell.report.runs import Runs, place
 from foretell.report.section import Block, Chart, Section, Sheet
 
 __all__ = ["section"]
@@ -36,19 +36,12 @@ def section(runs: Runs) -> Section | None:
             {"run": run.name, **row, "task": tasks.get(row["task"], row["task"])}
             for row in figures(run.plan, run.table, besides=runs.cells)
         ]
-    rows.sort(key=lambda row: (_place(row["task"], runs.tasks), _place(row["policy"], runs.policies)))
+    rows.sort(key=lambda row: (place(row["task"], runs.tasks), place(row["policy"], runs.policies)))
     judged = [row for row in rows if row["rate"] is not None]
     if not rows:
         return None
     blocks: list[Block] = [*_charts(judged), _sheet(rows)]
     return Section("success", "Success", _says(judged), blocks)
-
-
-def _place(name: str, names: Sequence[str]) -> int:
-    """In the study; a name with a hash or a protocol stands where it would without."""
-    short = name.partition(" (")[0]
-    plain = (name, name.rpartition("#")[0], short, short.rpartition("#")[0])
-    return next((names.index(one) for one in plain if one in names), len(names))
 
 
 def _says(rows: Sequence[Entry]) -> str:
@@ -66,7 +59,7 @@ def _says(rows: Sequence[Entry]) -> str:
         ends = [f"{row['rate']:.0%} ({_who(row, told)})" for row in (worst, best)]
         said = f"From {ends[0]} to {ends[1]}{under}, each of {of}"
     running = any(row["running"] for row in rows)
-    return f"{said}; the bars are where the true rate may well lie{', and some are still running' if running else ''}."
+    return f"{said}; bars are confidence intervals{', and some cells are still running' if running else ''}."
 
 
 def _plainest(rows: Sequence[Entry]) -> tuple[Sequence[Entry], str]:
@@ -125,24 +118,30 @@ def _charts(rows: Sequence[Entry]) -> list[Chart]:
         ]
         drawn = [*blank, *data] if series else data
         spec = dots(drawn, y="policy", x="rate", title="success", domain=(0.0, 1.0), series=series, tips=tips)
-        found.append(Chart(slug("success", "" if one else task), title, spec, data, _about(mine, arms)))
+        found.append(
+            Chart(
+                name=slug("success", "" if one else task), title=title, spec=spec, rows=data, about=_about(mine, arms)
+            )
+        )
     if len(tasks) > TASKS and found:
         found[-1] = _with(found[-1], f"{len(tasks) - TASKS} more tasks are in the table.")
     return found
 
 
 def _with(chart: Chart, words: str) -> Chart:
-    return Chart(chart.name, chart.title, chart.spec, chart.rows, f"{chart.about} {words}".strip())
+    return Chart(
+        name=chart.name, title=chart.title, spec=chart.spec, rows=chart.rows, about=f"{chart.about} {words}".strip()
+    )
 
 
 def _about(rows: Sequence[Entry], arms: set[str]) -> str:
     level = f"{1 - rows[0]['alpha']:.0%}"
-    exact = "Clopper-Pearson; star where scenarios were tried several times"
-    said = f"Dots are success rates, bars {level} intervals ({exact}), each for its own policy."
+    exact = "Clopper-Pearson; star if scenarios were tried several times"
+    said = f"Dots are success rates. Bars are {level} confidence intervals ({exact}), each for one policy alone."
     if any(_state(row) for row in rows):
         said = (
-            f"Dots are success rates, bars {level} intervals: {exact}. Where episodes have not "
-            "run, wider ones that hold whenever one looks (betting), of the leading scenarios."
+            f"Dots are success rates. Bars are {level} confidence intervals: {exact}. Where episodes are missing, the "
+            "intervals are wider: they cover the leading scenarios and hold at any time (betting)."
         )
     return f"{said} Perturbed episodes are left out here." if "none" in arms and len(arms) > 1 else said
 
@@ -166,4 +165,11 @@ def _sheet(rows: Sequence[Entry]) -> Sheet:
         line += [f"{row['finished']} of {row['planned']}{state}" if (state := _state(row)) else "all"] * running
         lines.append(line)
     about = "The same figures as `foretell show`. n counts episodes that were judged, and errors blamed on the policy."
-    return Sheet("success-table", "Every rate", columns, lines, ("success", "solved", "n"), about)
+    return Sheet(
+        name="success-table",
+        title="Every rate",
+        columns=columns,
+        rows=lines,
+        right=("success", "solved", "n"),
+        about=about,
+    )

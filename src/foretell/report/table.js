@@ -266,7 +266,7 @@ class EpisodeTable {
       this.unfold(item, i, key);
     }
     this.rest.textContent = printed && printed < this.rows.length ? `… and ${number.format(this.rows.length - printed)} more, in the page itself` : "";
-    this.empty ||= el("div", { class: "nothing" }, "No episode is like that.");
+    this.empty ||= el("div", { class: "nothing" }, "No episode matches.");
     if (this.rows.length) this.empty.remove();
     else this.space.append(this.empty);
   }

@@ -42,7 +42,7 @@ TOUCH = 1e-9
 Event = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Timeline(Displayed):
     """The events of one episode, summed up; times in simulated seconds, None where there is nothing to sum up."""
 
@@ -80,7 +80,7 @@ class Timeline(Displayed):
         return {**{k: v for k, v in vars(self).items() if k != "events"}, "out": str(self.out) if self.out else None}
 
     def text(self) -> str:
-        """The answer in words."""
+        """The answer as text."""
         lines = [f"episode {self.episode}: {self.about}, {self.sim_s:.2f} s"]
         lines.append(
             f"{self.inferences} inferences{_spread(': median {} ms', self.latency_median_s, self.latency_max_s)}"
@@ -113,7 +113,7 @@ def timeline(
     start: float = 0.0,
     stop: float | None = None,
 ) -> Timeline:
-    """The events of an episode of a run folder; `episode` is its key, or enough of its beginning.
+    """Read the events of an episode of a run folder. `episode` is its key, or the first characters of its key.
 
     `out`: FILE.json is a trace for https://ui.perfetto.dev or chrome://tracing, FILE.svg a picture. `start` and `stop`,
     in simulated seconds, choose a part of the episode for the picture.
@@ -185,9 +185,9 @@ def _summary(episode: str, about: str, length: float, events: list[Event], out: 
     latency = [e["until_s"] - e["sim_s"] for e in thought]
     ages, jumps, delays, starved = values("action"), values("seam"), lasted("frame"), sum(lasted("starve"))
     return Timeline(
-        episode,
-        about,
-        length,
+        episode=episode,
+        about=about,
+        sim_s=length,
         inferences=len(latency) if of("think") else len(of("look")),
         latency_median_s=median(latency) if latency else None,
         latency_max_s=max(latency, default=None),
@@ -286,7 +286,7 @@ def _named(what: str, tid: int, **args: Any) -> dict[str, Any]:
 WIDTH, LEFT, RIGHT, TOP, ROW, BAR = 1200, 110, 20, 64, 34, 20
 """Pixels of the picture."""
 SHADES = ("#4c78a8", "#f2a23a", "#54a24b", "#b279a2", "#72b7b2", "#9d755d")
-"""An inference and the actions that came of it share a colour."""
+"""An inference and its actions have the same colour."""
 FIXED = {"starve": "#d62728", "seam": "#d62728", "frame": "#999999"}
 
 

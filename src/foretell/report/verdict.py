@@ -1,4 +1,4 @@
-"""The verdict, in words: which policy to use on which task, or how many trials more would tell."""
+"""The verdict: which policy to use on which task, or how many more trials would decide."""
 
 from __future__ import annotations
 
@@ -50,9 +50,10 @@ def _says(winners: dict[str, list[str]], found: Sequence[Group]) -> str:
     named = [f"{best} on {listed(tasks)}" for best, tasks in winners.items() if best]
     if not winners:
         if len({policy for group in found for policy in group.policies}) == 1:
-            return "There is one policy only, so there is nothing to choose from; how well it does stands below."
+            return "There is only one policy, so there is no choice to make. Its success is below."
         return (
-            "Nowhere did two policies run alike, so there is nothing to choose from; how well each does stands below."
+            "No two policies ran under the same conditions, so there is no choice to make. The success of each is "
+            "below."
         )
     if not named:
         where = f" on {open_[0]}" if len(found) > 1 else ""
@@ -78,7 +79,8 @@ def _verdict(group: Group, where: str, found: Sequence[Group]) -> tuple[str | No
     if len(group.policies) < 2:
         policy, one = next(iter(group.rates.items()))
         return None, Words(
-            f"{head}: {policy} solves {_rate(one)} of {counted(one.n, 'episode')}. Nothing to compare it with."
+            f"{head}: {policy} solves {_rate(one)} of {counted(one.n, 'episode')}. There is no other policy to "
+            "compare it with."
         )
     if isinstance(answer, str):
         return None, Words(f"{head}: no verdict: {answer}.", "caution")
@@ -131,11 +133,11 @@ def _close(answer: Compared, best: str, rivals: Sequence[str]) -> str:
     first = pairs[rivals[0]]
     shown = any(pair.verdict in ("better", "worse") for pair in answer.pairs)
     few = first.verdict == "too few trials" and not shown
-    more = " There are too few trials to say anything of interest." if few else ""
+    more = " There are too few trials for a useful result." if few else ""
     own, of = _percent(_mean(first, best)), _scenarios(first)
     alike = [name for name, pair in pairs.items() if (_mean(pair, best), _scenarios(pair)) == (_mean(first, best), of)]
     if len(alike) == len(rivals) and all(_mean(pairs[name], name) == _mean(first, best) for name in rivals):
-        return f"{_some([best, *rivals])} are level: each solves {own} of {of}.{more}"
+        return f"{_some([best, *rivals])} are equal: each solves {own} of {of}.{more}"
     named = []
     for name, pair in pairs.items():
         theirs = _percent(_mean(pair, name))
@@ -154,10 +156,10 @@ def _decide(group: Group, found: Sequence[Group], answer: Compared, best: str, r
     gap, run = abs(pair.mean_a - pair.mean_b), min(pair.n_a, pair.n_b)
     reach = max(1.0 if end is None else abs(end) for end in (pair.difference.low, pair.difference.high))
     if not gap and reach < EFFECT:
-        return f"the best two are level to within {math.ceil(100 * reach)} points (95%)."
+        return f"the best two differ by at most {math.ceil(100 * reach)} points (95%)."
     needed, aided = more_trials(group, pair, len(answer.pairs), found)
     if needed is None:
-        return "no number of trials that anybody could run would decide: the best two are practically level."
+        return "no practical number of trials would decide: the best two are practically equal."
     seen = (
         f"if the {100 * gap:.0f} points seen are real"
         if gap
@@ -165,10 +167,13 @@ def _decide(group: Group, found: Sequence[Group], answer: Compared, best: str, r
     )
     more = needed - run
     if more <= 0:
-        return f"{_about(needed)} trials mostly decide {seen}, and {run} were run: the difference is likely smaller."
+        return (
+            f"{_about(needed)} trials usually decide {seen}, and {run} were run: the true difference is probably "
+            "smaller."
+        )
     besides = ""
     if aided is not None and aided - run < 0.95 * more:
-        besides = f", or {_about(max(aided - run, 1))} with endless simulated ones besides"
+        besides = f", or {_about(max(aided - run, 1))} with unlimited simulated trials in addition"
     return f"about {_about(more)} more trials of each would decide{besides} ({POWER:.0%} chance, {seen})."
 
 
@@ -211,15 +216,17 @@ def _caveats(runs: Runs, found: Sequence[Group]) -> list[Block]:
     said = []
     under = chosen(runs, found)
     if under:
-        said.append(f"All of this is {under}.")
+        said.append(f"All results are {under}.")
     if any(group.real and group.world.startswith("standin") for group in found):
         said.append(MECHANISM)
     if not any(group.real for group in found):
-        said.append("These are simulated episodes: whether reality ranks the policies alike is not in these runs.")
+        said.append(
+            "These are simulated episodes: these runs do not show whether reality ranks the policies in the same way."
+        )
     if any(group.missing for group in found):
         said.append(
-            "What is still running is judged by bets on its leading scenarios, which may be looked at any time."
+            "Unfinished comparisons use a betting test on the leading scenarios. Its verdicts hold at any time."
         )
     if any(group.design != "iid" for group in found):
-        said.append("Scenarios were not drawn at random, so verdicts speak of these scenarios only.")
+        said.append("Scenarios were not drawn at random, so verdicts hold for these scenarios only.")
     return [Words(" ".join(said))] if said else []

@@ -22,7 +22,7 @@ EMBED = 20.0
 """Megabytes of videos that a page carries; the others are linked."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Written(Displayed):
     """A report on disk."""
 
@@ -45,7 +45,7 @@ class Written(Displayed):
         return {**vars(self), "path": str(self.path)}
 
     def text(self) -> str:
-        """What was written, in words."""
+        """A text about what was written."""
         more = f", {counted(self.videos, 'video')} in it" if self.videos else ""
         more += f", {self.linked} linked" if self.linked else ""
         sample = f" ({self.shown:,} of them listed)" if self.shown < self.episodes else ""
@@ -60,10 +60,11 @@ def report(
     first: Sequence[Section] = (),
     told: Callable[[str], None] = lambda text: None,
 ) -> Written:
-    """Write what runs show as one HTML page that opens from disk: `report.html` in the run folder, if there is one run.
+    """Write a report of some runs as one HTML page that opens from disk. The default for one run is `report.html` in
+    its folder.
 
-    `embed`: megabytes of videos to put into it, failures first; the others are linked. `first`: sections of the
-    caller's own, which come before all others. `told` hears what is being done.
+    `embed`: megabytes of videos to include, failures first; the others are linked. `first`: sections to put before all
+    others. `told` is called with a message for each step.
     """
     needs_extra()
     given = _together(runs)
@@ -72,7 +73,7 @@ def report(
     if not 0 <= embed < 1e6:
         raise UsageError(f"embed is {embed:g}, it must be 0 or more megabytes, and fewer than a million")
     if out is None and len(given) > 1:
-        raise UsageError(f"out: {len(given)} runs are given: say where the page goes, such as report.html")
+        raise UsageError(f"out: {len(given)} runs are given: name the file to write, such as report.html")
     path = given[0] / "report.html" if out is None else Path(out)
     if path.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"out: {path} should end in .html")
@@ -99,15 +100,15 @@ def report(
     table = found["episodes"]
     films = {name for name in table["names"]["video"] if name} - set(table["absent"])
     return Written(
-        path,
-        len(text),
-        found["runs"],
-        [section["id"] for section in found["sections"]],
-        table["total"],
-        table["count"],
-        len(found["videos"]),
-        len(films - set(found["videos"])),
-        found["notes"],
+        path=path,
+        bytes=len(text),
+        runs=found["runs"],
+        sections=[section["id"] for section in found["sections"]],
+        episodes=table["total"],
+        shown=table["count"],
+        videos=len(found["videos"]),
+        linked=len(films - set(found["videos"])),
+        notes=found["notes"],
     )
 
 

@@ -62,6 +62,6 @@ def require_terminal(world: str) -> None:
     """Raises UsageError where a world wants to talk to a person and there is no terminal."""
     if sys.stdin is None or not sys.stdin.isatty():
         raise UsageError(
-            f"world {world!r} talks to a person on the terminal, and there is none here: run the study in a terminal, "
+            f"world {world!r} needs a person at a terminal, and there is none here: run the study in a terminal, "
             "in the main process (engine: here)"
         )

@@ -313,7 +313,7 @@ class _Realtime(AsynchronousDriver):
             speed = (tick - before) * self.world.tick / (now - then)
             if speed < KEEPS_UP * self.clock.speed:
                 raise TooSlow(
-                    f"the machine kept a speed of {speed:.3g}, asked was {self.clock.speed:g}, over {WINDOW_S} s "
+                    f"the machine reached a speed of {speed:.3g} instead of {self.clock.speed:g}, over {WINDOW_S} s "
                     f"before {tick * self.world.tick:.3g} s"
                 )
 

@@ -23,9 +23,9 @@ def run_sync(
     source: Callable[[], Job | None],
     watch: Callable[[str, list[Job]], None] = lambda doing, jobs: None,
 ) -> Iterator[tuple[Job, Outcome]]:
-    """Run every job that `source` gives (None: no more) and yield each as it ends.
+    """Run every job that `source` gives, until it gives None. Yield each job when it ends.
 
-    `watch` is told before a policy is called ("policy", with the jobs it is called for) and after ("world").
+    `watch` is called before each call of a policy ("policy", with its jobs) and after it ("world").
     """
     yield from _Sync(world, policies, watch).run(source)
 

@@ -74,14 +74,12 @@ def _make(asked: dict[str, Any]) -> Any:
     from foretell.world_file import make_world
 
     task = make_task(asked["task"])
-    memory = {
-        name: (Queue if name == "answers" else Latest)(
-            {k: (tuple(dims), dtype) for k, (dims, dtype) in shape.items()},
-            *([ANSWERS] if name == "answers" else []),
-            fd=fd,
-        )
-        for name, (shape, fd) in asked["memory"].items()
+    shapes = {
+        name: {field: (tuple(dims), dtype) for field, (dims, dtype) in shape.items()}
+        for name, (shape, _) in asked["memory"].items()
     }
+    fds: dict[str, int] = {name: fd for name, (_, fd) in asked["memory"].items()}
+    latest = {name: Latest(shape, fd=fds[name]) for name, shape in shapes.items() if name != "answers"}
     if asked["role"] == "eye":
         cameras = {n: Stream(tuple(s["shape"]), s["rate"], s["history"]) for n, s in asked["cameras"].items()}
         world = make_world(asked["world"], task, slots=1, threads=1, controller=asked["controller"])
@@ -89,8 +87,8 @@ def _make(asked: dict[str, Any]) -> Any:
         return Eye(
             world,
             cameras=cameras,
-            snapshots=memory["snapshots"],
-            frames=memory["frames"],
+            snapshots=latest["snapshots"],
+            frames=latest["frames"],
             wake=asked["wake"],
             viewer=viewer,
         )
@@ -100,10 +98,9 @@ def _make(asked: dict[str, Any]) -> Any:
     dims = tuple(DimSpec(**_tuples(dim)) for dim in asked["action"]["dims"])
     features = {name: Feature(**_tuples(feature)) for name, feature in asked["features"].items()}
     world = SimpleNamespace(task=task, action=ActionSpec(asked["action"]["name"], dims), features=features)
-    policy = bind(made, world, asked["name"], entry.execute, entry.options)  # type: ignore[arg-type]
-    return Thinker(
-        policy, sight=memory["sight"], frames=memory.get("frames"), answers=memory["answers"], wake=asked["wake"]
-    )
+    policy = bind(made, world, asked["name"], entry.execute, entry.options)
+    answers = Queue(shapes["answers"], ANSWERS, fd=fds["answers"])
+    return Thinker(policy, sight=latest["sight"], frames=latest.get("frames"), answers=answers, wake=asked["wake"])
 
 
 def _tuples(given: dict[str, Any]) -> dict[str, Any]:

@@ -287,7 +287,9 @@ def _anchor_traces(clocks: Any, folder: Path) -> None:
     for item in clocks if isinstance(clocks, list) else [clocks]:
         for options in item.values() if isinstance(item, dict) else ():
             latency = options.get("latency") if isinstance(options, dict) else None
-            for kind in ("trace", "replay", "profile") if isinstance(latency, dict) else ():
+            if not isinstance(latency, dict):
+                continue
+            for kind in ("trace", "replay", "profile"):
                 if isinstance(latency.get(kind), str) and (kind != "profile" or os.path.isfile(folder / latency[kind])):
                     latency[kind] = str(folder / latency[kind])
 

@@ -88,7 +88,7 @@ def settle(study: Study, run: Path, *, add: bool, retire: bool) -> tuple[Study, 
     A folder without rows takes any study. One with rows takes the studies that it holds; another one only with
     `add`, which puts it beside them, or with `retire`, which gives up what they have not run yet."""
     if add and retire:
-        raise UsageError("add and retire exclude each other: add keeps the plan that is there, retire gives it up")
+        raise UsageError("add and retire cannot be combined: add keeps the existing plan, retire drops it")
     mine = identity(study)
     if retire or not _has_rows(run):
         return study, [mine], False
@@ -106,8 +106,10 @@ def settle(study: Study, run: Path, *, add: bool, retire: bool) -> tuple[Study, 
         more = [f"and {len(told) - SHOWN} more fields"] if len(told) > SHOWN else []
         raise UsageError(
             "\n  ".join([f"{run} holds another study:", *told[:SHOWN], *more])
-            + "\nGive this one another `name` or folder (--out), add it to what is there (--add), or let it take the "
-            "place of the other, whose finished episodes stay (--retire)"
+            + (
+                "\nGive this study another `name` or folder (--out), add it to the existing one (--add), or replace "
+                "the existing one and keep its finished episodes (--retire)"
+            )
         )
     return (together(there, study) if there is not None else study), [*dict.fromkeys([*known, mine])], True
 

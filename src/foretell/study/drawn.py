@@ -50,7 +50,7 @@ SCHEMA = pa.schema({"inputs": _TEXT, "task": _TEXT, "arm": _TEXT, "scenario": _T
 _FEW = ("inputs", "task", "arm")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Drawn:
     """The scenarios of a study."""
 
@@ -90,13 +90,13 @@ def draw(study: Study, run: Path, told: Callable[[str], None] = lambda text: Non
     inputs = _inputs(study) if many else None
     found = _recall(run / FILE, inputs, perturbed) if inputs is not None else None
     if found is not None:
-        return Drawn(clean, found, design, True, inputs)
+        return Drawn(clean=clean, perturbed=found, design=design, recalled=True, inputs=inputs)
     patience = Patience(told)
     for use, by_arm in perturbed.items():
         for arm, under in by_arm.items():
             for scenario in patience.over(under, f"drawing scenarios of {use}, arm {arm}"):
                 _ = scenario.id
-    return Drawn(clean, perturbed, design, False, inputs)
+    return Drawn(clean=clean, perturbed=perturbed, design=design, recalled=False, inputs=inputs)
 
 
 def _recall(path: Path, inputs: str, fresh: Perturbed) -> Perturbed | None:
@@ -117,14 +117,16 @@ def _recall(path: Path, inputs: str, fresh: Perturbed) -> Perturbed | None:
         kept = names[mine].tolist()
         if len(kept) != len(under) or not all(kept[i] == under[i].id for i in _sample(len(under))):
             return None
-        found[use][arm] = Scenarios(len(under), _checked(under, kept), kept, units[mine].tolist(), under.clean)
+        found[use][arm] = Scenarios(
+            len(under), make=_checked(under, kept), names=kept, units=units[mine].tolist(), clean=under.clean
+        )
     return found
 
 
 def _checked(under: Scenarios, names: list[str]) -> Callable[[int], Scenario]:
     def make(index: int) -> Scenario:
         if under[index].id != names[index]:
-            raise ForetellError(f"scenario {names[index]} is not what is drawn now: delete {FILE} and run again")
+            raise ForetellError(f"scenario {names[index]} differs from the one drawn now: delete {FILE} and run again")
         return under[index]
 
     return make

@@ -67,8 +67,8 @@ def estimate(
     large: bool = False,
     told: Callable[[str], None] = lambda text: None,
 ) -> Estimate:
-    """Time a few actions of each task in this process and scale them up. Writes nothing, and draws no scenarios but
-    those that it times. `told` hears what takes time."""
+    """Time a few actions of each task in this process and scale them up. Write nothing, and draw only the scenarios
+    that are timed. `told` is called with a message about slow steps."""
     study = load_study(study)
     if pair_with is not None:
         study = study.paired(pair_with)

@@ -81,8 +81,8 @@ def film(
             unfilm(run, place(name), name)
             other.setdefault(f"policy {named[name].policy!r} on {named[name].scenario.task}", []).append(name)
     return [
-        f"{who} does not reproduce: {counted(len(names), 'episode')} came out otherwise when filmed, so "
-        f"there is no film; first "
+        f"{who} does not reproduce: {counted(len(names), 'episode')} had another result when filmed, so there is no "
+        "film; first "
         f"episode {names[0]}"
         for who, names in other.items()
     ]

@@ -52,7 +52,7 @@ COMPARED = ("success", "success_any", "success_end", "score", "end", "failure_re
 NAMES = ("task", "policy", "clock", "arm")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Judged(Displayed):
     """How episodes came out when they were judged again."""
 
@@ -69,9 +69,9 @@ class Judged(Displayed):
     alpha: float = field(default=0.05, repr=False)
 
     def text(self) -> str:
-        """The answer in words."""
+        """The answer as text."""
         undecided = sum(rate["undecided"] for rate in self.rates)
-        lines = [f"{counted(self.judged, 'episode')} judged again, {len(self.differences)} come out differently"]
+        lines = [f"{counted(self.judged, 'episode')} judged again, {len(self.differences)} with another result"]
         lines += [f"not judged again: {counted(n, 'episode')}: {why}" for why, n in self.left_out.items()]
         for found in self.differences[:SHOWN]:
             told = {name: pair for name, pair in found["changes"].items() if name not in ("success_any", "success_end")}
@@ -93,17 +93,18 @@ class Judged(Displayed):
             lines.append(f"Intervals, {1 - self.alpha:.0%}: {'; '.join(methods)}.")
         if undecided:
             lines.append(
-                f"undecided: {counted(undecided, 'episode')} ended by the old rule before the new one could be met or "
-                "missed; they are left out of the new rates, which can mislead: run them again"
+                f"undecided: {counted(undecided, 'episode')} ended by the old rule before the new rule could decide. "
+                "They are left out of the new rates, so these rates can mislead: run the episodes again"
             )
         return "\n".join([*lines, f"new rows: {self.out}"] if self.out else lines)
 
 
 def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = None, alpha: float = 0.05) -> Judged:
-    """Judge the episodes of a run folder that have recorded steps (`record: {steps: all}`).
+    """Judge the episodes of a run folder again from their recorded steps (`record: {steps: all}`).
 
-    `task`: judge by this task (a name, or `file.py:Class`) those episodes whose task has its name or is a class that it
-    derives from; else each by its own, as it is now. `out` writes a new run folder with the new rows.
+    Each episode is judged by its own task, in its present version. `task` (a name, or `file.py:Class`) judges by
+    another task: it takes the episodes whose task has the same name, or is a base class of this task. `out` writes a
+    new run folder with the new rows.
     """
     run = Path(run)
     target = None if out is None else _free(Path(out))
@@ -136,12 +137,20 @@ def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = 
     if target is not None:
         write_judged(target, run, study, uses, [row["episode"] for row in before], after, list(scenarios.values()))
     differences = [d for then, now in zip(before, after, strict=True) if (d := _difference(then, now))]
-    return Judged(run, len(before), left_out, differences, _rates(before, after, alpha), target, alpha)
+    return Judged(
+        run=run,
+        judged=len(before),
+        left_out=left_out,
+        differences=differences,
+        rates=_rates(before, after, alpha),
+        out=target,
+        alpha=alpha,
+    )
 
 
 def _free(out: Path) -> Path:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UsageError(f"out: {out} is there already; judged rows go into a new folder")
+        raise UsageError(f"out: {out} already exists; judged rows go into a new folder")
     return out
 
 
@@ -169,7 +178,7 @@ def _chosen(
         found.setdefault((use, row["controller"]), []).append(row)
     if wanted is not None and not found:
         names = sorted(set(table["task"].to_pylist()))
-        raise UsageError(f"task: {wanted.name!r} judges none of the run's tasks; {suggest(wanted.name, names)}")
+        raise UsageError(f"task: {wanted.name!r} cannot judge any task of the run; {suggest(wanted.name, names)}")
     return found, uses
 
 
@@ -224,7 +233,7 @@ def _same_world(row: dict[str, Any], world: World) -> None:
     if world.hash != row["world_hash"]:
         raise UsageError(
             f"world {row['world']!r} (hash of its parameters) has changed since the run: {row['world_hash']} then, "
-            f"{world.hash} now; put the old one back"
+            f"{world.hash} now; restore the old version"
         )
 
 

@@ -131,7 +131,7 @@ def _of_policy(given: Any, device: str, name: str, entry: PolicyEntry, task: str
         break
     have = sorted(map(str, given)) if isinstance(given, dict) else []
     raise UsageError(
-        f"latency: device {device!r} says nothing of policy {name!r} ({' or '.join(dict.fromkeys(names))}) on task "
+        f"latency: device {device!r} has no latency for policy {name!r} ({' or '.join(dict.fromkeys(names))}) on task "
         f"{task!r}; it has {', '.join(have)}"
     )
 

@@ -47,8 +47,8 @@ def lock(run: Path) -> int:
             who = "another process"
         os.close(fd)
         raise UsageError(
-            f"run {run.name} ({run}) is being written by {who}: wait until it ends, or stop it, and re-issue "
-            "the same command; reading the run works meanwhile"
+            f"run {run.name} ({run}) is being written by {who}: wait until it ends, or stop it, then run the same "
+            "command again; the run can be read meanwhile"
         ) from None
     except BaseException:
         os.close(fd)
@@ -62,10 +62,11 @@ def writer(run: Path | str) -> dict[str, Any] | None:
     path = Path(run) / "lock"
     try:
         found = load_json(read_file(path, 4096))
-        holder = {"pid": int(found["pid"]), "host": str(found["host"]), "since": str(found["since"])}
+        pid = int(found["pid"])
+        holder = {"pid": pid, "host": str(found["host"]), "since": str(found["since"])}
     except (OSError, ValueError, LookupError, TypeError):
         return None
-    return holder if holder["host"] != os.uname().nodename or _holds(holder["pid"], path.resolve()) else None
+    return holder if holder["host"] != os.uname().nodename or _holds(pid, path.resolve()) else None
 
 
 def _holds(pid: int, lock: Path) -> bool:

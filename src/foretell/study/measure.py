@@ -48,10 +48,11 @@ def latency(
     options: Mapping[str, Any] | None = None,
     out: str | Path | None = None,
 ) -> Trace:
-    """Time `calls` inferences of a policy in the course of real episodes, without the first ten. Leave the machine
-    alone meanwhile. A policy that takes a `batch` is timed with 1, as on a robot, unless options say otherwise.
+    """Measure the time of `calls` inferences of a policy during real episodes, without the first ten. Do not use the
+    machine meanwhile. A policy with an option `batch` is timed with batch 1, as on a robot, unless `options` set it.
 
-    `out`: write the trace there, a number of seconds a line, for the `virtual` clock to replay."""
+    `out` writes the trace, one number of seconds per line. The `virtual` clock can replay it.
+    """
     if calls < 1:
         raise UsageError(f"latency: calls is {calls}, it must be at least 1")
     if out is not None:

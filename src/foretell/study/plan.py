@@ -66,7 +66,7 @@ class Group:
         return hash((self.task.use, self.clock, self.policies))
 
 
-@dataclass(slots=True, unsafe_hash=True)
+@dataclass(slots=True, unsafe_hash=True, kw_only=True)
 class Planned:
     """One episode to be. Nobody changes it. It is not frozen, because a frozen one takes four times as long to make,
     and there is one for each episode."""
@@ -103,11 +103,11 @@ def make_task(use: str) -> Any:
 
 
 class TooLarge(UsageError):  # noqa: N818 - says what is wrong
-    """A study of more episodes than anybody means by accident."""
+    """A study with so many episodes that it may be a mistake."""
 
 
 def check_size(study: Study, large: bool = False, scenarios: Mapping[str, Sequence[Scenario]] | None = None) -> None:
-    """Raises TooLarge if a study has more than `LARGE` episodes and nobody said that it may. Before its scenarios are
+    """Raises TooLarge if a study has more than `LARGE` episodes and `large` is not set. Before its scenarios are
     drawn, layouts and those of a file or of another run count as one of each task: nobody knows how many they are."""
     source = study.scenarios
     drawn = (source.count or COUNT) if (source.layouts, source.file, source.like) == (None, None, None) else 1
@@ -119,8 +119,8 @@ def check_size(study: Study, large: bool = False, scenarios: Mapping[str, Sequen
         count += found * arms_ * each
     if count > LARGE and not large:
         raise TooLarge(
-            f"the study has {count:,} episodes, more than {LARGE:,}: look at `scenarios: count` and `trials`, or say "
-            "--large (large=True in Python) if so many are meant"
+            f"the study has {count:,} episodes, more than {LARGE:,}: check `scenarios: count` and `trials`, or give "
+            "--large (large=True in Python) if you want so many"
         )
 
 
@@ -135,38 +135,47 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, Scenarios], str]:
         return {use: Scenarios.of(found) for use, found in published.items()}, "grid"
     if source.file is None and source.like is None:
         return {use: _drawn(study, task) for use, task in tasks.items()}, "iid"
-    made = testset_of(study)
-    if source.file is not None:
-        given, where = read_scenario_file(source.file).scenarios, str(source.file)
-        design = "iid" if made else "chosen"  # a test set is drawn by seed
-    else:
-        assert source.like is not None
-        try:
-            given, where = read_scenarios(source.like), str(source.like)
-        except UsageError as error:
-            raise UsageError(f"scenarios: like: {error}") from None
-        # what its arms made of them, the arms of this study make again
-        clean = {s.base for s in given if not s.factors}
-        given = [s for s in given if not s.factors or s.base not in clean]
-        design = design_of(source.like)
+    listed, where, design = _listed(study)
     by_task: dict[str, list[Scenario]] = defaultdict(list)
-    for scenario in given:
+    for scenario in listed:
         by_task[scenario.task].append(scenario)
     chosen = {use: by_task.get(task.name, [])[: source.count] for use, task in tasks.items()}
-    if made:
+    if testset := testset_of(study):
         for use, task in tasks.items():
-            made.check_task(task.name, task.version)
-            chosen[use] = [s for under in made.arms(task.name, source.count).values() for s in under]
-    for use, found in chosen.items():
-        if not found:
+            testset.check_task(task.name, task.version)
+            chosen[use] = [s for under in testset.arms(task.name, source.count).values() for s in under]
+    for use, scenarios in chosen.items():
+        if not scenarios:
             raise UsageError(f"scenarios: {where} has none of task {use!r}; it has {sorted(by_task) or 'nothing'}")
-        needed = set(tasks[use].scenario(0).placements)
-        for scenario in found:
-            if missing := sorted(needed - set(scenario.placements)):
-                raise UsageError(f"scenarios: {where}: scenario {scenario.id} of {use!r} does not place {missing[0]!r}")
-            if why := next((why for name in scenario.factors if (why := factor(name).applies(tasks[use]))), None):
-                raise UsageError(f"scenarios: {where}: scenario {scenario.id}: {why}")
-    return {use: Scenarios.of(found) for use, found in chosen.items()}, design
+        _check_fit(scenarios, use, tasks[use], where)
+    return {use: Scenarios.of(scenarios) for use, scenarios in chosen.items()}, design
+
+
+def _listed(study: Study) -> tuple[list[Scenario], str, str]:
+    """The scenarios of the file or of the run that a study names, where they are, and how they were chosen."""
+    source = study.scenarios
+    if source.file is not None:
+        design = "iid" if testset_of(study) else "chosen"  # a test set is drawn by seed
+        return read_scenario_file(source.file).scenarios, str(source.file), design
+    assert source.like is not None
+    try:
+        scenarios = read_scenarios(source.like)
+    except UsageError as error:
+        raise UsageError(f"scenarios: like: {error}") from None
+    # the arms of this study make the perturbed scenarios again
+    clean = {s.base for s in scenarios if not s.factors}
+    scenarios = [s for s in scenarios if not s.factors or s.base not in clean]
+    return scenarios, str(source.like), design_of(source.like)
+
+
+def _check_fit(scenarios: Sequence[Scenario], use: str, task: Task, where: str) -> None:
+    """Raises UsageError for a scenario that lacks an object of the task, or has a factor that the task cannot have."""
+    needed = set(task.scenario(0).placements)
+    for scenario in scenarios:
+        if missing := sorted(needed - set(scenario.placements)):
+            raise UsageError(f"scenarios: {where}: scenario {scenario.id} of {use!r} does not place {missing[0]!r}")
+        if why := next((why for name in scenario.factors if (why := factor(name).applies(task))), None):
+            raise UsageError(f"scenarios: {where}: scenario {scenario.id}: {why}")
 
 
 def _drawn(study: Study, task: Task) -> Scenarios:
@@ -178,7 +187,7 @@ def _drawn(study: Study, task: Task) -> Scenarios:
         return fixed(found, task, source.fix) if source.fix else found
 
     # a task of one's own may give its scenarios factors
-    return Scenarios(source.count or COUNT, make, clean=type(task).scenario is TabletopTask.scenario)
+    return Scenarios(source.count or COUNT, make=make, clean=type(task).scenario is TabletopTask.scenario)
 
 
 def testset_of(study: Study) -> ScenarioFile | None:
@@ -194,7 +203,7 @@ def perturb_scenarios(study: Study, scenarios: Mapping[str, Scenarios]) -> Pertu
     tasks = {entry.use: make_task(entry.use) for entry in study.tasks}
     if made := testset_of(study):
         if study.arms != ["none"]:
-            raise UsageError(f"arms: {study.scenarios.file} is a test set and brings its own: leave `arms` out")
+            raise UsageError(f"arms: {study.scenarios.file} is a test set and has its own arms: leave `arms` out")
         given = {use: made.arms(task.name, study.scenarios.count) for use, task in tasks.items()}
         return {use: {arm: Scenarios.of(s) for arm, s in by_arm.items()} for use, by_arm in given.items()}
     for item in study.arms:
@@ -212,7 +221,7 @@ def perturb_scenarios(study: Study, scenarios: Mapping[str, Scenarios]) -> Pertu
 
 
 def _under(arm: arms.Arm, plain: Scenarios, task: Task) -> Scenarios:
-    return Scenarios(len(plain), lambda index: arm.on(plain[index], task))
+    return Scenarios(len(plain), make=lambda index: arm.on(plain[index], task))
 
 
 def left_out(study: Study) -> list[str]:
@@ -274,7 +283,15 @@ def plan(
                             first = trial == 0
                             episodes.append(
                                 Planned(
-                                    group, policy, under, index, label, trial, first and video, first and events, steps
+                                    group=group,
+                                    policy=policy,
+                                    scenarios=under,
+                                    index=index,
+                                    arm=label,
+                                    trial=trial,
+                                    video=first and video,
+                                    events=first and events,
+                                    steps=steps,
                                 )
                             )
     return episodes

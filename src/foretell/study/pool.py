@@ -35,7 +35,7 @@ CLOSE = 1.0
 """Wall seconds that workers have to end by themselves, with the processes that they started."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Worker:
     process: subprocess.Popen[str]
     batch: Batch | None = None
@@ -131,32 +131,39 @@ class Pool:
             except queue.Empty:
                 continue
             if worker not in self._crew:
-                continue  # last words of one already replaced
-            if message is None:
-                worked = worker.batch is not None
-                for key, outcome in self._bury(worker, batches):
+                continue  # the last messages of a worker that was replaced
+            if message is not None:
+                if (finished := self._hear(worker, message, batches)) is not None:
                     left -= 1
-                    yield key, outcome
-                if left and worked:
-                    self._hire()
-                    self._assign(self._crew[-1], batches)
-            elif "done" in message:
-                key = message["done"]
-                if worker.out.pop(key, None) is not None:
-                    left -= 1
-                    self._feed(worker)
-                    yield key, Outcome(**message["outcome"])
-            elif "doing" in message:
-                worker.doing, worker.keys, worker.since = message["doing"], message["keys"], time.monotonic()
-            elif "opened" in message:
-                worker.doing, worker.since = "world", time.monotonic()
-                if worker.batch is not None:
-                    worker.batch.opened.check_same(Opened(**message["opened"]))
-            elif "idle" in message:
-                worker.batch = None
-                self._assign(worker, batches)
-            elif "refused" in message:
-                raise ForetellError(message["refused"])
+                    yield finished
+                continue
+            worked = worker.batch is not None
+            for finished in self._bury(worker, batches):
+                left -= 1
+                yield finished
+            if left and worked:
+                self._hire()
+                self._assign(self._crew[-1], batches)
+
+    def _hear(self, worker: _Worker, message: dict[str, Any], batches: list[Batch]) -> tuple[str, Outcome] | None:
+        """Take in a message of a worker. Returns the episode that it finished, if it finished one."""
+        if "done" in message:
+            key = message["done"]
+            if worker.out.pop(key, None) is not None:
+                self._feed(worker)
+                return key, Outcome(**message["outcome"])
+        elif "doing" in message:
+            worker.doing, worker.keys, worker.since = message["doing"], message["keys"], time.monotonic()
+        elif "opened" in message:
+            worker.doing, worker.since = "world", time.monotonic()
+            if worker.batch is not None:
+                worker.batch.opened.check_same(Opened(**message["opened"]))
+        elif "idle" in message:
+            worker.batch = None
+            self._assign(worker, batches)
+        elif "refused" in message:
+            raise ForetellError(message["refused"])
+        return None
 
     def _settle(self) -> None:
         """Wait for workers that are still closing a group of an earlier call: what they say last is not of this one."""
@@ -187,7 +194,7 @@ class Pool:
         self._crew.clear()
 
     def _hire(self) -> None:
-        worker = _Worker(start("foretell.study.worker", one_thread=True))
+        worker = _Worker(process=start("foretell.study.worker", one_thread=True))
         self._crew.append(worker)
         listen(worker.process, lambda message: self._inbox.put((worker, message)))
 

@@ -146,7 +146,7 @@ def _chosen(rows: list[dict[str, Any]], height: int) -> tuple[list[dict[str, Any
         "waiting": len(rows) - len(running) - len(complete),
     }
     notes = ["; ".join(f"{count} {what}" for what, count in counts.items() if count)]
-    notes += ["running: of the leading scenarios that are complete; holds whenever you look"] if running else []
+    notes += ["running: covers the leading complete scenarios; holds at any time"] if running else []
     fixed = [name for name in NAMES[:1] + NAMES[3:] if len({row[name] for row in rows}) == 1]
     ids = {id(row) for row in kept}
     shown = [{k: v for k, v in row.items() if k not in fixed} for row in rows if id(row) in ids]

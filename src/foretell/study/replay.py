@@ -32,7 +32,7 @@ NEAR = 8
 """Episodes that an error lists."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Replay(Displayed):
     """How an episode came out the second time."""
 
@@ -51,7 +51,7 @@ class Replay(Displayed):
         return not self.differences
 
     def text(self) -> str:
-        """The answer in words."""
+        """The answer as text."""
         outcome = {True: "success", False: "failure", None: "not judged"}[self.success]
         if self.identical:
             lines = [f"identical: episode {self.episode} ({outcome}), {self.columns} columns bit for bit"]
@@ -72,14 +72,14 @@ def replay(
     camera: str | None = None,
     policies: Mapping[str, Any] | None = None,
 ) -> Replay:
-    """Run an episode of a run folder again in this process. `episode` is its key, or enough of its beginning;
-    keys are in the column `episode` of `foretell.read(run)`.
+    """Run an episode of a run folder again in this process. `episode` is its key, or the first characters of its key.
+    The column `episode` of `foretell.read(run)` has the keys.
 
-    `video` writes an mp4, seen by `camera`. `policies` gives the policy where it was a Python object.
+    `video` writes an mp4, filmed by `camera`. `policies` gives the policy if it was a Python object.
     """
     run = Path(run)
     if camera is not None and video is None:
-        raise UsageError(f"camera: {camera!r} films nothing without `video`: say where the film goes")
+        raise UsageError(f"camera: {camera!r} needs `video`: give the file for the film")
     row = find_episode(run, episode)
     who = f"episode {row['episode']}"
     if row["judge"] == "person" or row["real"]:
@@ -87,7 +87,7 @@ def replay(
         raise UsageError(f"{who} was a real trial{judged}: only simulated episodes can be run again")
     again = [kind for kind in CLOCKS if kind != "realtime"]
     if (kind := json.loads(row["clock"])["kind"]) not in again:
-        raise UsageError(f"{who} ran under the clock {kind!r}, which does not run again; {suggest(kind, again)}")
+        raise UsageError(f"{who} ran under the clock {kind!r}, which does not reproduce; {suggest(kind, again)}")
     clock = parse(json.loads(row["clock"]))
     study, task = _study(run, row)
     scenario = next((s for s in read_scenarios(run) if s.id == row["scenario"]), None)
@@ -126,13 +126,28 @@ def replay(
     finally:
         session.close()
     group = Group(task, clock, (row["policy"],))
-    planned = Planned(group, row["policy"], Scenarios.of([scenario]), 0, row["arm"], row["trial"], False)
+    planned = Planned(
+        group=group,
+        policy=row["policy"],
+        scenarios=Scenarios.of([scenario]),
+        index=0,
+        arm=row["arm"],
+        trial=row["trial"],
+        video=False,
+    )
     now = plain(row_of(study, row["episode"], planned, opened, outcome).to_dict())
     compared = [c for c in now if c != "video" and not c.startswith("wall_")]
     if row["events"] is None:  # the row is older than this column
         compared.remove("events")
     differences = {c: (row[c], now[c]) for c in compared if not _same(row[c], now[c])}
-    return Replay(row["episode"], len(compared), differences, _changes(run), outcome.success, film)
+    return Replay(
+        episode=row["episode"],
+        columns=len(compared),
+        differences=differences,
+        versions=_changes(run),
+        success=outcome.success,
+        video=film,
+    )
 
 
 def find_episode(run: Path, episode: str) -> dict[str, Any]:
@@ -195,7 +210,7 @@ def _same_things(row: dict[str, Any], opened: Opened) -> None:
         (f"task {row['task']!r} (hash of its source)", row["task_hash"] or "", opened.task_hash),
     ):
         if then != now:
-            raise UsageError(f"{what} has changed since the run: {then} then, {now} now; put the old one back")
+            raise UsageError(f"{what} has changed since the run: {then} then, {now} now; restore the old version")
 
 
 def _aim(session: Session, film: Path, camera: str | None) -> None:

@@ -57,7 +57,7 @@ LOOK = 0.2
 """Wall seconds between two looks whether somebody asks the study to stop."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Progress:
     """Where a running study stands; handed to `progress` after each episode."""
 
@@ -75,7 +75,7 @@ class Progress:
     """Whether the run folder has no plan but this study's: `foretell show` then counts what the tally counts."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Run(Displayed):
     """What a call of `run` did."""
 
@@ -116,16 +116,18 @@ def run(
     retire: bool = False,
     engine: str | None = None,
 ) -> Run:
-    """Run a study into a run folder (default `runs/<name>`). Calling it again resumes it.
+    """Run a study into a run folder (default `runs/<name>`). Call it again to resume.
 
-    A folder that holds another study is refused, field by field. `add` runs this one beside it. `retire` lets this one
-    take its place: finished episodes stay, and what the other has not run yet is given up.
+    If the folder holds another study, the run is refused and the error lists the fields that differ. `add` runs this
+    study in addition to the other one. `retire` replaces the other study: its finished episodes stay, and the others
+    are dropped.
 
-    `engine`: who runs the episodes, `processes` or `here` (in this process); None leaves it to the study. `workers`:
-    processes; default one per core; 0 is the engine `here`. `policies` adds policy objects or classes from Python; they
-    run in this process. So does a world that talks to a person on the terminal. `pair_with` takes the scenarios of
-    another run. `told` hears what is done before the first episode, if it takes time. `watch` shows `realtime` episodes
-    in MuJoCo's viewer. `large` allows more than a million episodes, which take memory to plan.
+    `engine` runs the episodes: `processes`, or `here` (in this process); None takes the engine of the study. `workers`
+    is the number of processes (default: one per core); 0 means the engine `here`. `policies` adds policy objects or
+    classes from Python. These run in this process, and so does a world that needs a person at the terminal. `pair_with`
+    takes the scenarios of another run. `told` is called with a message about slow steps before the first episode.
+    `watch` shows `realtime` episodes in MuJoCo's viewer. `large` allows more than a million episodes. Their plan takes
+    much memory.
     """
     study = load_study(with_names(study, policies) if policies and isinstance(study, dict) else study)
     if policies:
@@ -137,8 +139,8 @@ def run(
     if watch:
         require_screen()
         if not any(isinstance(c, Realtime) for c in study.timings):
-            raise UsageError("watch: shows episodes under the clock `realtime`, and the study has none")
-    asks = "the world talks to a person on the terminal" if asks_person(study.world) else ""
+            raise UsageError("watch: works only with the clock `realtime`, and the study does not use it")
+    asks = "the world needs a person at the terminal" if asks_person(study.world) else ""
     runs_in = _engine(study, engine, workers, here="a policy is a Python object" if policies else asks)
     if asks:
         require_terminal(kind_of(study.world))
@@ -210,7 +212,7 @@ def _engine(study: Study, asked: str | None, workers: int | None, here: str) -> 
         raise UsageError(f"engine: {asked!r:.80} is not known; {suggest(asked, names('engines'))}")
     if asked not in (None, "here") and (here or workers == 0):
         why = here or "workers is 0"
-        raise UsageError(f"engine: {asked!r} cannot run this study, because {why}: leave it out, or say `here`")
+        raise UsageError(f"engine: {asked!r} cannot run this study, because {why}: leave `engine` out, or use `here`")
     return asked or ("here" if here or workers == 0 else "processes")
 
 
@@ -258,7 +260,7 @@ def _fill(
     retired = store.write_plan(planned, keep=keep)
     tally = Tally(planned, time.time(), store.earlier())
     alone = store.planned == len(planned)
-    state = Progress(len(episodes), skipped, 0, tally=tally, study=study.name, alone=alone)
+    state = Progress(planned=len(episodes), done=skipped, ran=0, tally=tally, study=study.name, alone=alone)
     progress(state)
     troubles: dict[str, list[str]] = {}
     traces: Counter[str] = Counter()
@@ -304,7 +306,15 @@ def _fill(
             told,
         )
     failing = tuple(state.tally.failing())
-    return Run(store.path, len(episodes), state.ran, skipped, left, (*store.problems, *notes), failing)
+    return Run(
+        path=store.path,
+        planned=len(episodes),
+        ran=state.ran,
+        skipped=skipped,
+        left=left,
+        notes=(*store.problems, *notes),
+        failing=failing,
+    )
 
 
 def _distinct(opened: dict[Group, Opened]) -> None:

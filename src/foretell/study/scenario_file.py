@@ -111,7 +111,7 @@ class ScenarioFile:
         if self.header is not None and self.header.tasks.get(name, version) != version:
             raise UsageError(
                 f"scenarios: {self.path} is a test set for version {self.header.tasks[name]} of task {name!r}, which "
-                f"is at {version} here: build it anew"
+                f"is at {version} here: build it again"
             )
 
 
@@ -152,8 +152,8 @@ def _read(path: Path, changed: int, size: int) -> ScenarioFile:
         given = identify(header.tasks, ((s.task, arm, s.id) for arm, s in lines))
         if given != header.id:
             raise UsageError(
-                f"scenarios: {path} is not the test set it says: its first line has id {header.id[:40]}, its other "
-                f"lines give {given}. Build it anew, or take out the first line and the arms"
+                f"scenarios: {path} does not match its id: its first line has id {header.id[:40]}, its other "
+                f"lines give {given}. Build it again, or remove the first line and the arms"
             )
     return ScenarioFile(path, lines, header)
 

@@ -24,6 +24,7 @@ class Scenarios(Sequence[Scenario]):
     def __init__(
         self,
         count: int,
+        *,
         make: Callable[[int], Scenario],
         names: Sequence[str] | None = None,
         units: Sequence[str] | None = None,
@@ -41,7 +42,7 @@ class Scenarios(Sequence[Scenario]):
     def of(cls, given: Iterable[Scenario]) -> Scenarios:
         """Scenarios that are there already."""
         listed = list(given)
-        return cls(len(listed), listed.__getitem__)
+        return cls(len(listed), make=listed.__getitem__)
 
     @cached_property
     def names(self) -> Sequence[str]:

@@ -21,7 +21,7 @@ from foretell.world_file import make_world, world_hash
 __all__ = ["Opened", "Session", "from_json", "to_json"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Opened:
     """What the rows of a group have in common, as found when it was opened. JSON-able."""
 
@@ -47,7 +47,7 @@ class Opened:
         if self.world_hash != now.world_hash:
             what.append(f"world {self.world!r}")
         if what:
-            raise ForetellError(f"{what[0]} was changed while the study ran; re-issue the same command to go on")
+            raise ForetellError(f"{what[0]} changed while the study ran; run the same command to resume")
 
 
 def to_json(asked: dict[str, Any]) -> dict[str, Any]:
@@ -90,7 +90,7 @@ class Session:
         self._task_hash, self._world_hash = task_hash(made), world_hash(self.world)
         if steps and not isinstance(self.world, Recording):
             raise UsageError(
-                f"record: steps: world {self.world.name!r} cannot tell its true state (it has no `state`, `restore` "
+                f"record: steps: world {self.world.name!r} does not give its true state (it has no `state`, `restore` "
                 "and `trace`); record no steps"
             )
         self.policies: dict[str, Bound] = {}
@@ -108,8 +108,8 @@ class Session:
             reads = self.policies[name].spec.reads
             if getattr(self.clock, "chunks", "") == "rtc" and "plan" not in reads:
                 raise UsageError(
-                    f"clocks: chunks: rtc has a policy continue its plan, and {name!r} does not read it (stream "
-                    "`plan`); use replace"
+                    f"clocks: chunks: rtc needs a policy that reads its plan (stream `plan`), and {name!r} does not; "
+                    "use replace"
                 )
         specs = {name: bound.spec for name, bound in self.policies.items()}
         check_able(self.world, self.clock, specs, video=video, view=view)
@@ -139,8 +139,10 @@ class Session:
         if isinstance(self.clock, Virtual):
             return run_virtual(self.world, self.policies, source, watch, self.clock)
         if isinstance(self.clock, Realtime):
-            more = {"launch": self._launch, "patience": self.patience, "view": self.view}
-            return run_realtime(self.world, self.policies, source, watch, self.clock, **more)
+            return run_realtime(
+                self.world, self.policies, source, watch, self.clock,
+                launch=self._launch, patience=self.patience, view=self.view,
+            )  # fmt: skip
         return run_sync(self.world, self.policies, source, watch)
 
     def _launch(self, asked: dict[str, Any], fds: tuple[int, ...]) -> Companion:

@@ -149,8 +149,7 @@ class Store:
         for name, trace in traces.items():
             if read_trace(folder / name) not in (None, list(trace)):
                 raise ForetellError(
-                    f"{folder / name}: another process has measured this latency meanwhile; re-issue the same command "
-                    "to go on with it"
+                    f"{folder / name}: another process measured this latency meanwhile; run the same command to resume"
                 )
             with disk_errors(self.path):
                 folder.mkdir(exist_ok=True)
@@ -195,7 +194,7 @@ class Store:
             try:
                 table = scenario_table(path)
             except DamagedError as damage:
-                self._set_aside(path, damage, "the scenarios of this study are written anew")
+                self._set_aside(path, damage, "the scenarios of this study are written again")
                 table = SCENARIOS.empty_table()
             self._known = set(listed(table["id"]))
             new = {name: s for name, s in new.items() if name not in self._known}
@@ -279,7 +278,7 @@ class Store:
             self._pending += len(found.rows)
             faults = list(found.faults)
             if found.torn:
-                faults.append(f"the last line is torn ({found.torn} bytes without an end)")
+                faults.append(f"the last line is incomplete ({found.torn} bytes without an end)")
             self.problems += [f"{path}: {f}: it is ignored, and its episode is run again" for f in faults]
 
     def _take(self, table: pa.Table) -> None:

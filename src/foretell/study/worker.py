@@ -75,7 +75,7 @@ def _group(asked: dict[str, Any], inbox: queue.SimpleQueue[dict[str, Any]], send
         send({"refused": str(error)})
         return
     except OSError as error:  # of the driver: those of a policy are its own
-        send({"refused": f"a worker could not write: {error}; free some space and re-issue the same command"})
+        send({"refused": f"a worker could not write: {error}; free some space and run the same command to resume"})
         return
     session.close()
     while "end" not in inbox.get():

@@ -57,9 +57,11 @@ def read_testset(path: Path) -> tuple[ScenarioFile, Header]:
     first = load_json(next(line for line in path.read_text(encoding="utf-8").split("\n") if line.strip()))
     # a file from before there were seals has none; then it has to be consistent, no more
     if "seal" in first and first["seal"] != _seal(first["testset"]):
-        raise UsageError(f"{path} was edited after it was built: its first line does not match its seal. Build it anew")
+        raise UsageError(
+            f"{path} was edited after it was built: its first line does not match its seal. Build it again"
+        )
     if wrong := _wrong(file, file.header):
-        raise UsageError(f"{path} was not built like this: {wrong}. Build it anew")
+        raise UsageError(f"{path} was not built like this: {wrong}. Build it again")
     return file, file.header
 
 

@@ -116,11 +116,11 @@ def testset(
     progress: Callable[[Progress], None] = lambda state: None,
     told: Callable[[str], None] = lambda text: None,
 ) -> TestSet:
-    """Build a test set of tasks into the file `out`, or show the one in a file.
+    """Build a test set of tasks into the file `out`, or show the test set in a file.
 
-    build: `names` are tasks (default: all that have a scripted expert). `arms` as a study writes them, each at every
-    `severity`. The expert runs every cell into a run folder next to the file, and certifies those that it
-    solves at the rate `required`; calling it again resumes. Without `certify` there are no certificates, and policies
+    To build: `names` are tasks (default: all tasks with a scripted expert). `arms` are written as in a study, each at
+    every `severity`. The expert runs every cell into a run folder next to the file, and certifies the cells that it
+    solves at the rate `required`. Call it again to resume. Without `certify` there are no certificates, and policies
     get no headline score.
     """
     listed = [str(names)] if isinstance(names, (str, Path)) else [str(name) for name in names]
@@ -157,7 +157,7 @@ def testset(
         if before is None:
             write_testset(path, header, lines)
         kept = before is not None and bool(before.certificates)
-        return _shown(path, (f"{path} was certified before, and stays as it is",) if kept else ())
+        return _shown(path, (f"{path} was certified before and is not changed",) if kept else ())
     work = path.with_name(f"{path.stem}.expert")
     draft = work / "testset.jsonl"
     work.mkdir(parents=True, exist_ok=True)
@@ -169,7 +169,9 @@ def testset(
     write_testset(path, header.model_copy(update={"certificates": tuple(certificates), "protocol": stated}), lines)
     notes = [*done.notes, f"the expert's episodes are in {work}"]
     if before and before.certificates and before.certificates != tuple(certificates):
-        notes.append("the certificates are not those that were there: the expert, or what it runs on, has changed")
+        notes.append(
+            "the certificates differ from the old ones: the expert, or the machine or versions it ran on, changed"
+        )
     return _shown(path, tuple(notes))
 
 
@@ -183,7 +185,7 @@ def _tasks(given: Iterable[str]) -> dict[str, Task]:
         except NotImplementedError:
             if asked:
                 raise UsageError(
-                    f"task {use!r} has no scripted expert, so nobody can certify it: give it one (`Task.expert`)"
+                    f"task {use!r} has no scripted expert, so it cannot be certified: give it one (`Task.expert`)"
                 ) from None
         else:
             tasks[use] = task
@@ -242,11 +244,11 @@ def _same(path: Path, header: Header, required: float | None) -> Header | None:
     there = read_scenario_file(path).header
     if there is None or there.id != header.id:
         what = f"test set {there.id}" if there else "a file of scenarios"
-        raise UsageError(f"out: {path} is there already, {what}, and this would be {header.id}: give another name")
+        raise UsageError(f"out: {path} already exists, {what}, and this would be {header.id}: give another name")
     stated = there.protocol.required
     if required is not None and stated is not None and stated != required:
         raise UsageError(
-            f"out: {path} is there already, certified at a rate of {stated:g}, not {required:g}: give another name"
+            f"out: {path} already exists, certified at a rate of {stated:g}, not {required:g}: give another name"
         )
     return there
 

@@ -72,7 +72,9 @@ def application(board: Board, html: str, token: str, host: str) -> Starlette:
             asked = board.stop(request.path_params["run"])
         except OSError as error:
             return JSONResponse({"error": f"the run folder cannot be written: {error}"}, 500)
-        return JSONResponse({"asked": asked} if asked else {"error": "nobody is running it now"}, 200 if asked else 409)
+        return JSONResponse(
+            {"asked": asked} if asked else {"error": ("no process is running it now")}, 200 if asked else 409
+        )
 
     routes = [
         Route("/", index),
@@ -98,10 +100,10 @@ class _Guard:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         called, origin = headers.get(b"host", ""), headers.get(b"origin")
         if not self._ours(called):
-            await _refuse(send, 421, "this server is not called that; open the link that `foretell view` printed")
+            await _refuse(send, 421, "this server has another name; open the link that `foretell view` printed")
             return
         if origin is not None and origin.lower() != f"http://{called.lower()}":
-            await _refuse(send, 403, "another page may not ask this")
+            await _refuse(send, 403, "requests from other pages are refused")
             return
 
         async def guarded(message: dict[str, Any]) -> None:

@@ -9,8 +9,8 @@ const STATES = {
   absent: "there is no such folder yet", removed: "removed", empty: "nothing in it yet", unbegun: "no episodes yet",
   unreadable: "cannot be read", running: "running", stopping: "stopping…", stopped: "stopped", complete: "complete",
 };
-const RUNNING = "Running figures are of the leading scenarios that are complete, and their intervals hold whenever you look; " +
-  "with all its episodes a line gets the interval that the report has.";
+const RUNNING = "While a study runs, figures cover the leading complete scenarios, and their intervals hold at any time; " +
+  "a line with all its episodes has the same interval as in the report.";
 
 document.head.append(el("style", {}, STYLE));
 
@@ -104,7 +104,7 @@ class Card {
     const running = run.state === "running";
     this.button.hidden = !running;
     this.button.disabled = !key;
-    this.button.title = key ? "Ends the study; everything finished is kept" : "Open the link that foretell view printed to be allowed to stop";
+    this.button.title = key ? "Ends the study; everything finished is kept" : "To stop the study, open the link that foretell view printed";
     this.bar.hidden = !run.planned;
     this.bar.setAttribute("aria-valuemax", run.planned);
     this.bar.setAttribute("aria-valuenow", run.finished);

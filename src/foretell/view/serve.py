@@ -45,10 +45,11 @@ def view(
     open: bool = False,
     told: Callable[[Served], None] = lambda served: print(served.text(), flush=True),
 ) -> None:
-    """Serve the report's page of runs, updated while they are written, until Ctrl-C. A run may still be to come.
+    """Serve the report of some runs as a page that updates while they are written, until Ctrl-C. A run folder may
+    appear later.
 
-    `port`: 0 takes a free one. `open` opens the page in a browser. `told` hears the address. The page can stop a
-    study; everything finished is kept.
+    `port`: 0 takes a free port. `open` opens the page in a browser. `told` is called with the address. The page can
+    stop a study; all finished episodes are kept.
     """
     needs_extra()
     try:
@@ -121,7 +122,8 @@ def _notes(paths: Sequence[Path], address: str) -> list[str]:
     notes = [f"there is no folder {path} yet; the page waits for it" for path in paths if not path.is_dir()]
     if not ipaddress.ip_address(address.partition("%")[0]).is_loopback:
         notes.append(
-            f"whoever can reach this machine at {address} can read these runs; stopping a study needs the link above"
+            f"everyone who can reach this machine at {address} can read these runs; only the link above can stop a "
+            "study"
         )
     return notes
 
