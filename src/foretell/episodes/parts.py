@@ -73,7 +73,7 @@ def _opened(data: bytes, encode: Sequence[str]) -> pq.ParquetFile:
     """The file, of which nothing but the footer has been read."""
     try:
         return pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True, read_dictionary=list(encode))
-    except pa.ArrowException:  # Arrow minds a name that is not there
+    except (pa.ArrowException, KeyError):  # Arrow minds a name that is not there
         about = pq.read_metadata(pa.BufferReader(data))
         there = {about.schema.column(i).path for i in range(about.num_columns)}
         return pq.ParquetFile(
