@@ -98,9 +98,9 @@ def row_by_row(table: Table, unit_range: bool) -> Counted:
     found = Counted()
     for i, value in enumerate(table.columns["value"]):
         own, up, trial = _name(scenarios[i]), _name(parents[i]), _name(trials[i])
-        if own is None and table.episodes:  # a trial whose situation was not written down
+        unplaced = own is None and table.episodes  # a trial whose situation was not written down
+        if unplaced:
             own = f"episode {table.marks[i]}"
-            found.unplaced.add(own)
         unit = unit_of(up, own) or ""
         if own is None:
             faults.append(f"{table.place(i)}: the scenario is blank, so the row cannot be placed")
@@ -129,6 +129,8 @@ def row_by_row(table: Table, unit_range: bool) -> Counted:
             faults.append(f"{table.place(i)}, 'fitted_to': expected yes or no; given: {plain(repr(marks[i]))[:60]}")
         elif known:
             found.fitted.add(unit)
+        if unplaced and up is None:
+            found.unplaced.add(own)
         found.scenarios.append(own)
         found.parents.append(up)
         found.scores.append(score)

@@ -64,6 +64,8 @@ class _Count:
     solved: list[int] = field(default_factory=list)
     unplanned: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
     """Unit -> judged and solved, of rows that no plan has, as imported trials."""
+    unplaced: bool = False
+    """Whether some of these have no scenario: then nothing orders them, and the interval must not depend on order."""
     leading: int = 0
     """Units at the beginning that are complete."""
     planned: int = 0
@@ -91,19 +93,19 @@ class _Count:
         running = self.finished < self.planned
         end = self.leading
         n, k = (sum(self.judged[:end]), sum(self.solved[:end])) if running else (self.n, self.successes)
-        made_of = (alpha, running, end, n, k)
-        if self.known is None or self.known[0] != made_of:
-            found = None
+        basis = (alpha, running, end, n, k)
+        if self.known is None or self.known[0] != basis:
+            interval = None
             if running and n:
                 pairs = zip(self.solved[:end], self.judged[:end], strict=True)
-                found = betting([s / j for s, j in pairs if j], alpha, horizon=len(self.left))
+                interval = betting([s / j for s, j in pairs if j], alpha, horizon=len(self.left))
             elif n:
                 units = [*zip(self.units, self.judged, self.solved, strict=True)]
-                units += [(name, *counts) for name, counts in self.unplanned.items()]
+                units += [(name, judged, solved) for name, (judged, solved) in self.unplanned.items()]
                 if any(j > 1 for _, j, _ in units):  # bets see one after the other; what is counted has no order
                     units = [units[i] for i in by_id([name for name, *_ in units])]  # as `foretell bound` takes them
-                found = bound([s / j for _, j, s in units if j], alpha=alpha)
-            self.known = (made_of, found)
+                interval = bound([s / j for _, j, s in units if j], alpha=alpha, unordered=self.unplaced)
+            self.known = (basis, interval)
         return n, k, self.known[1]
 
 
@@ -222,10 +224,13 @@ class Tally:
         self, every: list[_Count], place: np.ndarray, which: np.ndarray, right: np.ndarray, rows: Any
     ) -> None:
         """These rows, which were judged and which no plan has, by the unit that they count for."""
-        names = cells(units(rows.select(["parent", "scenario", "episode"]).take(pa.array(which))))
-        for i, unit in zip(which.tolist(), names, strict=True):
+        rows = rows.select(["parent", "scenario", "episode"]).take(pa.array(which))
+        for i, unit in zip(which.tolist(), cells(units(rows)), strict=True):
             counts = every[place[i]].unplanned[unit]
             counts[:] = counts[0] + 1, counts[1] + int(right[i])
+        unplaced = units(rows.drop_columns("episode")).is_null().to_numpy()
+        for owner in np.unique(place[which[unplaced]]).tolist():
+            every[owner].unplaced = True
 
     @property
     def planned(self) -> int:
@@ -266,7 +271,9 @@ class Tally:
             while cell.leading < len(cell.left) and cell.left[cell.leading] == 0:
                 cell.leading += 1
         elif judged:
-            counts = cell.unplanned[str(unit_of(row.get("parent"), row.get("scenario"), key))]
+            placed = unit_of(row.get("parent"), row.get("scenario"))
+            cell.unplaced |= placed is None
+            counts = cell.unplanned[placed or key]
             counts[:] = counts[0] + judged, counts[1] + solved
         end = (row["wall_started"] or 0.0) + (row["wall_s"] or 0.0)
         if end >= self.since:
