@@ -50,7 +50,7 @@ def test_power_says_how_many_scenarios_and_how_many_trials():
 def test_a_useless_simulator_buys_nothing():
     found = budget(width=0.2, correlation=0.0)
     assert found.real_only == found.with_simulation and found.worth is None
-    assert "simulation buys nothing at this correlation" in found.notes
+    assert "simulation saves nothing at this correlation" in found.notes
 
 
 def test_without_a_correlation_real_trials_alone_are_planned():

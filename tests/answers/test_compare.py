@@ -225,7 +225,7 @@ def test_a_task_of_another_protocol_is_noted(tmp_path):
     other = made.run(tmp_path / "other", *made.rows({"b": 0.3}, 20, task_version=9, success_rule="end"))
     version, rule = (note for note in compare(one, other).notes if "not comparable" in note)
     told = f"({made.Lift.version} in {one}; 9 in {other})"
-    assert version == f"the task has not the same version everywhere {told}: rates are not comparable"
+    assert version == f"the task's version is not the same everywhere {told}: rates are not comparable"
     assert "rule of success" in rule
     like = made.run(tmp_path / "like", *made.rows({"b": 0.3}, 20))
     person = made.run(tmp_path / "person", *made.rows({"b": 0.3}, 20, success_rule="person", judge="person"))
@@ -239,7 +239,7 @@ def test_looking_more_than_once_needs_a_plan(refused):
     assert found["p_value"] == stats.paired_betting(a, b, aim=0.05, horizon=60).p_value  # the rows as they were run
     assert compare(table(FAIR), table(POOR), horizon=60).to_dict()["test"] == "betting"
     assert "takes no horizon" in refused(compare, table(FAIR), table(POOR), test="mcnemar", horizon=60)
-    assert "horizon goes without sim" in refused(compare, table(a), table(b), sim=table(a), horizon=60)
+    assert "horizon cannot be combined with sim" in refused(compare, table(a), table(b), sim=table(a), horizon=60)
 
 
 def test_one_verdict_for_one_set_of_rows():

@@ -185,13 +185,10 @@ def bound(
     Real rows must then stand in the order in which they were run, and scenarios that only simulation has come from
     `extra`, the same at every look: those of `sim` may be tried next.
     """
-    if method not in ("auto", "all", *METHODS):
-        raise UsageError(f"method {method!r} is not known; {suggest(method, ('auto', 'all', *METHODS))}")
-    if extra is not None and sim is None:
-        raise UsageError("extra simulations are of no use without simulations of the real scenarios: give sim too")
+    _check(method, sim, extra)
     options: dict[str, Any] = {"alpha": alpha, "design": design or "iid", "randomised": randomised}
     if (counts := read_counts(real)) is not None:
-        if any(one is not None for one in (sim, extra, policy, task, clock, arm, metric, horizon)):
+        if any(option is not None for option in (sim, extra, policy, task, clock, arm, metric, horizon)):
             raise UsageError(
                 f"real: {real} is a pair of counts: it has no scenarios to pair, no names to choose from and no order"
             )
@@ -206,12 +203,7 @@ def bound(
     simulated = measure(tables[1], whole=True) if sim is not None else None
     more = measure(tables[2], whole=True) if extra is not None else None
     if horizon is not None and simulated is not None:
-        if more is None:
-            raise UsageError(
-                "horizon with sim needs extra: simulated scenarios that will never be tried for real "
-                "(those of sim may be tried next, and then the bound would not hold at every look)"
-            )
-        simulated = simulated.only(set(tried.ids))
+        simulated = _tried_only(simulated, tried, more)
     for part in (tried, simulated, more):
         notes += part.notes() if part is not None else []
     y, f, e, shift = tried.units.scores, None, None, None
@@ -223,8 +215,8 @@ def bound(
         shift = shift_of(paired)
         notes += lost + unlike(paired, simulated, more)
         if e is not None:
-            worth, told = more_trials(simulated, y, f, e.size, alpha)
-            notes += [told] if told else []
+            worth, note = more_trials(simulated, y, f, e.size, alpha)
+            notes += [note] if note else []
     if y.size < 2:
         raise UsageError(f"{tables[0].name} has {y.size} scenario that counts; a bound needs at least 2")
     options |= {"design": kept, "horizon": horizon, "unordered": tried.alone > 0}
@@ -246,6 +238,24 @@ def bound(
         found, method == "all", default, left, tried.about(), about, about_extra, kept, (*notes, *said),
         alone if wider else None, shift, worth,
     )  # fmt: skip
+
+
+def _check(method: str, sim: Source | None, extra: Source | None) -> None:
+    """Refuse options that make no sense, before any file is read."""
+    if method not in ("auto", "all", *METHODS):
+        raise UsageError(f"method {method!r} is not known; {suggest(method, ('auto', 'all', *METHODS))}")
+    if extra is not None and sim is None:
+        raise UsageError("extra simulations need simulations of the real scenarios: give sim too")
+
+
+def _tried_only(sim: Measured, real: Measured, extra: Measured | None) -> Measured:
+    """The simulated scenarios that were tried, for a bound that holds at every look."""
+    if extra is None:
+        raise UsageError(
+            "horizon with sim needs extra: simulated scenarios that will never be tried for real "
+            "(those of sim may be tried next, and then the bound would not hold at every look)"
+        )
+    return sim.only(set(real.ids))
 
 
 def _of_counts(counts: tuple[int, int], method: str, options: dict[str, Any]) -> Bound:

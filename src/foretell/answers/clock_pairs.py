@@ -114,7 +114,7 @@ def clock_pairs(
         if (scenario, str(trial)) in rows:
             told = f"trial {trial} of scenario {scenario} is there twice under one clock"
             raise UsageError(f"{table.place(i)}: {told}: two controllers or versions of a task cannot be told apart")
-        rows[scenario, str(trial)] = (unit_of(parent, scenario), success, table.columns["row"][i])
+        rows[scenario, str(trial)] = (str(unit_of(parent, scenario)), success, table.columns["row"][i])
     if left:
         why = ", ".join(f"{count} {reason}" for reason, count in left.items())
         notes.append(

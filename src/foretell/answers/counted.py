@@ -56,10 +56,10 @@ def at_once(table: Table) -> Counted | None:
     """Of a table of episodes in which nothing is out of the ordinary; None for any other."""
     if not table.episodes or table.metric != "success":
         return None
-    columns = [table.columns.get(c) for c in ("scenario", "parent", "trial", "success", "value")]
-    if any(column is None for column in columns) or any(table.columns.get("fitted_to") or ()):
+    names = ("scenario", "parent", "trial", "success", "value")
+    if any(name not in table.columns for name in names) or any(table.columns.get("fitted_to") or ()):
         return None
-    scenarios, parents, trials, successes, values = columns
+    scenarios, parents, trials, successes, values = (table.columns[name] for name in names)
     kinds = [set(map(type, column)) for column in (scenarios, parents, trials, successes)]
     nothing = type(None)
     usual = kinds[0] == {str} and kinds[1] <= {str, nothing} and kinds[2] == {int} and kinds[3] <= {bool, nothing}
@@ -134,7 +134,7 @@ def row_by_row(table: Table, unit_range: bool) -> Counted:
         found.scenarios.append(own)
         found.parents.append(up)
         found.scores.append(score)
-        found.trials.append(int(trial) if (trial or "").isdecimal() else i)
+        found.trials.append(int(trial) if trial is not None and trial.isdecimal() else i)
         found.rows.append(i)
         found.first.setdefault(unit, i)
     refuse(faults)

@@ -78,8 +78,12 @@ def shift_of(paired: Paired) -> Shift | None:
     """Of paired and extra scores; None without extra ones."""
     if not paired.extra.size:
         return None
-    means = (float(x.mean()) for x in (paired.real, paired.sim, paired.extra))
-    return Shift(*means, same_draw(paired.sim, paired.extra))
+    return Shift(
+        real_mean=float(paired.real.mean()),
+        sim_tried=float(paired.sim.mean()),
+        sim_others=float(paired.extra.mean()),
+        p_value=same_draw(paired.sim, paired.extra),
+    )
 
 
 def unlike(paired: Paired, sim: Measured, extra: Measured | None) -> list[str]:

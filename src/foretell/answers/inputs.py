@@ -220,8 +220,8 @@ def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
     columns = {c: cells(found[c]) for c in kept}
     values = columns[wanted] if direct else [dict(m or ()).get(wanted) for m in found["metrics"].to_pylist()]
     if not direct and all(v is None for v in values):
-        known = {k for m in found["metrics"].to_pylist() for k in dict(m or ())} | {"success", "score"}
-        raise UsageError(f"metric {wanted!r} is not in {name}; {suggest(wanted, known)}")
+        metrics = {k for m in found["metrics"].to_pylist() for k in dict(m or ())} | {"success", "score"}
+        raise UsageError(f"metric {wanted!r} is not in {name}; {suggest(wanted, metrics)}")
     columns["value"] = [
         _value(v, success, blame, wanted)
         for v, success, blame in zip(values, columns["success"], columns["blame"], strict=True)

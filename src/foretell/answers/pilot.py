@@ -62,9 +62,9 @@ def read_pilot(
         where = {unit: i for i, unit in enumerate(b.ids)}
         both = [(i, where[unit]) for i, unit in enumerate(a.ids) if unit in where]
         if len(both) < 2:
-            told = " and ".join(repr(plain(p)) for p in policies)
+            both_names = " and ".join(repr(plain(p)) for p in policies)
             raise UsageError(
-                f"{opened[0].name}: {told} have {counted(len(both), 'scenario')} in common; at least 2 are needed"
+                f"{opened[0].name}: {both_names} have {counted(len(both), 'scenario')} in common; at least 2 are needed"
             )
         i, j = (list(side) for side in zip(*both, strict=True))
         one, other = a.real[i], b.real[j]
@@ -72,8 +72,8 @@ def read_pilot(
         rate, spread, alike = float(other.mean()), float(np.var(other)), _correlation(one, other) or 0.0
     else:
         y, f, alike = a.real, a.sim, 0.0
-        worth, told = more_trials(simulated, y, f, math.inf, ALPHA)
-        notes += [told] if told else []
+        worth, note = more_trials(simulated, y, f, math.inf, ALPHA)
+        notes += [note] if note else []
         rate, spread = float(y.mean()), float(np.var(y))
     if y.size < 2:
         raise UsageError(f"{opened[0].name} has {y.size} scenario that counts; a pilot needs at least 2")

@@ -159,11 +159,11 @@ def _board(tables: list[Table], proxy: str | None) -> tuple[Scoreboard, list[str
             continue
         found[name] = (a.of(common), b.of(common))
     if len(found) < 2:
-        told = "\n".join(f"  {note}" for note in notes)
+        reasons = "\n".join(f"  {note}" for note in notes)
         have = "1 policy has" if found else "no policy has"
         raise UsageError(
             f"{have} scenarios in common in {tables[0].name} and {tables[1].name}; "
-            f"at least 2 are needed\n{told}".rstrip()
+            f"at least 2 are needed\n{reasons}".rstrip()
         )
     tried, simulated = (tuple(pair[side] for pair in found.values()) for side in (0, 1))
     size = np.array([x.size for x in tried])

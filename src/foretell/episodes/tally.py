@@ -158,7 +158,7 @@ class Tally:
         left, judged, solved = np.bincount(number, minlength=len(unit)), *np.zeros((2, len(unit)), dtype=np.int64)
         for cell, planned in zip(owners, np.bincount(group, minlength=len(owners)).tolist(), strict=True):
             cell.planned = planned
-        for index in np.flatnonzero(given_up):
+        for index in np.flatnonzero(given_up).tolist():
             owners[index].retired = True
         if rows.num_rows:
             at = pc.index_in(rows["episode"], value_set=plan["episode"].combine_chunks()).fill_null(-1).to_numpy()
@@ -208,8 +208,8 @@ class Tally:
         )
         for i in np.argsort(first).tolist():  # in the order in which they come
             every[pairs[i] // (len(blames) + 1)].errors[blames[pairs[i] % (len(blames) + 1)]] += int(times[i])
-        for name, times in by_name(rows["events"]).items():
-            happened = np.bincount(place[times > 0], minlength=len(every))
+        for name, number in by_name(rows["events"]).items():
+            happened = np.bincount(place[number > 0], minlength=len(every))
             for index in np.flatnonzero(happened).tolist():
                 every[index].events[name] += int(happened[index])
         began, took = (rows[c].fill_null(0.0).to_numpy() for c in ("wall_started", "wall_s"))

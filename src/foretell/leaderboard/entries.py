@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -28,7 +29,7 @@ COLUMNS = [
     "episode", "world", "world_hash", "task", "task_version", "task_hash", "policy", "controller", "clock", "arm",
     "scenario", "base", "success", "blame",
 ]  # fmt: skip
-Rows = pa.Table
+Rows: TypeAlias = pa.Table
 """With `COLUMNS`; policy and clock have their names in all tables. `unchanged`: as without perturbation."""
 Floats = NDArray[np.float64]
 
@@ -112,7 +113,7 @@ def _world(found: list[tuple[Path, Rows]]) -> dict[str, str]:
 
 
 def _clock(found: list[tuple[Path, Rows]], asked: str | None) -> str:
-    clocks = list(dict.fromkeys(clock for _, table in found for (clock,) in grouped([table["clock"]])[1]))
+    clocks: list[str] = list(dict.fromkeys(clock for _, table in found for (clock,) in grouped([table["clock"]])[1]))
     of_kind = [clock for clock in clocks if clock.partition(" ")[0] == asked]
     if asked not in clocks and len(of_kind) == 1:
         return of_kind[0]
