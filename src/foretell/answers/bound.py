@@ -39,7 +39,7 @@ CHOOSE = (
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Bound(Displayed):
     """An interval, or with method `all` one by each method that applies."""
 
@@ -235,9 +235,19 @@ def bound(
     if shift is not None and used is not None:
         notes += shift.warnings(used.estimate, tried.table.metric)
     return Bound(
-        found, method == "all", default, left, tried.about(), about, about_extra, kept, (*notes, *said),
-        alone if wider else None, shift, worth,
-    )  # fmt: skip
+        intervals=found,
+        every=method == "all",
+        default=default,
+        not_applicable=left,
+        real=tried.about(),
+        sim=about,
+        extra=about_extra,
+        design=kept,
+        notes=(*notes, *said),
+        alone=alone if wider else None,
+        shift=shift,
+        more_trials=worth,
+    )
 
 
 def _check(method: str, sim: Source | None, extra: Source | None) -> None:
@@ -265,7 +275,17 @@ def _of_counts(counts: tuple[int, int], method: str, options: dict[str, Any]) ->
     except ValueError as error:
         raise UsageError(str(error)) from None
     every, found = method == "all", tuple(map(of_counts, found))
-    return Bound(found, every, "clopper_pearson", left, about, None, None, options["design"], ())
+    return Bound(
+        intervals=found,
+        every=every,
+        default="clopper_pearson",
+        not_applicable=left,
+        real=about,
+        sim=None,
+        extra=None,
+        design=options["design"],
+        notes=(),
+    )
 
 
 def _intervals(

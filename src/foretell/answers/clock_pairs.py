@@ -38,7 +38,7 @@ Rows = dict[tuple[str, str], tuple[str, bool, int]]
 """(scenario, trial) -> unit, success, row of the table."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ClockPair:
     """One policy on one task under one asynchronous clock, and the same trials under `sync`."""
 
@@ -237,7 +237,16 @@ def _paired(
         clock = json.loads(text)
         cells.append(
             ClockPair(
-                task, policy, clock, label, units, sync.scores, asyn.scores, len(keys), found, constant=not spread
+                task=task,
+                policy=policy,
+                clock=clock,
+                label=label,
+                units=units,
+                sync=sync.scores,
+                asyn=asyn.scores,
+                pairs=len(keys),
+                metrics=found,
+                constant=not spread,
             )
         )
     return sorted(cells, key=lambda c: (c.latency is None, c.latency or 0.0, c.speed, c.label))

@@ -30,7 +30,7 @@ from foretell.stats.interval import Horizon
 __all__ = ["Compared", "compare"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Compared(Displayed):
     """Policies in order of their mean, best first, and every pair of them."""
 

@@ -18,7 +18,7 @@ from foretell.reality.rows import NO, YES
 __all__ = ["Counted", "at_once", "row_by_row"]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Counted:
     """The rows that count, in their order."""
 
@@ -65,7 +65,7 @@ def at_once(table: Table) -> Counted | None:
     usual = kinds[0] == {str} and kinds[1] <= {str, nothing} and kinds[2] == {int} and kinds[3] <= {bool, nothing}
     if not usual or not all(scenarios) or "" in parents or min(trials) < 0 or values != successes:
         return None
-    found = Counted(scenarios, parents, [], trials)
+    found = Counted(scenarios=scenarios, parents=parents, scores=[], trials=trials)
     units = found.units()
     if None in successes:
         blames = table.columns.get("blame") or [None] * len(table)

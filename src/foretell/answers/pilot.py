@@ -21,7 +21,7 @@ from foretell.stats import ALPHA
 __all__ = ["Pilot", "read_pilot"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Pilot:
     """Moments of the pairs."""
 
@@ -82,7 +82,16 @@ def read_pilot(
         flat = " and ".join(name for name, x in (("real", y), ("sim", f)) if np.ptp(x) < 1e-12)
         notes.append(f"{flat} never varies in the pilot: its correlation is taken as 0")
     low, high = _ends(rho or 0.0, y.size)
-    return Pilot(int(y.size), rate, spread, rho or 0.0, low, high, alike, worth), list(dict.fromkeys(notes))
+    return Pilot(
+        n=int(y.size),
+        rate=rate,
+        variance=spread,
+        correlation=rho or 0.0,
+        correlation_low=low,
+        correlation_high=high,
+        agreement=alike,
+        repeats=worth,
+    ), list(dict.fromkeys(notes))
 
 
 def _correlation(x: Any, y: Any) -> float | None:

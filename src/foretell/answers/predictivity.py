@@ -220,4 +220,4 @@ def _joined(boards: list[Scoreboard]) -> Scoreboard:
         return None if any(p is None for p in parts) else tuple(one for part in parts for one in part)
 
     rates = {name: side(name) for name in ("real", "sim", "n_real", "n_sim")}
-    return Scoreboard((), **rates, **{name: outcomes(name) for name in ("real_outcomes", "sim_outcomes")})
+    return Scoreboard(policies=(), **rates, **{name: outcomes(name) for name in ("real_outcomes", "sim_outcomes")})

@@ -20,7 +20,7 @@ from foretell.stats import kruskal_wallis
 __all__ = ["Scoreboard", "from_rates", "from_trials"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scoreboard:
     """Policies of one task; arrays have shape (P,)."""
 
@@ -93,7 +93,11 @@ def from_rates(source: Source, proxy: str | None) -> tuple[dict[str, Scoreboard]
     for task, by_policy in rows.items():
         columns = dict(zip(numbers, np.array(list(by_policy.values())).T, strict=True))
         made[task] = Scoreboard(
-            tuple(by_policy), columns["real"], columns[sim], columns.get("n_real"), columns.get("n_sim")
+            policies=tuple(by_policy),
+            real=columns["real"],
+            sim=columns[sim],
+            n_real=columns.get("n_real"),
+            n_sim=columns.get("n_sim"),
         )
         if len(by_policy) < 2:
             where = f" of task {plain(task)!r}" if tasks else ""
@@ -170,4 +174,12 @@ def _board(tables: list[Table], proxy: str | None) -> tuple[Scoreboard, list[str
     rates = [np.array([x.mean() for x in side]) for side in (tried, simulated)]
     if len(set(size.tolist())) > 1:
         notes.append(f"policies were tried on different numbers of scenarios, {size.min()} to {size.max()}")
-    return Scoreboard(tuple(found), rates[0], rates[1], size, size, tried, simulated), notes
+    return Scoreboard(
+        policies=tuple(found),
+        real=rates[0],
+        sim=rates[1],
+        n_real=size,
+        n_sim=size,
+        real_outcomes=tried,
+        sim_outcomes=simulated,
+    ), notes

@@ -19,7 +19,7 @@ import json
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +50,7 @@ WINDOW, LEAST = 60.0, 10
 """The pace is that of so many seconds, and of at least so many episodes."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Count:
     """What there is of a cell."""
 
@@ -317,7 +317,7 @@ class Tally:
             left = count.finished < count.planned
             found.append(
                 {
-                    **name._asdict(),
+                    **asdict(name),
                     "n": n,
                     "successes": successes,
                     "rate": interval.estimate if interval else None,
@@ -353,7 +353,8 @@ def _judged(success: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
 
 def _order(cell: Cell) -> tuple[Any, ...]:
     """By name, the plain clocks before those with options."""
-    return (*cell[:6], cell.task_version, cell.task_hash, _kind(cell.clock), cell.clock, cell.arm)
+    names = (cell.world, cell.world_hash, cell.task, cell.policy, cell.policy_hash, cell.policy_options)
+    return (*names, cell.task_version, cell.task_hash, _kind(cell.clock), cell.clock, cell.arm)
 
 
 @lru_cache(maxsize=1000)

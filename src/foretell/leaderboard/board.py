@@ -33,7 +33,7 @@ __all__ = ["Leaderboard", "leaderboard"]
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Leaderboard(Displayed):
     """Policies on one test set, best first; those without a score last."""
 
@@ -141,7 +141,17 @@ def leaderboard(
     order = [row["policy"] for row in ranked]
     lines = [row for e in sorted(found, key=lambda e: order.index(e.policy)) for row in curves(e, ground, alpha)]
     said = list(dict.fromkeys(notes))
-    return Leaderboard(ground, shared["world"], shared["clock"], alpha, ranked, pairs, lines, worlds, tuple(said))
+    return Leaderboard(
+        ground=ground,
+        world=shared["world"],
+        clock=shared["clock"],
+        alpha=alpha,
+        entries=ranked,
+        pairs=pairs,
+        curves=lines,
+        worlds=worlds,
+        notes=tuple(said),
+    )
 
 
 def _same_ground(one: Ground, other: Ground) -> None:

@@ -34,7 +34,7 @@ Rows: TypeAlias = pa.Table
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Entry:
     """One policy."""
 
@@ -186,4 +186,11 @@ def _entry(policy: str, rows: Rows, ground: Ground) -> Entry:
     ran, changed = (set(of_cell[mine].tolist()) for mine in (..., ~rows["unchanged"].to_numpy()))
     identical = frozenset(cell for cell, i in cells.items() if i in ran and i not in changed)
     missing = len(cells) * ground.n - len(combinations)
-    return Entry(policy, outcomes, int(judged.sum()), missing, left_out, identical)
+    return Entry(
+        policy=policy,
+        outcomes=outcomes,
+        episodes=int(judged.sum()),
+        missing=missing,
+        left_out=left_out,
+        identical=identical,
+    )

@@ -101,7 +101,17 @@ def with_interval(
         assumes, label = (POLICIES_DRAWN, "resampling resembles new data"), f"{name}, bootstrap over policies"
 
     def made(low: float | None, high: float | None, reason: str | None = None) -> Interval:
-        return Interval(value, low, high, alpha, label, "asymptotic", assumes, a.size, reason=reason)
+        return Interval(
+            estimate=value,
+            low=low,
+            high=high,
+            alpha=alpha,
+            method=label,
+            guarantee="asymptotic",
+            assumes=assumes,
+            n=a.size,
+            reason=reason,
+        )
 
     reason = _no_interval(name, value, sizes, a.size, over)
     if reason is not None:
