@@ -103,7 +103,7 @@ def test_text():
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({}, "say what to plan for: a width of the bound, for example --width 0.2"),
+        ({}, "nothing to plan for: give a width of the bound, for example --width 0.2"),
         ({"width": 0.1, "power": 0.8, "difference": 0.1}, "not both"),
         ({"power": 0.8}, "power needs difference too, for example --power 0.8 --difference 0.2"),
         ({"difference": 0.2}, "difference needs power too"),
@@ -121,7 +121,7 @@ def test_text():
         ({"power": 0.8, "difference": 0.6, "correlation": 0.5}, "rate + difference must lie in [0, 1]"),
         ({"power": 0.8, "difference": 0.0, "correlation": 0.5}, "difference must not be 0"),
         ({"width": 0.1, "real": table(REAL)}, "a pilot needs both real and sim"),
-        ({"width": 0.1, "correlation": 0.5, "policy": ("a",)}, "policy belongs to a pilot"),
+        ({"width": 0.1, "correlation": 0.5, "policy": ("a",)}, "policy needs a pilot"),
     ],
 )
 def test_what_is_refused(refused, given, told):

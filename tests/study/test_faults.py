@@ -361,7 +361,7 @@ def test_a_full_disk_keeps_what_was_finished(tmp_path: Path) -> None:
         assert full.stdout == ""
         assert full.stderr.startswith(f"foretell: run run ({disk}/run) cannot be written: ")
         assert ("No space left on device" if mounted else "File too large") in full.stderr
-        assert "are kept: free some space and re-issue the same command" in full.stderr
+        assert "are kept: free some space and run the same command again" in full.stderr
         assert "Traceback" not in full.stderr
         kept = len(read(disk / "run"))
         assert 10 < kept < 100

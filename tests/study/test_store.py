@@ -738,7 +738,7 @@ def check_full(run: Path, done: subprocess.CompletedProcess[str]) -> int:
     assert "Traceback" not in done.stderr
     assert run.name in done.stderr
     assert "bytes are free" in done.stderr
-    assert "All episodes appended before are kept: free some space and re-issue the same command" in done.stderr
+    assert "All episodes appended before are kept: free some space and run the same command again" in done.stderr
     appended = int(done.stdout.split()[-1])
     found = keys(run)
     assert len(found) >= appended

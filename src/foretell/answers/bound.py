@@ -34,8 +34,8 @@ UNDRAWN = {
 """Design that may leave no guarantee -> what is wrong with its scenarios."""
 
 CHOOSE = (
-    "Choose before looking whether to use simulation, and by which method: taking the better of two answers forfeits "
-    "the stated level."
+    "Choose the method, and whether to use simulation, before you look at outcomes: the better of two answers does not "
+    "have the stated confidence."
 )
 
 
@@ -96,7 +96,7 @@ class Bound(Displayed):
         fails = [a for a in one.assumes if a == DRAWN and self._undrawn(one)]
         parts.append(sentence("this relies on: " + "; ".join(a for a in one.assumes if a not in fails)))
         if fails:
-            parts.append(sentence(f"it would also need {fails[0]}, which is not so here"))
+            parts.append(sentence(f"it also requires {fails[0]}, which does not hold here"))
         if self.every and self._undrawn(one):
             parts.append(sentence(self._worth(one)))
         elif one.reason and not self._undrawn(one):
@@ -150,7 +150,9 @@ class Bound(Displayed):
         ]
         head = sentence(f"{self._subject()}, {level(self.intervals[0].alpha)} confidence, {self._from(self._widest())}")
         left = "".join(f"\n{name} does not apply: {plain(why)}" for name, why in self.not_applicable.items())
-        tail = "Choose the method before looking: taking the narrowest forfeits the stated level."
+        tail = (
+            "Choose the method before you look at outcomes: the narrowest interval does not have the stated confidence."
+        )
         header = ["method", "low", "high", "width", "estimate", "guarantee"]
         return f"{head}\n{table(header, rows)}\n* the default here. {tail}{left}"
 
@@ -316,7 +318,7 @@ def design_of(tables: list[Table], asked: str | None) -> tuple[Design, list[str]
         return worst, []
     if asked not in order:
         raise UsageError(f"design {asked!r} is not known; {suggest(asked, order)}")
-    told = [f"scenarios are taken as {asked} because you say so; the run says {worst}"] if recorded else []
+    told = [f"scenarios count as {asked}, as you asked; the run recorded {worst}"] if recorded else []
     return next(d for d in order if d == asked), told if asked != worst else []
 
 

@@ -101,7 +101,7 @@ class Budget(Displayed):
                 [str(size), f"{width:.3f}", _trials(trials or None)]
                 for size, width, trials in zip(w["n_extra"], w["width"], w["real_trials_alone"], strict=True)
             ]
-            parts.append(f"What simulation buys for {counted(w['n'], 'real trial')}:")
+            parts.append(f"What simulation adds to {counted(w['n'], 'real trial')}:")
             parts.append(table(["simulated", "width", "as many real trials alone"], rows))
             stop = f"; beyond {w['stops_at']} more hardly helps" if w["stops_at"] else ""
             parts.append(f"No number of simulated scenarios makes it narrower than {w['floor']:.3f}{stop}.")
@@ -154,14 +154,14 @@ def budget(
             raise UsageError("a width is planned for one policy")
         pilot, notes = read_pilot(real, sim, Choice(task, None, clock, arm), metric, policies, stand_in)
         if power is not None and len(policies) < 2 and correlation is None:
-            notes.append("the pilot has one policy: its correlation stands for that of the difference of two")
+            notes.append("the pilot has one policy: its correlation is used for the difference of two policies")
     elif policies:
-        raise UsageError("policy belongs to a pilot: give real and sim too")
+        raise UsageError("policy needs a pilot: give real and sim too")
     unknown = correlation is None and pilot is None
     if unknown:
         notes.append(
-            "no correlation of real and sim is known, so this counts on real trials alone; "
-            "--correlation, or a pilot (--real and --sim), tells what simulation would save"
+            "no correlation of real and sim is known, so this plan has real trials alone; "
+            "give --correlation or a pilot (--real and --sim) to see what simulation would save"
         )
     plan = _Plan(
         rate=rate if rate is not None else pilot.rate if pilot else 0.5,
@@ -290,11 +290,11 @@ def _check(width: float | None, power: float | None, difference: float | None, n
         raise UsageError(f"power must lie in (0, 1), got {power:g}")
     if width is None and power is None and difference is None:
         raise UsageError(
-            "say what to plan for: a width of the bound, for example --width 0.2 --rate 0.5 --correlation 0.6, "
-            "or power to see a difference, for example --power 0.8 --difference 0.2"
+            "nothing to plan for: give a width of the bound, for example --width 0.2 --rate 0.5 --correlation 0.6, "
+            "or power and a difference, for example --power 0.8 --difference 0.2"
         )
     if width is not None and (power is not None or difference is not None):
-        raise UsageError("ask for a width, or for power and a difference, not both")
+        raise UsageError("give a width, or power and a difference, not both")
     if width is None and (power is None or difference is None):
         given, lacks = ("difference", "power") if power is None else ("power", "difference")
         raise UsageError(f"{given} needs {lacks} too, for example --power 0.8 --difference 0.2")

@@ -164,7 +164,7 @@ def compare(
     notes += _contradictions(found, alpha)
     design, _ = design_of(chosen, None)
     if design != "iid":
-        why = f"scenarios are {design}, not drawn at random: verdicts speak of these scenarios only"
+        why = f"scenarios are {design}, not drawn at random: verdicts hold for these scenarios only"
         notes.append(why)
         found = [replace(p, difference=replace(p.difference, guarantee="asymptotic", reason=why)) for p in found]
     worlds = {w for m in entrants.values() for w in labels(m.table, "world")}
@@ -231,7 +231,7 @@ def _disagree(pair: Versus, alpha: float) -> str | None:
     if holds == (pair.verdict not in ("better", "worse")):
         return None
     if holds == (pair.p_value > alpha):
-        return "the interval is that of this pair alone; the verdict is adjusted for the number of pairs"
+        return "the interval is for this pair alone; the verdict is adjusted for the number of pairs"
     if pair.test in ("mcnemar", "barnard", "fisher") and one.guarantee == "asymptotic":
         return f"the interval is approximate ({one.method}); the verdict follows the exact test"
     return f"the interval ({one.method}) and the test are computed apart; the verdict follows the test"
@@ -274,7 +274,7 @@ def _entrants(tables: list[Table], wanted: Sequence[str]) -> dict[str, Measured]
     for name in wanted:
         if name not in known:
             every = {label for one in tables for label in labels(one, "policy")}
-            raise UsageError(f"policy {plain(name)!r} is nowhere; {suggest(name, map(plain, every))}")
+            raise UsageError(f"policy {plain(name)!r} is in none of the sources; {suggest(name, map(plain, every))}")
     depth = 0
     while depth < 2 and len({names[min(depth, len(names) - 1)] for names, _ in parts}) < len(parts):
         depth += 1

@@ -112,9 +112,9 @@ def row_by_row(table: Table, unit_range: bool) -> Counted:
         before = seen.setdefault((own, trial or ""), i)
         if before != i:
             which = f"trial {plain(trial)!r} of scenario" if trial is not None else "scenario"
-            hint = "" if trial is not None else "; a column `trial` tells repeated trials apart"
+            hint = "" if trial is not None else "; add a column `trial` to number repeated trials"
             faults.append(
-                f"{table.place(i)}: {which} {plain(own)!r} is there already, {table.kind} {table.marks[before]}{hint}"
+                f"{table.place(i)}: {which} {plain(own)!r} is already in {table.kind} {table.marks[before]}{hint}"
             )
             continue
         score = read(value)

@@ -26,7 +26,7 @@ from foretell.stats.scores import is_binary
 __all__ = ["CHOOSE_FIRST", "Forecast", "forecast", "simulated", "simulations"]
 
 CHOOSE_FIRST = (
-    "whether simulation is used must be chosen before looking at the outcomes: "
+    "choose whether to use simulation before you look at the outcomes: "
     "the better of the two p-values, with and without it, is not valid"
 )
 

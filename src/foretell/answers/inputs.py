@@ -109,7 +109,7 @@ def open_table(source: Source, what: str, *, metric: str | None = None, measured
             try:
                 found = read_parquet(path, follow=True)
             except (DamagedError, OSError) as error:
-                raise UsageError(f"{path} is not a sound Parquet file: {plain(str(error))[:200]}") from None
+                raise UsageError(f"{path} is not a valid Parquet file: {plain(str(error))[:200]}") from None
             table = _arrow(found, str(path), metric)
         else:
             table = _sheet(path)
@@ -117,7 +117,7 @@ def open_table(source: Source, what: str, *, metric: str | None = None, measured
         try:
             found = source if isinstance(source, pa.Table) else pa.table(source)
         except (pa.ArrowException, TypeError, ValueError) as error:
-            raise UsageError(f"{what}: {type(source).__name__} is no path and no table: {error}") from None
+            raise UsageError(f"{what}: {type(source).__name__} is neither a path nor a table: {error}") from None
         table = _arrow(found, what, metric)
     if not len(table):
         raise UsageError(f"{table.name} has no rows below the names of its columns")

@@ -152,7 +152,7 @@ def predictivity(
     if lower_is_better:
         boards = {name: board.negated() for name, board in boards.items()}
     if proxy is not None:
-        notes = [*notes, "success_gap compares numbers as they are: it says nothing if the proxy is on another scale"]
+        notes = [*notes, "success_gap compares numbers as they are: it has no meaning if the proxy is on another scale"]
     options: dict[str, Any] = {"over": over, "alpha": alpha, "seed": seed}
     if any(board.n_real is not None and board.n_sim is None for board in boards.values()) and over != "policies":
         notes = [*notes, "sim counts as exactly known: its number of trials is not given"]

@@ -83,8 +83,10 @@ def from_rates(source: Source, proxy: str | None) -> tuple[dict[str, Scoreboard]
         task, policy = str(names.get("task", "")), str(names["policy"])
         before = seen.setdefault((task, policy), i)
         if before != i:
-            told = f"policy {plain(policy)!r} is there already, {table.kind} {table.marks[before]}"
-            faults.append(f"{table.place(i)}: {told}" + ("" if tasks else "; a column `task` tells tasks apart"))
+            told = f"policy {plain(policy)!r} is already in {table.kind} {table.marks[before]}"
+            faults.append(
+                f"{table.place(i)}: {told}" + ("" if tasks else "; add a column `task` if there are several tasks")
+            )
             continue
         cells = [_number(table, column, i, faults) for column in numbers]
         rows.setdefault(task, {})[policy] = cells

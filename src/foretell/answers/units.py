@@ -165,7 +165,7 @@ def pair(real: Measured, sim: Measured, extra: Measured | None) -> tuple[Paired,
         notes.append(
             f"{counted(len(lost), 'real scenario is', 'real scenarios are')} left out because simulation "
             f"could not run there; "
-            "the answer speaks of scenarios that it can"
+            "the answer holds for scenarios that can be simulated"
         )
     ids = [u for u in real.ids if u in known]
     advice = "simulate it too, for example with `foretell run STUDY --pair-with REAL`"

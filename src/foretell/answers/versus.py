@@ -81,7 +81,7 @@ def versus(
         )
     if control is not None:
         if not paired or test not in ("auto", "betting"):
-            raise UsageError("simulation as control needs common scenarios, and no other test than betting")
+            raise UsageError("simulation as control needs common scenarios and the test betting")
         return _controlled(a, b, one.of(common), other.of(common), common, control, effect, alpha, aim, expected)
     x, y = (one.of(common), other.of(common)) if paired else (one.units.scores, other.units.scores)
     if min(x.size, y.size) < 2:
@@ -135,7 +135,7 @@ def _common(first: tuple[str, Measured], second: tuple[str, Measured]) -> list[s
     if any(before[1] > after[1] for before, after in pairwise(turns)):
         raise UsageError(
             f"{plain(a)} and {plain(b)} were not tried on their scenarios in the same order, and {one.table.name} and "
-            f"{other.table.name} do not tell which pair was complete first. With a horizon, give one file with both, "
+            f"{other.table.name} do not show which pair was complete first. With a horizon, give one file with both, "
             "lines in the order run"
         )
     return common

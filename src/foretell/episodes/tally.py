@@ -43,7 +43,7 @@ COLUMNS = (*CELL, "judge", "episode", "scenario", "parent", "success", "blame", 
 METHOD_NAMES = {
     "clopper_pearson": "Clopper-Pearson",
     "star": "star, where scenarios were tried several times",
-    "betting": "betting, which holds whenever you look, where episodes are still to come",
+    "betting": "betting (valid at every look), where episodes are still to come",
 }
 """Method of an interval -> what a table says of it."""
 WINDOW, LEAST = 60.0, 10

@@ -106,7 +106,7 @@ def _world(found: list[tuple[Path, Rows]]) -> dict[str, str]:
         same = " with other parameters" if one == other else ""
         raise UsageError(
             f"a leaderboard is of one world, and {here} has episodes of {one!r}, {there} of {other!r}{same}: "
-            "to set a second world beside the first, give its run by --real"
+            "give the run of a second world with --real"
         )
     (version,) = worlds
     return {"world": worlds[version][0], "world_hash": version}
@@ -118,9 +118,9 @@ def _clock(found: list[tuple[Path, Rows]], asked: str | None) -> str:
     if asked not in clocks and len(of_kind) == 1:
         return of_kind[0]
     if asked is None and len(clocks) > 1:
-        raise UsageError(f"which clock? Say so with --clock: {', '.join(clocks)}")
+        raise UsageError(f"several clocks: choose one with --clock: {', '.join(clocks)}")
     if asked is not None and asked not in clocks:
-        raise UsageError(f"clock {asked!r} is not there; {suggest(asked, clocks)}")
+        raise UsageError(f"clock {asked!r} is not in these runs; {suggest(asked, clocks)}")
     return asked or clocks[0]
 
 
@@ -143,7 +143,7 @@ def entries_of(runs: list[tuple[Path, Rows]], ground: Ground) -> tuple[list[Entr
             if (first := sources.setdefault(task, (source, path)))[0] != source:
                 raise UsageError(
                     f"{path} has episodes of task {task!r} with another source than those in {first[1]}: the "
-                    "task's file was edited; run the older ones anew"
+                    "task's file was edited; run the older ones again"
                 )
     notes = (
         [f"{counted(others, 'episode of another test set is', 'episodes of other test sets are')} left out"]

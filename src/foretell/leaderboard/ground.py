@@ -112,7 +112,7 @@ def common_ground(runs: list[tuple[Path, pa.Table]], testset: Path | None) -> Gr
         if other.certificates != certified[0].certificates:
             raise UsageError(
                 f"{certified[0].source} and {other.source} ran the same scenarios, but of files that are certified "
-                "differently: say which file counts with --testset"
+                "differently: choose one with --testset"
             )
     return replace(certified[0], source=first.source) if certified else first
 
@@ -135,7 +135,7 @@ def _of_rows(run: Path, rows: pa.Table) -> Ground:
         [rows[c] for c in ("task", "task_version", "arm", "base", "scenario")]
     )[1]:
         if versions.setdefault(task, version) != version:
-            raise UsageError(f"{run} has episodes of two versions of task {task!r}: run the study anew")
+            raise UsageError(f"{run} has episodes of two versions of task {task!r}: run the study again")
         lines[task, arm, base, own] = at.get(own, len(at))
     ordered = sorted(lines, key=lambda line: lines[line])
     return Ground(
