@@ -56,7 +56,7 @@ def test_a_useless_simulator_buys_nothing():
 def test_without_a_correlation_real_trials_alone_are_planned():
     found = budget(width=0.2, rate=0.5)
     assert found.real_only == found.with_simulation == stats.trials_for_width(0.2, 0.5)
-    assert len(found.notes) == 1 and "--correlation, or a pilot" in found.notes[0] and found.asked["correlation"] == 0.0
+    assert len(found.notes) == 1 and "--correlation or a pilot" in found.notes[0] and found.asked["correlation"] == 0.0
     assert found.text().startswith(
         f"A 95% bound 0.2 wide at a mean score of 0.5 takes about {found.real_only} real trials alone.\n"
     )
