@@ -10,8 +10,6 @@ import pytest
 import foretell
 
 ROOT = Path(foretell.__file__).parent
-LATER = {"answers", "episodes", "leaderboard", "stats"}
-"""Packages that do not keep the rule yet."""
 MOST = 4
 """Values that may be given by their place."""
 WORLDS = {"MujocoWorld"}
@@ -40,8 +38,6 @@ def classes(text: str) -> list[ast.ClassDef]:
 @pytest.mark.parametrize("path", sorted(ROOT.rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_class_with_many_fields_takes_them_by_name(path: Path) -> None:
     """Nobody knows the order of five values; whoever swaps two of one type gets no error."""
-    if path.relative_to(ROOT).parts[0] in LATER:
-        pytest.skip("does not keep the rule yet")
     for node in classes(path.read_text()):
         placed = by_place(node) if node.name not in WORLDS else []
         assert not placed, f"{path}:{node.lineno}: {node.name} takes {', '.join(placed)} by their place"

@@ -71,7 +71,7 @@ def test_all_is_a_list_of_every_method(real, sim):
     assert rows[5]["low"] == bound(real, sim, method=rows[5]["method"]).to_dict()["low"]
     assert bound(real).to_dict()["diagnostics"] == {}
     text = bound(real, sim, method="all").text()
-    assert "strata*" in text and "Choose the method before looking" in text
+    assert "strata*" in text and "Choose the method before you look" in text
 
 
 def test_partial_credit_leaves_out_what_needs_successes(csv):
@@ -119,13 +119,13 @@ def test_extra_must_come_from_the_same_simulator(csv, real, refused):
 def test_an_ambiguous_choice_lists_the_options(csv, refused):
     table = {"scenario": NAMES[:N] * 2, "score": [*REAL, *SIM[:N]], "policy": ["bc"] * N + ["dp"] * N}
     both = csv("both.csv", **table)
-    assert "which policy? Say so with --policy" in refused(bound, both) and "bc, dp" in refused(bound, both)
+    assert "several policies: choose one with --policy" in refused(bound, both) and "bc, dp" in refused(bound, both)
     assert bound(both, policy="bc").to_dict()["estimate"] == pytest.approx(REAL.mean())
     assert "did you mean 'bc'?" in refused(bound, both, policy="bcc")
     one = csv("one.csv", scenario=NAMES[:N], score=REAL, policy=["dp"] * N)
     assert bound(one, both).to_dict()["sim"]["policy"] == "dp"  # the one name both share
     other = csv("other.csv", scenario=NAMES[:N], score=REAL, policy=["act"] * N)
-    assert "which policy" in refused(bound, other, both)
+    assert "several policies" in refused(bound, other, both)
     assert "policy: 'act' in other.csv, 'dp' in one.csv" in bound(other, one).notes
     assert "there is no column 'task', so 'lift' cannot be chosen" in refused(bound, one, task="lift")
 
@@ -137,7 +137,7 @@ def test_design_decides_the_label(real, sim, refused):
         assert found.to_dict()["guarantee"] == "asymptotic" and found.to_dict()["reason"]
         relies = next(line for line in found.text().splitlines() if line.startswith("This relies on"))
         assert "(strata, no guarantee: the scenarios " in found.text() and "drawn independently" not in relies
-        assert "drawn independently from one distribution, which is not so here" in found.text()
+        assert "drawn independently from one distribution, which does not hold here" in found.text()
         every = bound(real, sim, design=design, method="all").text()
         assert "asymptotic" not in every and "\nNo guarantee: the scenarios " in every
     assert "were chosen, not drawn" in bound(real, design="chosen").text()
@@ -232,9 +232,7 @@ def test_looking_more_than_once_needs_a_plan(csv, real, sim, refused):
 
 def test_says_what_more_simulated_trials_of_a_scenario_would_buy(csv, real, sim):
     told = bound(real, sim)
-    assert (
-        told.more_trials is None and "simulated once, so what more trials of each would buy is unknown" in told.text()
-    )
+    assert told.more_trials is None and "simulated once, so the effect of more trials of each is unknown" in told.text()
     again = np.where(rng.random(N + EXTRA) < 0.7, SIM, 1 - SIM)
     twice = csv("twice.csv", scenario=NAMES * 2, trial=[0] * len(NAMES) + [1] * len(NAMES), score=[*SIM, *again])
     found = bound(real, twice)

@@ -50,13 +50,13 @@ def test_power_says_how_many_scenarios_and_how_many_trials():
 def test_a_useless_simulator_buys_nothing():
     found = budget(width=0.2, correlation=0.0)
     assert found.real_only == found.with_simulation and found.worth is None
-    assert "simulation buys nothing at this correlation" in found.notes
+    assert "simulation saves nothing at this correlation" in found.notes
 
 
 def test_without_a_correlation_real_trials_alone_are_planned():
     found = budget(width=0.2, rate=0.5)
     assert found.real_only == found.with_simulation == stats.trials_for_width(0.2, 0.5)
-    assert len(found.notes) == 1 and "--correlation, or a pilot" in found.notes[0] and found.asked["correlation"] == 0.0
+    assert len(found.notes) == 1 and "--correlation or a pilot" in found.notes[0] and found.asked["correlation"] == 0.0
     assert found.text().startswith(
         f"A 95% bound 0.2 wide at a mean score of 0.5 takes about {found.real_only} real trials alone.\n"
     )
@@ -103,7 +103,7 @@ def test_text():
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({}, "say what to plan for: a width of the bound, for example --width 0.2"),
+        ({}, "nothing to plan for: give a width of the bound, for example --width 0.2"),
         ({"width": 0.1, "power": 0.8, "difference": 0.1}, "not both"),
         ({"power": 0.8}, "power needs difference too, for example --power 0.8 --difference 0.2"),
         ({"difference": 0.2}, "difference needs power too"),
@@ -121,7 +121,7 @@ def test_text():
         ({"power": 0.8, "difference": 0.6, "correlation": 0.5}, "rate + difference must lie in [0, 1]"),
         ({"power": 0.8, "difference": 0.0, "correlation": 0.5}, "difference must not be 0"),
         ({"width": 0.1, "real": table(REAL)}, "a pilot needs both real and sim"),
-        ({"width": 0.1, "correlation": 0.5, "policy": ("a",)}, "policy belongs to a pilot"),
+        ({"width": 0.1, "correlation": 0.5, "policy": ("a",)}, "policy needs a pilot"),
     ],
 )
 def test_what_is_refused(refused, given, told):

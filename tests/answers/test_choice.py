@@ -52,7 +52,7 @@ def test_the_clock_that_show_prints(three):
 
 
 def test_the_kind_of_a_clock_where_there_is_one_of_it(three, refused):
-    assert "say which: virtual 50 ms, virtual 200 ms" in refused(bound, three, clock="virtual", stand_in=True)
+    assert "choose one: virtual 50 ms, virtual 200 ms" in refused(bound, three, clock="virtual", stand_in=True)
     two = to_table([*rows("bc", SYNC, 27), *rows("bc", SLOW, 9)])
     assert bound(two, clock="virtual", stand_in=True).intervals[0].estimate == pytest.approx(0.3)
     assert bound(two, clock=json.dumps(SLOW), stand_in=True).intervals[0].estimate == pytest.approx(0.3)
@@ -80,7 +80,7 @@ def test_the_policy_with_its_version(refused):
     names = printed(both, "policy")
     rates = {name: bound(both, policy=name, stand_in=True).intervals[0].estimate for name in names}
     assert sorted(rates.values()) == pytest.approx([0.3, 0.5, 0.9]) and sum("#" in name for name in names) == 2
-    assert "say which: bc#" in refused(bound, both, policy="bc", stand_in=True)
+    assert "choose one: bc#" in refused(bound, both, policy="bc", stand_in=True)
     best = max(rates, key=rates.__getitem__)
     alone = to_table([*new, *rows("dp", SYNC, 15)])  # one version: the table prints no hash, and both words mean it
     assert bound(alone, policy=best, stand_in=True).intervals[0].estimate == pytest.approx(0.9)

@@ -269,7 +269,7 @@ def test_refusals(refused, tmp_path):
     assert "give a run folder" in refused(clocks)
     assert "no column 'episode'" in refused(clocks, {"scenario": ["a"], "score": [1]})
     arms = table(sync, asyn, rows("bc", SYNC, [1] * 6, arm="light"), rows("bc", virtual(0.1), [0] * 6, arm="light"))
-    assert "which arm? Say so with --arm" in refused(clocks, arms)
+    assert "several arms: choose one with --arm" in refused(clocks, arms)
     assert clocks(arms, arm="light").cells[0]["pairs"] == 6
     worlds = table(sync, rows("bc", virtual(0.1), [0] * 6, world="standin"))
     assert "several worlds" in refused(clocks, worlds)

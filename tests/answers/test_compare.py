@@ -165,7 +165,7 @@ def test_simulation_orders_the_tests_of_many_policies():
     assert (
         "closed tests in the order of the forecast" in aided.text() and "(a, b, c, d and e, best first," in aided.text()
     )
-    assert aided.text().count("must be chosen before looking") == 1 and "chosen before" not in plain.text()
+    assert aided.text().count("choose whether to use simulation before") == 1 and "choose whether" not in plain.text()
     assert "forecast" not in plain.to_dict()
 
 
@@ -212,12 +212,12 @@ def test_what_is_refused(csv, refused):
     assert "only one policy to compare (a)" in refused(compare, csv("a.csv", **table(GOOD)))
     assert "at least 2 are needed" in refused(compare, table([1], ["a"]), table([1], ["b"]))
     named = table(GOOD, policy=["bc"] * N)
-    assert "policy 'bd' is nowhere; did you mean 'bc'?" in refused(compare, named, policy="bd")
+    assert "policy 'bd' is in none of the sources; did you mean 'bc'?" in refused(compare, named, policy="bd")
     assert "needs binary scores" in refused(compare, table(GOOD / 2), table(POOR), test="mcnemar")
     for wrong in ({"alpha": 0.0}, {"alpha": float("nan")}, {"effect": 0.0}):
         assert "must lie between" in refused(compare, table(GOOD), table(POOR), **wrong)
     tasks = table(GOOD, task=["lift", "can"] * (N // 2))
-    assert "which task?" in refused(compare, tasks, table(POOR, task=["lift", "can"] * (N // 2)))
+    assert "several tasks: choose one" in refused(compare, tasks, table(POOR, task=["lift", "can"] * (N // 2)))
 
 
 def test_a_task_of_another_protocol_is_noted(tmp_path):
@@ -225,7 +225,7 @@ def test_a_task_of_another_protocol_is_noted(tmp_path):
     other = made.run(tmp_path / "other", *made.rows({"b": 0.3}, 20, task_version=9, success_rule="end"))
     version, rule = (note for note in compare(one, other).notes if "not comparable" in note)
     told = f"({made.Lift.version} in {one}; 9 in {other})"
-    assert version == f"the task has not the same version everywhere {told}: rates are not comparable"
+    assert version == f"the task's version is not the same everywhere {told}: rates are not comparable"
     assert "rule of success" in rule
     like = made.run(tmp_path / "like", *made.rows({"b": 0.3}, 20))
     person = made.run(tmp_path / "person", *made.rows({"b": 0.3}, 20, success_rule="person", judge="person"))
@@ -239,7 +239,7 @@ def test_looking_more_than_once_needs_a_plan(refused):
     assert found["p_value"] == stats.paired_betting(a, b, aim=0.05, horizon=60).p_value  # the rows as they were run
     assert compare(table(FAIR), table(POOR), horizon=60).to_dict()["test"] == "betting"
     assert "takes no horizon" in refused(compare, table(FAIR), table(POOR), test="mcnemar", horizon=60)
-    assert "horizon goes without sim" in refused(compare, table(a), table(b), sim=table(a), horizon=60)
+    assert "horizon cannot be combined with sim" in refused(compare, table(a), table(b), sim=table(a), horizon=60)
 
 
 def test_one_verdict_for_one_set_of_rows():
@@ -316,7 +316,7 @@ def test_later_trials_do_not_change_a_scenario_that_was_looked_at():
 def test_two_files_must_tell_which_pair_was_complete_first(refused):
     one, other = table([0.1, 0.9, 0.4], ["x", "y", "z"]), table([0.2, 0.3, 0.5], ["z", "x", "y"])
     told = refused(compare, one, other, horizon=10)
-    assert "do not tell which pair was complete first" in told and "give one file with both" in told
+    assert "do not show which pair was complete first" in told and "give one file with both" in told
     assert compare(one, other).pairs[0].n_a == 3  # looked at once, order does not matter
     some = table([0.2, 0.3], ["x", "z"])
     assert compare(one, some, horizon=10).pairs[0].n_a == 2

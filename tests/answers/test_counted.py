@@ -26,7 +26,15 @@ def table(rows: int = 300, seed: int = 0, **changes: Any) -> Table:
     }
     columns.update(changes)
     columns.setdefault("value", columns["success"])
-    return Table("t", columns, [f"e{i}" for i in range(rows)], "episode", float, "success", episodes=True)
+    return Table(
+        name="t",
+        columns=columns,
+        marks=[f"e{i}" for i in range(rows)],
+        kind="episode",
+        number=float,
+        metric="success",
+        episodes=True,
+    )
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -60,16 +60,16 @@ def test_parquet_and_tables_in_memory(tmp_path):
         (GOOD.replace("s3,0", ",0"), "real.csv, line 5: the scenario is blank"),
         (
             GOOD.replace("s3,0", '"s3\n\x1b[31m",0\n"s3\n\x1b[31m",0'),
-            "line 7: scenario 's3 \\\\x1b[31m' is there already",
+            "line 7: scenario 's3 \\\\x1b[31m' is already in",
         ),
-        (GOOD.replace("s3,0", "s2,0"), "real.csv, line 5: scenario 's2' is there already, line 4"),
+        (GOOD.replace("s3,0", "s2,0"), "real.csv, line 5: scenario 's2' is already in line 4"),
         (GOOD.replace("s3,0", "s3,0,4"), "line 5"),
         ("scenario,score\ns1,1\n", "real.csv has 1 scenario that counts; a bound needs at least 2"),
         ('scenario,score\n"s1,1\ns2,1\n', "line 2"),
         (b"scenario,score\ns1,1\xff\n", "line 2 is not UTF-8"),
         (b"PK\x03\x04rest", "workbook"),
-        (b"PAR1rest", "not a sound Parquet file"),
-        ("scenario,trial,score\na,1,0\na,2,0\na,1,1\n", "line 4: trial '1' of scenario 'a' is there already, line 2"),
+        (b"PAR1rest", "not a valid Parquet file"),
+        ("scenario,trial,score\na,1,0\na,2,0\na,1,1\n", "line 4: trial '1' of scenario 'a' is already in line 2"),
         ("scenario,policy,score\na,x,0\nb,,0\n", "real.csv, line 3, 'policy': expected a name"),
     ],
 )
@@ -80,7 +80,7 @@ def test_what_is_refused(sheet, refused, content, told):
 def test_places_that_are_no_tables(sheet, refused, tmp_path):
     assert "cannot read nosuch.csv" in refused(bound, "nosuch.csv")
     assert "not a run folder" in refused(bound, tmp_path)
-    assert "no path and no table" in refused(bound, 7)
+    assert "neither a path nor a table" in refused(bound, 7)
     twice = pa.table([[1], [2]], names=["score", "Score"])
     assert "'score' twice" in refused(bound, twice)
 

@@ -151,7 +151,7 @@ def test_trials_without_a_partner(refused):
     [
         ("policy,real\na,1\nb,0\n", "t.csv has no column 'sim'; columns policy, real and sim are needed"),
         ("policy,real,sim\na,1,1\n", "t.csv has 1 policy; at least 2 are needed"),
-        ("policy,real,sim\na,1,1\na,0,1\n", "t.csv, line 3: policy 'a' is there already, line 2"),
+        ("policy,real,sim\na,1,1\na,0,1\n", "t.csv, line 3: policy 'a' is already in line 2"),
         ("policy,real,sim\na,1,1\nb,nan,1\n", "t.csv, line 3, 'real': expected a number; given: 'nan'"),
         ("policy,real,sim\na,1,1\nb,1\n", "t.csv, line 3, 'sim': expected a number; given: nothing"),
         ("policy,real,sim\na,1,1\n,1,1\n", "t.csv, line 3, 'policy': expected a name"),

@@ -12,7 +12,7 @@ from foretell.answers.compare import compare
 from foretell.answers.predictivity import predictivity
 from foretell.report.runs import OneRun
 
-STAND_IN = r"say --stand-in \(in Python stand_in=True\)"
+STAND_IN = r"add --stand-in \(in Python stand_in=True\)"
 
 
 @pytest.fixture(scope="module")

@@ -89,7 +89,7 @@ def test_bound_on_run_folders(runs, told, capsys):
 
 def test_an_ambiguous_choice_lists_the_options(runs, refused):
     message = refused("bound", "--stand-in", "--real", runs[0], "--sim", runs[1])
-    assert "which policy? Say so with --policy" in message and "shaky, steady" in message
+    assert "several policies: choose one with --policy" in message and "shaky, steady" in message
     assert "did you mean 'shaky'?" in refused("bound", "--stand-in", "--real", runs[0], "--policy", "shakey")
     assert "clock 'virtual' is not in" in refused(
         "bound", "--stand-in", "--real", runs[0], "--policy", "shaky", "--clock", "virtual"
@@ -108,11 +108,11 @@ def test_a_run_of_chosen_scenarios_loses_the_label(runs, told, tmp_path):
         found = told("bound", "--stand-in", "--real", real, "--sim", sim, "--policy", "shaky")
         assert found["guarantee"] == "asymptotic" and found["design"] == "chosen" and "chosen" in found["reason"]
     found = told("bound", "--stand-in", "--real", real, "--sim", sim, "--policy", "shaky", "--design", "iid")
-    assert found["guarantee"] == "finite-sample" and any("because you say so" in note for note in found["notes"])
+    assert found["guarantee"] == "finite-sample" and any("as you asked" in note for note in found["notes"])
     told_again = told(
         "bound", "--stand-in", "--real", runs[0], "--policy", "shaky", "--design", "iid"
     )  # the run says so too
-    assert not any("because you say so" in note for note in told_again["notes"])
+    assert not any("as you asked" in note for note in told_again["notes"])
     assert any("these scenarios only" in note for note in told("compare", real)["notes"])
 
 

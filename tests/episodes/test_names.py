@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from foretell.clock import Virtual
 from foretell.digest import digest
 from foretell.episode import Episode
 from foretell.episodes.cells import Cell
-from foretell.episodes.names import Name, names_of, other_words
+from foretell.episodes.names import COLUMNS, Name, names_of, other_words
 from foretell.episodes.planned import CELL
 from foretell.report.groups import groups
 from foretell.report.runs import Runs
@@ -46,18 +47,30 @@ def row(scenario: Any, world: Any, task: Any, policy: Any, clock: str, **changes
     return made.row(policy[0], scenario, **values, episode=digest([scenario.id, policy[0], *map(str, values.values())]))
 
 
+def cell(policy: str, weights: str, options: str) -> Cell:
+    return Cell(
+        world="mujoco", world_hash="a" * 16, task="lift", policy=policy, policy_hash=weights, policy_options=options,
+        clock=SYNC, arm="none", task_version="2",
+    )  # fmt: skip
+
+
 def in_show(run: Path) -> set[Name]:
-    return {Name(*(entry[c] for c in Name._fields)) for entry in foretell.show(run)}
+    return {Name(**{c: entry[c] for c in COLUMNS}) for entry in foretell.show(run)}
 
 
 def in_answers(run: Path) -> set[Name]:
     columns = open_table(run, "run").columns
-    return set(map(Name, *(columns[c] for c in Name._fields)))
+    rows = zip(*(columns[c] for c in COLUMNS), strict=True)
+    return {Name(**dict(zip(COLUMNS, row, strict=True))) for row in rows}
 
 
 def in_report(run: Path) -> set[Name]:
     found = groups(Runs.open([run]))
-    return {Name(g.world, g.task, policy, g.clock, g.arm) for g in found for policy in g.policies}
+    return {
+        Name(world=g.world, task=g.task, policy=policy, clock=g.clock, arm=g.arm)
+        for g in found
+        for policy in g.policies
+    }
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -100,7 +113,12 @@ def test_what_a_person_judged_has_no_version(tmp_path: Path) -> None:
         for version, some in ((2, SCENARIOS[:2]), (3, SCENARIOS[2:]))
     )
     run = made.run(tmp_path / "run", SCENARIOS, [*one, *other])
-    assert in_show(run) == in_answers(run) == in_report(run) == {Name("real", "lift", "bc", "sync", "none")}
+    assert (
+        in_show(run)
+        == in_answers(run)
+        == in_report(run)
+        == {Name(world="real", task="lift", policy="bc", clock="sync", arm="none")}
+    )
     (entry,) = foretell.show(run)
     assert entry["n"] == 3
 
@@ -117,25 +135,30 @@ def test_a_version_that_has_not_begun_gives_no_hash_to_those_that_have(tmp_path:
                 for e in (*begun, *planned)
             ]
         )
-    assert in_show(run) == in_answers(run) == in_report(run) == {Name("mujoco", "lift", "bc", "sync", "none")}
+    assert (
+        in_show(run)
+        == in_answers(run)
+        == in_report(run)
+        == {Name(world="mujoco", task="lift", policy="bc", clock="sync", arm="none")}
+    )
 
 
 def test_worlds_and_tasks_are_named_over_all_runs_of_a_page() -> None:
-    mine = Cell("mujoco", "a" * 16, "lift", "bc", "w1", "{}", SYNC, "none", "2", "")
-    other = mine._replace(world_hash="b" * 16, task_version="3", policy_hash="w2")
+    mine = cell("bc", "w1", "{}")
+    other = replace(mine, world_hash="b" * 16, task_version="3", policy_hash="w2")
     (alone,) = names_of([mine])
     (beside,) = names_of([mine], [other])
-    assert alone == ("mujoco", "lift", "bc", "sync", "none")
-    assert beside == ("mujoco#aaaaaa", f"lift#{digest(['2', ''])[:6]}", "bc", "sync", "none")
+    assert alone == Name(world="mujoco", task="lift", policy="bc", clock="sync", arm="none")
+    assert beside == replace(alone, world="mujoco#aaaaaa", task=f"lift#{digest(['2', ''])[:6]}")
 
 
 def test_every_word_that_a_table_may_print_means_its_name() -> None:
-    cells = [Cell("mujoco", "a" * 16, "lift", *p, SYNC, "none", "2", "") for p in POLICIES[1:]]
+    cells = [cell(*p) for p in POLICIES[1:]]
     names = names_of(cells)
     words = other_words(cells, names, [(0, "joint")])
     assert words["policy"]["bc (controller joint)"] == {names[0].policy}
-    for cell, name in zip(cells, names, strict=True):
-        assert words["policy"][f"{cell.policy}#{cell.policy_version[:6]}"] == {name.policy}
+    for known, name in zip(cells, names, strict=True):
+        assert words["policy"][f"{known.policy}#{known.policy_version[:6]}"] == {name.policy}
         assert words["world"]["mujoco#aaaaaa"] == words["world"]["mujoco"] == {"mujoco"}
     assert words["policy"]["bc"] == {name.policy for name in names[:2]} and words["policy"]["dp"] == {"dp"}
     assert words["clock"][SYNC] == {"sync"} and words["arm"]["clean"] == {"none"}

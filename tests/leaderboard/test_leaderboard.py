@@ -213,7 +213,7 @@ def test_two_test_sets_are_never_mixed(tmp_path: Path) -> None:
         assert f"{run} is test set {file.stem!r}, id {read_scenario_file(file).header.id}" in str(caught.value)
     strict = make_set(tmp_path / "strict.jsonl", unsolvable=["MO_Size"])
     c = make_run(tmp_path / "c", strict, {"dp": {"": 1.0}})
-    with pytest.raises(UsageError, match="certified differently: say which file counts with --testset"):
+    with pytest.raises(UsageError, match="certified differently: choose one with --testset"):
         foretell.leaderboard(a, c)
     both = foretell.leaderboard(a, c, testset=strict)
     assert [e["rank"] for e in both.entries] == [1, 1]
@@ -226,12 +226,14 @@ def test_two_worlds_clocks_and_versions_are_never_mixed(tmp_path: Path) -> None:
     file = make_set(tmp_path / "set.jsonl")
     a = make_run(tmp_path / "a", file, {"bc": {"": 1.0}})
     b = make_run(tmp_path / "b", file, {"bc": {"": 1.0}}, world="standin", world_hash="v")
-    with pytest.raises(UsageError, match=r"a has episodes of 'mujoco', .*b of 'standin': .* give its run by --real"):
+    with pytest.raises(
+        UsageError, match=r"a has episodes of 'mujoco', .*b of 'standin': give the run of a second world with --real"
+    ):
         foretell.leaderboard(a, b)
     slow = json.dumps({"kind": "virtual", "latency": 0.1})
     make_run(tmp_path / "c", file, {"bc": {"": 1.0}})
     c = make_run(tmp_path / "c", file, {"slow": {"": 0.5}}, clock=slow)
-    with pytest.raises(UsageError, match="which clock"):
+    with pytest.raises(UsageError, match="several clocks"):
         foretell.leaderboard(c)
     assert entries(foretell.leaderboard(c, clock="sync")).keys() == {"bc"}
     old = make_run(tmp_path / "old", file, {"bc": {"": 1.0}}, task_version=7)
@@ -250,7 +252,7 @@ def test_a_run_without_the_file_stands_on_the_same_scenarios(tmp_path: Path) -> 
     board = foretell.leaderboard(loose)
     assert board.ground.id == read_scenario_file(file).header.id
     assert board.entries[0]["score"] is None and board.entries[0]["arms"][1]["success"]["estimate"] == 0.5
-    assert "no score: nothing says which cells can be solved" in board.notes[0]
+    assert "no score: it is unknown which cells can be solved" in board.notes[0]
     assert foretell.leaderboard(loose, testset=file).entries[0]["score"]["estimate"] == 0.5
     mixed = foretell.leaderboard(loose, make_run(tmp_path / "run", file, {"dp": {"": 1.0}}))
     assert [(e["rank"], e["policy"]) for e in mixed.entries] == [(1, "dp"), (2, "bc")]
@@ -325,7 +327,7 @@ def test_two_worlds_side_by_side(tmp_path: Path) -> None:
     assert {p["policy"] for p in of["MO_Size"]["points"]} == set(sim)
     assert "R squared" in board.text()
     json.dumps(board.to_dict(), allow_nan=False)
-    with pytest.raises(UsageError, match="is of world 'mujoco' too"):
+    with pytest.raises(UsageError, match="also has the world 'mujoco'"):
         foretell.leaderboard(a, real=make_run(tmp_path / "c", file, sim))
     other = make_run(tmp_path / "d", make_set(tmp_path / "x.jsonl", seed=3), real, world="standin", world_hash="v")
     with pytest.raises(UsageError, match="two worlds can be compared on one test set only"):

@@ -78,7 +78,7 @@ def test_no_level_is_exceeded_at_any_rate(na, nb, alternative):
 def test_thresholds_describe_the_region():
     for (ka, na, kb, nb), side in itertools.product([(3, 11, 9, 14), (6, 6, 1, 23)], ("two-sided", "greater")):
         seen = abs(ka * nb - kb * na) / math.sqrt((ka + kb) * (na + nb - ka - kb))
-        made = _Region(na, nb, seen * (1 - 1e-9), side == "two-sided", 0.001, 0.999)
+        made = _Region(na=na, nb=nb, limit=seen * (1 - 1e-9), both=side == "two-sided", low=0.001, high=0.999)
         wanted = (
             region(ka, na, kb, nb, side)
             if ka * nb > kb * na or side == "two-sided"
@@ -92,7 +92,7 @@ def test_thresholds_describe_the_region():
 
 
 def test_the_interpolation_error_is_bounded():
-    made = _Region(30, 70, 9.0, True, 1e-6, 1 - 1e-6)
+    made = _Region(na=30, nb=70, limit=9.0, both=True, low=1e-6, high=1 - 1e-6)
     for nodes in (8, 12, 20):
         for middle, half in ((0.3, 0.2), (0.75, 0.25)):
             x = np.cos(np.pi * (np.arange(nodes) + 0.5) / nodes)

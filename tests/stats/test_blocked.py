@@ -141,7 +141,7 @@ def test_scan_goes_past_the_sample_mean_if_it_must():
 def test_sequence_ends_where_the_batch_does_and_is_nested():
     y, f, e = WIDTH_REGIMES[0].draw(np.random.default_rng(8))
     n, dealt = y.size, e[by_content(e)]
-    play = BlockedSequence(n, 0.1)
+    play = BlockedSequence(n, alpha=0.1)
     low, high = 0.0, 1.0
     for t in range(n):
         found = play.update(y[t], f[t], dealt[t::n])
@@ -156,7 +156,7 @@ def test_sequence_ends_where_the_batch_does_and_is_nested():
 
 def test_star_is_the_game_without_control():
     y = np.random.default_rng(2).random(25)
-    play = StarSequence(25, 0.1)
+    play = StarSequence(25, alpha=0.1)
     for value in y:
         found = play.update(value, 0.3, [0.1, 0.2])
     batch = star(y, 0.1, horizon=25)
@@ -167,7 +167,7 @@ def test_star_is_the_game_without_control():
 
 
 def test_playing_on_past_the_horizon_is_allowed():
-    play = BlockedSequence(5, 0.1)
+    play = BlockedSequence(5, alpha=0.1)
     rng = np.random.default_rng(1)
     widths = [play.update(float(rng.random() < 0.8)).width for _ in range(60)]
     assert widths[-1] < widths[4]

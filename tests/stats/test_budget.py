@@ -130,7 +130,9 @@ def test_bound_after_uneven_sampling_covers():
         assert found.guarantee == "finite-sample"
         assert found.n + found.n_extra == 800
     assert held >= 51
-    everyone = Selection(np.arange(50), np.ones(50), 1.0, "uniform", 0, np.arange(50))
+    everyone = Selection(
+        chosen=np.arange(50), probability=np.ones(50), least=1.0, rule="uniform", seed=0, order=np.arange(50)
+    )
     y = rng.random(50)
     same = betting(y, 0.1, horizon=50)
     assert sampled_bound(y, rng.random(50), everyone, 0.1).low == pytest.approx(same.low, abs=1e-6)

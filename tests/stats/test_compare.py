@@ -49,7 +49,16 @@ def test_barnard_keeps_its_level_exactly():
 
 def test_verdicts():
     def interval(low, high):
-        return Interval(0.5 * (low + high), low, high, 0.05, "m", "asymptotic", (), 10)
+        return Interval(
+            estimate=0.5 * (low + high),
+            low=low,
+            high=high,
+            alpha=0.05,
+            method="m",
+            guarantee="asymptotic",
+            assumes=(),
+            n=10,
+        )
 
     assert verdict(0.01, interval(0.1, 0.5)) == "better"
     assert verdict(0.01, interval(-0.5, -0.1)) == "worse"
@@ -63,7 +72,9 @@ def test_verdicts():
 
 def test_no_verdict_against_the_means():
     def interval(estimate):
-        return Interval(estimate, -0.01, 0.5, 0.05, "m", "asymptotic", (), 10)
+        return Interval(
+            estimate=estimate, low=-0.01, high=0.5, alpha=0.05, method="m", guarantee="asymptotic", assumes=(), n=10
+        )
 
     assert verdict(0.001, interval(0.2), difference=0.1) == "better"
     assert verdict(0.001, interval(0.2), difference=-0.1) == "no difference shown"

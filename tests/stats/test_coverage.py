@@ -21,7 +21,16 @@ def test_finite_sample_methods_cover(world):
 def test_the_harness_catches_a_bad_method():
     def too_narrow(real, sim, extra, alpha, draw):
         good = star(real, alpha)
-        return Interval(good.estimate, good.estimate - 0.02, good.estimate + 0.02, alpha, "bad", "finite-sample", (), 1)
+        return Interval(
+            estimate=good.estimate,
+            low=good.estimate - 0.02,
+            high=good.estimate + 0.02,
+            alpha=alpha,
+            method="bad",
+            guarantee="finite-sample",
+            assumes=(),
+            n=1,
+        )
 
     cells = cover(COVERAGE_REGIMES[1], {"bad": too_narrow, "star": method("star")}, draws=60)
     assert [c.fails for c in cells] == [True, False]
@@ -30,7 +39,16 @@ def test_the_harness_catches_a_bad_method():
 def test_the_harness_catches_bad_predictivity_intervals(capsys):
     def too_narrow(metric, *, real, sim, alpha, **given):
         value = float(metric(real, sim))
-        return Interval(value, value - 0.001, value + 0.001, alpha, "bad", "asymptotic", (), len(real))
+        return Interval(
+            estimate=value,
+            low=value - 0.001,
+            high=value + 0.001,
+            alpha=alpha,
+            method="bad",
+            guarantee="asymptotic",
+            assumes=(),
+            n=len(real),
+        )
 
     assert print_predictivity(FAMILIES[:1], 20, 1, interval=too_narrow) > 4
     assert "FAIL" in capsys.readouterr().out
@@ -77,8 +95,12 @@ def test_draws_follow_the_table():
 
 
 def test_p_value_is_the_binomial_tail():
-    assert Coverage("r", "m", 10, 10, 0.1, 0.0, 0.0).p_value == pytest.approx(1.0)
-    assert Coverage("r", "m", 10, 0, 0.1, 0.0, 0.0).p_value == pytest.approx(0.1**10)
+    assert Coverage(
+        regime="r", method="m", draws=10, covered=10, alpha=0.1, width=0.0, width_error=0.0
+    ).p_value == pytest.approx(1.0)
+    assert Coverage(
+        regime="r", method="m", draws=10, covered=0, alpha=0.1, width=0.0, width_error=0.0
+    ).p_value == pytest.approx(0.1**10)
 
 
 def test_blocked_covers_on_a_finite_grid_visited_in_random_order():

@@ -43,7 +43,17 @@ def test_interval_dictionary_and_width():
     assert 0.7 in full
     assert 0.05 not in full
     assert "reason" not in full.to_dict()
-    none = stats.Interval(0.5, None, None, 0.05, "m", "asymptotic", (), 3, reason="too few")
+    none = stats.Interval(
+        estimate=0.5,
+        low=None,
+        high=None,
+        alpha=0.05,
+        method="m",
+        guarantee="asymptotic",
+        assumes=(),
+        n=3,
+        reason="too few",
+    )
     assert none.width == float("inf")
     assert none.to_dict()["low"] is None
     assert none.to_dict()["reason"] == "too few"

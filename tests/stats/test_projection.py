@@ -18,13 +18,20 @@ HARD = ("pearson", "r_squared", "kendall", "success_gap")
 def test_the_truth_is_held_where_policies_lie_within_noise(name):
     # Resampled trials held it in 9 to 76 % of draws of the first two, and gave three policies no interval.
     for metric, (one,) in covered(NAMED[name], 30, (0.05,), 3, {m: METRICS[m] for m in HARD}, widths=0).items():
-        assert one.given >= 28 and not Coverage(name, metric, one.given, one.held, 0.05, 0.0, 0.0).fails, metric
+        assert (
+            one.given >= 28
+            and not Coverage(
+                regime=name, method=metric, draws=one.given, covered=one.held, alpha=0.05, width=0.0, width_error=0.0
+            ).fails
+        ), metric
 
 
 @pytest.mark.parametrize("name", ["common scenarios, repeated trials", "common scenarios, luck of each world's own"])
 def test_the_truth_is_held_where_policies_share_scenarios(name):
     (one,) = covered(NAMED[name], 60, (0.05,), 3, {"success_gap": success_gap}, widths=0)["success_gap"]
-    assert not Coverage(name, "success_gap", one.given, one.held, 0.05, 0.0, 0.0).fails
+    assert not Coverage(
+        regime=name, method="success_gap", draws=one.given, covered=one.held, alpha=0.05, width=0.0, width_error=0.0
+    ).fails
 
 
 def test_families_span_what_the_table_promises():
@@ -38,7 +45,7 @@ def test_families_span_what_the_table_promises():
 
 def test_family_draws_have_its_rates():
     rng = np.random.default_rng(0)
-    family = Family("f", (0.2, 0.9), (0.4, 0.7), 4000, 4000, luck=0.5, repeats=(2, 3))
+    family = Family(name="f", real=(0.2, 0.9), sim=(0.4, 0.7), n_real=4000, n_sim=4000, luck=0.5, repeats=(2, 3))
     drawn = family.draw(rng)
     assert drawn["real"] == pytest.approx([0.2, 0.9], abs=0.03) and drawn["sim"] == pytest.approx([0.4, 0.7], abs=0.03)
     assert np.corrcoef(drawn["real_outcomes"][0], drawn["sim_outcomes"][0])[0, 1] > 0.2
@@ -111,7 +118,10 @@ def test_graded_scores_count_as_more_trials_and_never_as_fewer():
 
 def test_luck_that_one_world_gives_all_policies_widens_the_gap():
     rng = np.random.default_rng(0)
-    families = (Family("f", (0.5,) * 6, (0.5,) * 6, 400, 400, luck=luck, alike=0.0) for luck in (0.0, 0.8))
+    families = (
+        Family(name="f", real=(0.5,) * 6, sim=(0.5,) * 6, n_real=400, n_sim=400, luck=luck, alike=0.0)
+        for luck in (0.0, 0.8)
+    )
     bare, shared = (family.draw(rng) for family in families)
     cuts = [common_luck(d["real_outcomes"], d["sim_outcomes"], 0.05) for d in (bare, shared)]
     assert cuts[0] < 1.15 * chi2.ppf(0.95, 6) < cuts[1]

@@ -164,7 +164,7 @@ def test_a_constant_simulator_leaves_star(study, shift):
 @SETTINGS
 def test_blocks_of_the_sequence_may_be_of_any_size(study):
     y, f, e = study
-    play = BlockedSequence(y.size, 0.1)
+    play = BlockedSequence(y.size, alpha=0.1)
     for t in range(y.size):
         found = play.update(y[t], f[t], e[: t % 4])
     assert 0.0 <= found.low <= found.high <= 1.0

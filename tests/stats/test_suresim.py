@@ -32,7 +32,9 @@ def printed_algorithm_3(real, sim, extra, alpha, draw=0):
     (r_low, r_high), _ = mirrored_ends(0.5 * (1 + real - sim), alpha - delta, real.size)
     low, high = f_low - (2 * r_high - 1), f_high - (2 * r_low - 1)
     base = suresim_2stage(real, sim, extra, alpha)
-    return type(base)(0.5 * (low + high), low, high, alpha, "printed", "asymptotic", (), real.size)
+    return replace(
+        base, estimate=0.5 * (low + high), low=low, high=high, method="printed", guarantee="asymptotic", assumes=()
+    )
 
 
 def test_printed_algorithm_3_under_covers_and_ours_does_not():

@@ -69,7 +69,7 @@ def test_an_edited_task_is_another_task(tmp_path: Path) -> None:
     shown = show(out)
     assert [row["n"] for row in shown] == [2, 2] and len({row["task"] for row in shown}) == 2
     assert all(re.fullmatch(r"blink#[0-9a-f]{6}", row["task"]) for row in shown)
-    with pytest.raises(UsageError, match=r"which task\? Say so with --task:\n.* has blink#[0-9a-f]{6}, blink#"):
+    with pytest.raises(UsageError, match=r"several tasks: choose one with --task:\n.* has blink#[0-9a-f]{6}, blink#"):
         foretell.compare(out)
     task.write_text(TASK)
     assert run(study, out=out, workers=0).skipped == 2

@@ -34,12 +34,12 @@ UNDRAWN = {
 """Design that may leave no guarantee -> what is wrong with its scenarios."""
 
 CHOOSE = (
-    "Choose before looking whether to use simulation, and by which method: taking the better of two answers forfeits "
-    "the stated level."
+    "Choose the method, and whether to use simulation, before you look at outcomes: the better of two answers does not "
+    "have the stated confidence."
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Bound(Displayed):
     """An interval, or with method `all` one by each method that applies."""
 
@@ -96,7 +96,7 @@ class Bound(Displayed):
         fails = [a for a in one.assumes if a == DRAWN and self._undrawn(one)]
         parts.append(sentence("this relies on: " + "; ".join(a for a in one.assumes if a not in fails)))
         if fails:
-            parts.append(sentence(f"it would also need {fails[0]}, which is not so here"))
+            parts.append(sentence(f"it also requires {fails[0]}, which does not hold here"))
         if self.every and self._undrawn(one):
             parts.append(sentence(self._worth(one)))
         elif one.reason and not self._undrawn(one):
@@ -150,7 +150,9 @@ class Bound(Displayed):
         ]
         head = sentence(f"{self._subject()}, {level(self.intervals[0].alpha)} confidence, {self._from(self._widest())}")
         left = "".join(f"\n{name} does not apply: {plain(why)}" for name, why in self.not_applicable.items())
-        tail = "Choose the method before looking: taking the narrowest forfeits the stated level."
+        tail = (
+            "Choose the method before you look at outcomes: the narrowest interval does not have the stated confidence."
+        )
         header = ["method", "low", "high", "width", "estimate", "guarantee"]
         return f"{head}\n{table(header, rows)}\n* the default here. {tail}{left}"
 
@@ -185,13 +187,10 @@ def bound(
     Real rows must then stand in the order in which they were run, and scenarios that only simulation has come from
     `extra`, the same at every look: those of `sim` may be tried next.
     """
-    if method not in ("auto", "all", *METHODS):
-        raise UsageError(f"method {method!r} is not known; {suggest(method, ('auto', 'all', *METHODS))}")
-    if extra is not None and sim is None:
-        raise UsageError("extra simulations are of no use without simulations of the real scenarios: give sim too")
+    _check(method, sim, extra)
     options: dict[str, Any] = {"alpha": alpha, "design": design or "iid", "randomised": randomised}
     if (counts := read_counts(real)) is not None:
-        if any(one is not None for one in (sim, extra, policy, task, clock, arm, metric, horizon)):
+        if any(option is not None for option in (sim, extra, policy, task, clock, arm, metric, horizon)):
             raise UsageError(
                 f"real: {real} is a pair of counts: it has no scenarios to pair, no names to choose from and no order"
             )
@@ -206,12 +205,7 @@ def bound(
     simulated = measure(tables[1], whole=True) if sim is not None else None
     more = measure(tables[2], whole=True) if extra is not None else None
     if horizon is not None and simulated is not None:
-        if more is None:
-            raise UsageError(
-                "horizon with sim needs extra: simulated scenarios that will never be tried for real "
-                "(those of sim may be tried next, and then the bound would not hold at every look)"
-            )
-        simulated = simulated.only(set(tried.ids))
+        simulated = _tried_only(simulated, tried, more)
     for part in (tried, simulated, more):
         notes += part.notes() if part is not None else []
     y, f, e, shift = tried.units.scores, None, None, None
@@ -223,8 +217,8 @@ def bound(
         shift = shift_of(paired)
         notes += lost + unlike(paired, simulated, more)
         if e is not None:
-            worth, told = more_trials(simulated, y, f, e.size, alpha)
-            notes += [told] if told else []
+            worth, note = more_trials(simulated, y, f, e.size, alpha)
+            notes += [note] if note else []
     if y.size < 2:
         raise UsageError(f"{tables[0].name} has {y.size} scenario that counts; a bound needs at least 2")
     options |= {"design": kept, "horizon": horizon, "unordered": tried.alone > 0}
@@ -243,9 +237,37 @@ def bound(
     if shift is not None and used is not None:
         notes += shift.warnings(used.estimate, tried.table.metric)
     return Bound(
-        found, method == "all", default, left, tried.about(), about, about_extra, kept, (*notes, *said),
-        alone if wider else None, shift, worth,
-    )  # fmt: skip
+        intervals=found,
+        every=method == "all",
+        default=default,
+        not_applicable=left,
+        real=tried.about(),
+        sim=about,
+        extra=about_extra,
+        design=kept,
+        notes=(*notes, *said),
+        alone=alone if wider else None,
+        shift=shift,
+        more_trials=worth,
+    )
+
+
+def _check(method: str, sim: Source | None, extra: Source | None) -> None:
+    """Refuse options that make no sense, before any file is read."""
+    if method not in ("auto", "all", *METHODS):
+        raise UsageError(f"method {method!r} is not known; {suggest(method, ('auto', 'all', *METHODS))}")
+    if extra is not None and sim is None:
+        raise UsageError("extra simulations need simulations of the real scenarios: give sim too")
+
+
+def _tried_only(sim: Measured, real: Measured, extra: Measured | None) -> Measured:
+    """The simulated scenarios that were tried, for a bound that holds at every look."""
+    if extra is None:
+        raise UsageError(
+            "horizon with sim needs extra: simulated scenarios that will never be tried for real "
+            "(those of sim may be tried next, and then the bound would not hold at every look)"
+        )
+    return sim.only(set(real.ids))
 
 
 def _of_counts(counts: tuple[int, int], method: str, options: dict[str, Any]) -> Bound:
@@ -255,7 +277,17 @@ def _of_counts(counts: tuple[int, int], method: str, options: dict[str, Any]) ->
     except ValueError as error:
         raise UsageError(str(error)) from None
     every, found = method == "all", tuple(map(of_counts, found))
-    return Bound(found, every, "clopper_pearson", left, about, None, None, options["design"], ())
+    return Bound(
+        intervals=found,
+        every=every,
+        default="clopper_pearson",
+        not_applicable=left,
+        real=about,
+        sim=None,
+        extra=None,
+        design=options["design"],
+        notes=(),
+    )
 
 
 def _intervals(
@@ -286,7 +318,7 @@ def design_of(tables: list[Table], asked: str | None) -> tuple[Design, list[str]
         return worst, []
     if asked not in order:
         raise UsageError(f"design {asked!r} is not known; {suggest(asked, order)}")
-    told = [f"scenarios are taken as {asked} because you say so; the run says {worst}"] if recorded else []
+    told = [f"scenarios count as {asked}, as you asked; the run recorded {worst}"] if recorded else []
     return next(d for d in order if d == asked), told if asked != worst else []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from foretell.stats.bounds import STRATA_TRIALS, enough
 __all__ = ["Budget", "budget"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Budget(Displayed):
     """Forecasts, not bounds: within about 30 % where they were checked (docs/statistics.md)."""
 
@@ -101,7 +101,7 @@ class Budget(Displayed):
                 [str(size), f"{width:.3f}", _trials(trials or None)]
                 for size, width, trials in zip(w["n_extra"], w["width"], w["real_trials_alone"], strict=True)
             ]
-            parts.append(f"What simulation buys for {counted(w['n'], 'real trial')}:")
+            parts.append(f"What simulation adds to {counted(w['n'], 'real trial')}:")
             parts.append(table(["simulated", "width", "as many real trials alone"], rows))
             stop = f"; beyond {w['stops_at']} more hardly helps" if w["stops_at"] else ""
             parts.append(f"No number of simulated scenarios makes it narrower than {w['floor']:.3f}{stop}.")
@@ -154,61 +154,132 @@ def budget(
             raise UsageError("a width is planned for one policy")
         pilot, notes = read_pilot(real, sim, Choice(task, None, clock, arm), metric, policies, stand_in)
         if power is not None and len(policies) < 2 and correlation is None:
-            notes.append("the pilot has one policy: its correlation stands for that of the difference of two")
+            notes.append("the pilot has one policy: its correlation is used for the difference of two policies")
     elif policies:
-        raise UsageError("policy belongs to a pilot: give real and sim too")
+        raise UsageError("policy needs a pilot: give real and sim too")
     unknown = correlation is None and pilot is None
     if unknown:
         notes.append(
-            "no correlation of real and sim is known, so this counts on real trials alone; "
-            "--correlation, or a pilot (--real and --sim), tells what simulation would save"
+            "no correlation of real and sim is known, so this plan has real trials alone; "
+            "give --correlation or a pilot (--real and --sim) to see what simulation would save"
         )
-    taken = {
-        "rate": rate if rate is not None else pilot.rate if pilot else 0.5,
-        "correlation": correlation if correlation is not None else pilot.correlation if pilot else 0.0,
-    }
-    if not -1.0 <= taken["correlation"] <= 1.0:
-        raise UsageError(f"correlation must lie in [-1, 1], got {taken['correlation']:g}")
-    endless = math.inf if n_extra is None else float(n_extra)
-    low = None if pilot is None or correlation is not None else max(0.0, pilot.correlation_low)
-    common: dict[str, Any] = {**taken, "alpha": alpha, "n_extra": n_extra}
+    plan = _Plan(
+        rate=rate if rate is not None else pilot.rate if pilot else 0.5,
+        correlation=correlation if correlation is not None else pilot.correlation if pilot else 0.0,
+        correlation_low=None if pilot is None or correlation is not None else max(0.0, pilot.correlation_low),
+        n_extra=n_extra,
+        alpha=alpha,
+        pilot=pilot,
+        notes=tuple(notes),
+    )
     try:
         if width is not None:
-            spread = variance if variance is not None else pilot.variance if pilot and rate is None else None
-            plan: dict[str, Any] = {"rate": taken["rate"], "variance": spread, "alpha": alpha}
-            counts = [
-                None if rho is None else stats.trials_for_width(width, correlation=rho, extra=size, **plan)
-                for rho, size in ((0.0, 0.0), (taken["correlation"], endless), (low, endless))
-            ]
-            said: list[str] = []
-            binary = spread is None or spread >= taken["rate"] * (1.0 - taken["rate"]) - 1e-9
-            if binary:
-                counts[1:], said = _as_bound_does(counts[0], counts[1:], n_extra)
-                notes += said
-            least = enough(counts[1]) if binary and counts[1] else 0
-            worth = _worth(counts[1], taken, spread, alpha, least) if counts[1] and counts[1] != counts[0] else None
-            if worth is None and not unknown and not said:
-                notes.append("simulation buys nothing at this correlation")
-            asked = {"width": width, "variance": spread, **common}
-            return Budget("width", asked, counts[0], counts[1], counts[2], worth, pilot, tuple(notes))
+            from_pilot = pilot.variance if pilot and rate is None else None
+            return plan.for_width(width, variance if variance is not None else from_pilot, known=not unknown)
         assert power is not None and difference is not None
-        if not 0.0 < abs(difference) <= 1.0 or not 0.0 <= taken["rate"] + difference <= 1.0:
-            told = f"{taken['rate']:g} + {difference:g}"
-            raise UsageError(f"rate + difference must lie in [0, 1] and difference must not be 0, got {told}")
         alike = agreement if agreement is not None else pilot.agreement if pilot else 0.0
-        if not -1.0 <= alike <= 1.0:
-            raise UsageError(f"agreement must lie in [-1, 1], got {alike:g}")
-        rates = (taken["rate"] + difference, taken["rate"])
-        counts = [
-            None
-            if rho is None
-            else stats.trials_for_power(*rates, power, agreement=alike, correlation=rho, extra=size, alpha=alpha)
-            for rho, size in ((0.0, 0.0), (taken["correlation"], endless), (low, endless))
-        ]
-        asked = {"power": power, "difference": difference, "agreement": alike, **common}
-        return Budget("power", asked, counts[0], counts[1], counts[2], None, pilot, tuple(notes))
+        return plan.for_power(power, difference, alike)
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Plan:
+    """What is assumed of the trials to come."""
+
+    rate: float
+    correlation: float
+    correlation_low: float | None
+    """The low end of the pilot's interval; None without a pilot, or where the user gives the correlation."""
+    n_extra: int | None
+    alpha: float
+    pilot: Pilot | None
+    notes: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if not -1.0 <= self.correlation <= 1.0:
+            raise UsageError(f"correlation must lie in [-1, 1], got {self.correlation:g}")
+
+    @property
+    def assumed(self) -> dict[str, Any]:
+        """For the answer."""
+        return {"rate": self.rate, "correlation": self.correlation, "alpha": self.alpha, "n_extra": self.n_extra}
+
+    def _counts(self, trials: Callable[[float, float], int | None]) -> list[int | None]:
+        """Trials needed without simulation, with it, and with it at the low correlation. trials: from the correlation
+        and the number of simulated scenarios."""
+        size = math.inf if self.n_extra is None else float(self.n_extra)
+        low = self.correlation_low
+        return [trials(0.0, 0.0), trials(self.correlation, size), None if low is None else trials(low, size)]
+
+    def for_width(self, width: float, variance: float | None, *, known: bool) -> Budget:
+        """For a width of the bound. known: whether a correlation was given or measured."""
+
+        def trials(rho: float, size: float) -> int | None:
+            return stats.trials_for_width(
+                width, correlation=rho, extra=size, rate=self.rate, variance=variance, alpha=self.alpha
+            )
+
+        alone, *counts = self._counts(trials)
+        notes: list[str] = []
+        binary = variance is None or variance >= self.rate * (1.0 - self.rate) - 1e-9
+        if binary:
+            counts, notes = _as_bound_does(alone, counts, self.n_extra)
+        with_sim, at_low = counts
+        worth = None
+        if with_sim and with_sim != alone:
+            worth = self._worth(with_sim, variance, enough(with_sim) if binary else 0)
+        elif known and not notes:
+            notes.append("simulation saves nothing at this correlation")
+        return Budget(
+            question="width",
+            asked={"width": width, "variance": variance, **self.assumed},
+            real_only=alone,
+            with_simulation=with_sim,
+            if_correlation_low=at_low,
+            worth=worth,
+            pilot=self.pilot,
+            notes=(*self.notes, *notes),
+        )
+
+    def for_power(self, power: float, difference: float, agreement: float) -> Budget:
+        """For the power to see a difference between two policies."""
+        if not 0.0 < abs(difference) <= 1.0 or not 0.0 <= self.rate + difference <= 1.0:
+            sum_ = f"{self.rate:g} + {difference:g}"
+            raise UsageError(f"rate + difference must lie in [0, 1] and difference must not be 0, got {sum_}")
+        if not -1.0 <= agreement <= 1.0:
+            raise UsageError(f"agreement must lie in [-1, 1], got {agreement:g}")
+
+        def trials(rho: float, size: float) -> int | None:
+            return stats.trials_for_power(
+                self.rate + difference, self.rate, power,
+                agreement=agreement, correlation=rho, extra=size, alpha=self.alpha,
+            )  # fmt: skip
+
+        alone, with_sim, at_low = self._counts(trials)
+        return Budget(
+            question="power",
+            asked={"power": power, "difference": difference, "agreement": agreement, **self.assumed},
+            real_only=alone,
+            with_simulation=with_sim,
+            if_correlation_low=at_low,
+            worth=None,
+            pilot=self.pilot,
+            notes=self.notes,
+        )
+
+    def _worth(self, n: int, variance: float | None, least: int) -> dict[str, Any]:
+        """What simulation saves for n real trials, from `least` simulated scenarios on."""
+        sizes = sorted({max(n * k, least) for k in (1, 2, 5, 10, 20, 50, 100, 1000)})
+        worth = stats.simulation_worth(n, self.rate, self.correlation, sizes, variance=variance, alpha=self.alpha)
+        return {
+            "n": n,
+            "n_extra": worth.sizes.tolist(),
+            "width": worth.widths.tolist(),
+            "real_trials_alone": worth.trials.tolist(),
+            "floor": worth.floor,
+            "stops_at": worth.stops_at,
+        }
 
 
 def _check(width: float | None, power: float | None, difference: float | None, n_extra: int | None) -> None:
@@ -219,11 +290,11 @@ def _check(width: float | None, power: float | None, difference: float | None, n
         raise UsageError(f"power must lie in (0, 1), got {power:g}")
     if width is None and power is None and difference is None:
         raise UsageError(
-            "say what to plan for: a width of the bound, for example --width 0.2 --rate 0.5 --correlation 0.6, "
-            "or power to see a difference, for example --power 0.8 --difference 0.2"
+            "nothing to plan for: give a width of the bound, for example --width 0.2 --rate 0.5 --correlation 0.6, "
+            "or power and a difference, for example --power 0.8 --difference 0.2"
         )
     if width is not None and (power is not None or difference is not None):
-        raise UsageError("ask for a width, or for power and a difference, not both")
+        raise UsageError("give a width, or power and a difference, not both")
     if width is None and (power is None or difference is None):
         given, lacks = ("difference", "power") if power is None else ("power", "difference")
         raise UsageError(f"{given} needs {lacks} too, for example --power 0.8 --difference 0.2")
@@ -248,17 +319,3 @@ def _as_bound_does(
     raised = [None if count is None else max(count, min(least, alone or least)) for count in counts]
     note = f"`foretell bound` needs {least} real trials before it uses simulation by default, so fewer are not planned"
     return raised, [note]
-
-
-def _worth(n: int, taken: dict[str, float], variance: float | None, alpha: float, least: int) -> dict[str, Any]:
-    """What simulation buys for n real trials, from `least` simulated scenarios on."""
-    sizes = sorted({max(n * k, least) for k in (1, 2, 5, 10, 20, 50, 100, 1000)})
-    found = stats.simulation_worth(n, taken["rate"], taken["correlation"], sizes, variance=variance, alpha=alpha)
-    return {
-        "n": n,
-        "n_extra": found.sizes.tolist(),
-        "width": found.widths.tolist(),
-        "real_trials_alone": found.trials.tolist(),
-        "floor": found.floor,
-        "stops_at": found.stops_at,
-    }

@@ -77,7 +77,7 @@ def meaning(table: Table, column: str, names: Sequence[str], asked: str) -> str:
         return meant[0]
     if meant:
         told = ", ".join(map(plain, meant))
-        raise UsageError(f"{column} {plain(asked)!r} may be several in {table.name}; say which: {told}")
+        raise UsageError(f"{column} {plain(asked)!r} matches several names in {table.name}; choose one: {told}")
     raise UsageError(f"{column} {plain(asked)!r} is not in {table.name}; {suggest(asked, map(plain, names))}")
 
 
@@ -96,8 +96,11 @@ def _not_marked(table: Table, column: str, name: str, asked: str) -> bool:
     return column == "clock"
 
 
+PLURAL = {"task": "tasks", "policy": "policies", "clock": "clocks", "arm": "arms"}
+
+
 def _ambiguous(column: str, tables: Sequence[Table], known: list[list[str]], flag: str) -> str:
-    lines = [f"which {column}? Say so with {flag}:"]
+    lines = [f"several {PLURAL[column]}: choose one with {flag}:"]
     for table, names in zip(tables, known, strict=True):
         if names:
             more = f" and {len(names) - 20} more" if len(names) > 20 else ""
@@ -116,6 +119,6 @@ def single_version(table: Table) -> None:
     worlds = labels(table, "world")
     if len(worlds) > 1:
         raise UsageError(
-            f"{table.name} holds episodes of several worlds ({', '.join(map(plain, worlds))}): "
-            "write the rows you mean to a Parquet file and give that"
+            f"{table.name} has episodes of several worlds ({', '.join(map(plain, worlds))}): "
+            "write the rows of one world to a Parquet file and give that file"
         )

@@ -33,12 +33,14 @@ __all__ = ["METRICS", "ClockPair", "clock_pairs"]
 
 METRICS = ("inferences", "latency_per_inference_s", "latency_per_action_s", "observation_age_s", "starvation_s")
 MEDIANS = ("latency_per_inference_s", "latency_per_action_s")
-ADVICE = "add `sync` to the study's `clocks` and run it again with --add: what is there stays, the rest runs"
+ADVICE = (
+    "add `sync` to the study's `clocks` and run it again with --add: finished episodes stay, and only missing ones run"
+)
 Rows = dict[tuple[str, str], tuple[str, bool, int]]
 """(scenario, trial) -> unit, success, row of the table."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ClockPair:
     """One policy on one task under one asynchronous clock, and the same trials under `sync`."""
 
@@ -114,7 +116,7 @@ def clock_pairs(
         if (scenario, str(trial)) in rows:
             told = f"trial {trial} of scenario {scenario} is there twice under one clock"
             raise UsageError(f"{table.place(i)}: {told}: two controllers or versions of a task cannot be told apart")
-        rows[scenario, str(trial)] = (unit_of(parent, scenario), success, table.columns["row"][i])
+        rows[scenario, str(trial)] = (str(unit_of(parent, scenario)), success, table.columns["row"][i])
     if left:
         why = ", ".join(f"{count} {reason}" for reason, count in left.items())
         notes.append(
@@ -153,7 +155,7 @@ def _gathered(sources: Sequence[Source]) -> tuple[pa.Table, list[str]]:
         tables.append(found)
         if isinstance(source, (str, Path)) and Path(source).is_dir() and (design := design_of(source)) != "iid":
             notes.append(
-                f"{name}: scenarios are {design}, not drawn at random: intervals speak of these scenarios only"
+                f"{name}: scenarios are {design}, not drawn at random: intervals hold for these scenarios only"
             )
     try:
         whole = pa.concat_tables(tables)
@@ -195,7 +197,7 @@ def _has_both(table: Table) -> None:
         raise UsageError(f"{table.name} has no episodes under the clock `sync` (it has {told}); {ADVICE}")
     if kinds == {"sync"}:
         more = "add others to the study's `clocks`, such as `virtual: {latency: 0.1}`, and run it again"
-        raise UsageError(f"{table.name} has one clock only, `sync`: there is nothing to set beside it; {more}")
+        raise UsageError(f"{table.name} has only the clock `sync`: there is nothing to compare it with; {more}")
 
 
 def _paired(
@@ -237,7 +239,16 @@ def _paired(
         clock = json.loads(text)
         cells.append(
             ClockPair(
-                task, policy, clock, label, units, sync.scores, asyn.scores, len(keys), found, constant=not spread
+                task=task,
+                policy=policy,
+                clock=clock,
+                label=label,
+                units=units,
+                sync=sync.scores,
+                asyn=asyn.scores,
+                pairs=len(keys),
+                metrics=found,
+                constant=not spread,
             )
         )
     return sorted(cells, key=lambda c: (c.latency is None, c.latency or 0.0, c.speed, c.label))

@@ -35,7 +35,7 @@ RANKED = ("rank_reversals", "pairwise_accuracy", "kendall", "spearman")
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Clocks(Displayed):
     """Every task, policy and asynchronous clock set beside `sync`. Rows are JSON-able; times are simulated seconds."""
 
@@ -95,15 +95,15 @@ def clocks(
     if any(not cell.constant for cell in cells):
         notes.append("latency varies within a clock: its median stands for it")
     return Clocks(
-        _rows(cells, alpha),
-        [_trend(group, ways[key], "latency_s", alpha, seed) for key, group in lines.items()],
-        [_trend(group, "", "speed", alpha, seed) for group in speeds.values() if len(group) > 1],
-        _fits(cells, alpha, seed),
-        [_budget(group, ways[key], keep, alpha) for key, group in lines.items()],
-        _ranks(cells, alpha, seed),
-        keep,
-        alpha,
-        tuple(dict.fromkeys(notes)),
+        cells=_rows(cells, alpha),
+        against_latency=[_trend(group, ways[key], "latency_s", alpha, seed) for key, group in lines.items()],
+        against_speed=[_trend(group, "", "speed", alpha, seed) for group in speeds.values() if len(group) > 1],
+        fits=_fits(cells, alpha, seed),
+        budgets=[_budget(group, ways[key], keep, alpha) for key, group in lines.items()],
+        ranks=_ranks(cells, alpha, seed),
+        keep=keep,
+        alpha=alpha,
+        notes=tuple(dict.fromkeys(notes)),
     )
 
 

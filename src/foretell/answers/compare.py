@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from foretell.stats.interval import Horizon
 __all__ = ["Compared", "compare"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Compared(Displayed):
     """Policies in order of their mean, best first, and every pair of them."""
 
@@ -121,29 +121,24 @@ def compare(
     """
     if not sources:
         raise UsageError("nothing to compare: give two files, or a run folder with two policies or more")
-    if test not in ("auto", "barnard", "fisher", "mcnemar", "betting"):
-        raise UsageError(
-            f"test {test!r} is not known; {suggest(test, ('auto', 'barnard', 'fisher', 'mcnemar', 'betting'))}"
-        )
-    if not 0.0 < alpha < 1.0 or not 0.0 < effect <= 1.0:
-        raise UsageError(f"alpha must lie between 0 and 1 and effect in (0, 1], got {alpha:g} and {effect:g}")
     if horizon is not None and sim is not None:
-        raise UsageError("horizon goes without sim: which scenarios are only simulated changes from look to look")
+        raise UsageError("horizon cannot be combined with sim: scenarios that are only simulated change between looks")
+    _check(test, effect, alpha)
     opened = [open_table(source, f"table {i + 1}", metric=metric) for i, source in enumerate(sources)]
     given = [*opened, *([open_table(sim, "sim", metric=metric)] if sim is not None else [])]
     chosen, notes = choose(given, Choice(task, None, clock, arm), ("task", "clock", "arm"))
-    for one in chosen[: len(opened)] if sim is not None else ():
-        notes += check_roles(one, chosen[-1], stand_in)
+    for tried in chosen[: len(opened)] if sim is not None else ():
+        notes += check_roles(tried, chosen[-1], stand_in)
     entrants = _entrants(chosen[: len(opened)], [policy] if isinstance(policy, str) else policy)
     if horizon is not None:
-        entrants = {name: one.as_run() for name, one in entrants.items()}
+        entrants = {name: entrant.as_run() for name, entrant in entrants.items()}
     sims = simulations(chosen[-1], entrants) if sim is not None else {}
-    if seen := frozenset(unit for one in sims.values() for unit in one.fitted):
-        entrants, told = leave_out(entrants, sims.values(), seen)
-        sims, notes = {name: one.without(seen) for name, one in sims.items()}, [*notes, *told]
+    if seen := frozenset(unit for scores in sims.values() for unit in scores.fitted):
+        entrants, omitted = leave_out(entrants, sims.values(), seen)
+        sims, notes = {name: scores.without(seen) for name, scores in sims.items()}, [*notes, *omitted]
     if len(entrants) < 2:
-        told = ", ".join(plain(name) for name in entrants)
-        raise UsageError(f"only one policy to compare ({told}); give another file, or a run with another policy")
+        listed = ", ".join(plain(name) for name in entrants)
+        raise UsageError(f"only one policy to compare ({listed}); give another file, or a run with another policy")
     order = sorted(entrants, key=lambda name: -float(entrants[name].units.scores.mean()))
     names = list(entrants) if len(entrants) == 2 else order
     pairs = list(combinations(names, 2))
@@ -166,24 +161,44 @@ def compare(
     found = [replace(pair, difference=of_scenarios(pair.difference)) for pair in found]
     if sim is not None:
         notes += [*(ahead.notes if ahead is not None else ()), CHOOSE_FIRST]
-    for pair in found:
-        odds = _disagree(pair, alpha)
-        if odds:
-            notes.append(f"{plain(pair.a)} and {plain(pair.b)}: {odds}" if len(found) > 1 else odds)
+    notes += _contradictions(found, alpha)
     design, _ = design_of(chosen, None)
     if design != "iid":
-        why = f"scenarios are {design}, not drawn at random: verdicts speak of these scenarios only"
+        why = f"scenarios are {design}, not drawn at random: verdicts hold for these scenarios only"
         notes.append(why)
         found = [replace(p, difference=replace(p.difference, guarantee="asymptotic", reason=why)) for p in found]
     worlds = {w for m in entrants.values() for w in labels(m.table, "world")}
     if len(worlds) > 1:
         notes.append(f"policies were tried in different worlds: {', '.join(sorted(map(plain, worlds)))}")
     notes = [*_protocols([m.table for m in entrants.values()]), *notes]
-    for one in [*entrants.values(), *control.values()]:
-        notes += one.notes()
+    notes += [note for scores in [*entrants.values(), *control.values()] for note in scores.notes()]
     notes += [note for pair in found for note in pair.notes]
-    told = None if ahead is None else ahead.to_dict()
-    return Compared(_ranked(order, entrants, found), found, alpha, tuple(dict.fromkeys(notes)), told)
+    return Compared(
+        policies=_ranked(order, entrants, found),
+        pairs=found,
+        alpha=alpha,
+        notes=tuple(dict.fromkeys(notes)),
+        forecast=None if ahead is None else ahead.to_dict(),
+    )
+
+
+def _check(test: str, effect: float, alpha: float) -> None:
+    """Refuse options that make no sense, before any file is read."""
+    tests = get_args(Test)
+    if test not in tests:
+        raise UsageError(f"test {test!r} is not known; {suggest(test, tests)}")
+    if not 0.0 < alpha < 1.0 or not 0.0 < effect <= 1.0:
+        raise UsageError(f"alpha must lie between 0 and 1 and effect in (0, 1], got {alpha:g} and {effect:g}")
+
+
+def _contradictions(pairs: Sequence[Versus], alpha: float) -> list[str]:
+    """Notes on pairs whose interval and verdict seem to differ."""
+    notes = []
+    for pair in pairs:
+        reason = _disagree(pair, alpha)
+        if reason:
+            notes.append(f"{plain(pair.a)} and {plain(pair.b)}: {reason}" if len(pairs) > 1 else reason)
+    return notes
 
 
 def _adjusted(pair: Versus, p: float, alpha: float, effect: float) -> Versus:
@@ -201,10 +216,10 @@ def _protocols(tables: Sequence[Table]) -> list[str]:
                 for value in labels(one, column):
                     found.setdefault(value, []).append(one.name)
         if len(found) > 1:
-            told = "; ".join(
+            listed = "; ".join(
                 f"{plain(v)} in {', '.join(map(plain, dict.fromkeys(names)))}" for v, names in found.items()
             )
-            notes.append(f"the task has not the same {words} everywhere ({told}): rates are not comparable")
+            notes.append(f"the task's {words} is not the same everywhere ({listed}): rates are not comparable")
     return notes
 
 
@@ -216,7 +231,7 @@ def _disagree(pair: Versus, alpha: float) -> str | None:
     if holds == (pair.verdict not in ("better", "worse")):
         return None
     if holds == (pair.p_value > alpha):
-        return "the interval is that of this pair alone; the verdict is adjusted for the number of pairs"
+        return "the interval is for this pair alone; the verdict is adjusted for the number of pairs"
     if pair.test in ("mcnemar", "barnard", "fisher") and one.guarantee == "asymptotic":
         return f"the interval is approximate ({one.method}); the verdict follows the exact test"
     return f"the interval ({one.method}) and the test are computed apart; the verdict follows the test"
@@ -259,7 +274,7 @@ def _entrants(tables: list[Table], wanted: Sequence[str]) -> dict[str, Measured]
     for name in wanted:
         if name not in known:
             every = {label for one in tables for label in labels(one, "policy")}
-            raise UsageError(f"policy {plain(name)!r} is nowhere; {suggest(name, map(plain, every))}")
+            raise UsageError(f"policy {plain(name)!r} is in none of the sources; {suggest(name, map(plain, every))}")
     depth = 0
     while depth < 2 and len({names[min(depth, len(names) - 1)] for names, _ in parts}) < len(parts):
         depth += 1

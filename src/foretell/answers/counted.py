@@ -18,7 +18,7 @@ from foretell.reality.rows import NO, YES
 __all__ = ["Counted", "at_once", "row_by_row"]
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Counted:
     """The rows that count, in their order."""
 
@@ -56,16 +56,16 @@ def at_once(table: Table) -> Counted | None:
     """Of a table of episodes in which nothing is out of the ordinary; None for any other."""
     if not table.episodes or table.metric != "success":
         return None
-    columns = [table.columns.get(c) for c in ("scenario", "parent", "trial", "success", "value")]
-    if any(column is None for column in columns) or any(table.columns.get("fitted_to") or ()):
+    names = ("scenario", "parent", "trial", "success", "value")
+    if any(name not in table.columns for name in names) or any(table.columns.get("fitted_to") or ()):
         return None
-    scenarios, parents, trials, successes, values = columns
+    scenarios, parents, trials, successes, values = (table.columns[name] for name in names)
     kinds = [set(map(type, column)) for column in (scenarios, parents, trials, successes)]
     nothing = type(None)
     usual = kinds[0] == {str} and kinds[1] <= {str, nothing} and kinds[2] == {int} and kinds[3] <= {bool, nothing}
     if not usual or not all(scenarios) or "" in parents or min(trials) < 0 or values != successes:
         return None
-    found = Counted(scenarios, parents, [], trials)
+    found = Counted(scenarios=scenarios, parents=parents, scores=[], trials=trials)
     units = found.units()
     if None in successes:
         blames = table.columns.get("blame") or [None] * len(table)
@@ -98,9 +98,9 @@ def row_by_row(table: Table, unit_range: bool) -> Counted:
     found = Counted()
     for i, value in enumerate(table.columns["value"]):
         own, up, trial = _name(scenarios[i]), _name(parents[i]), _name(trials[i])
-        if own is None and table.episodes:  # a trial whose situation was not written down
+        unplaced = own is None and table.episodes  # a trial whose situation was not written down
+        if unplaced:
             own = f"episode {table.marks[i]}"
-            found.unplaced.add(own)
         unit = unit_of(up, own) or ""
         if own is None:
             faults.append(f"{table.place(i)}: the scenario is blank, so the row cannot be placed")
@@ -112,9 +112,9 @@ def row_by_row(table: Table, unit_range: bool) -> Counted:
         before = seen.setdefault((own, trial or ""), i)
         if before != i:
             which = f"trial {plain(trial)!r} of scenario" if trial is not None else "scenario"
-            hint = "" if trial is not None else "; a column `trial` tells repeated trials apart"
+            hint = "" if trial is not None else "; add a column `trial` to number repeated trials"
             faults.append(
-                f"{table.place(i)}: {which} {plain(own)!r} is there already, {table.kind} {table.marks[before]}{hint}"
+                f"{table.place(i)}: {which} {plain(own)!r} is already in {table.kind} {table.marks[before]}{hint}"
             )
             continue
         score = read(value)
@@ -129,10 +129,12 @@ def row_by_row(table: Table, unit_range: bool) -> Counted:
             faults.append(f"{table.place(i)}, 'fitted_to': expected yes or no; given: {plain(repr(marks[i]))[:60]}")
         elif known:
             found.fitted.add(unit)
+        if unplaced and up is None:
+            found.unplaced.add(own)
         found.scenarios.append(own)
         found.parents.append(up)
         found.scores.append(score)
-        found.trials.append(int(trial) if (trial or "").isdecimal() else i)
+        found.trials.append(int(trial) if trial is not None and trial.isdecimal() else i)
         found.rows.append(i)
         found.first.setdefault(unit, i)
     refuse(faults)

@@ -47,7 +47,7 @@ class Shift:
         if hard != (estimate > self.real_mean):
             why = "and real scores fell where simulated ones rose"
         return (
-            f"the estimate is {amount(estimate, metric)} where the real trials' mean is "
+            f"the estimate is {amount(estimate, metric)}, but the mean of the real trials is "
             f"{amount(self.real_mean, metric)}: {self._facts(metric)}, {why}"
         )
 
@@ -56,15 +56,15 @@ class Shift:
         told = []
         if self.p_value <= LEVEL:
             told.append(
-                f"warning: {self._facts(metric)}. Scenarios drawn alike differ so much in fewer than {LEVEL:.0%} of "
-                f"studies (permutation test, p = {max(self.p_value, 1e-4):.1g}), so the others were probably drawn "
-                "otherwise than the tried ones, and the interval may miss more often than stated"
+                f"warning: {self._facts(metric)}. Scenarios drawn in the same way differ so much in fewer than "
+                f"{LEVEL:.0%} of studies (permutation test, p = {max(self.p_value, 1e-4):.1g}), so the others were "
+                "probably drawn differently from the tried ones, and the interval may miss more often than stated"
             )
         if (moved := abs(estimate - self.real_mean)) > LARGE:
             far = f"{100 * moved:.1f} points" if metric == "success" else f"{moved:.3f}"
             told.append(
                 f"warning: simulation moves the estimate by {far}, which is right only if tried and other scenarios "
-                "were drawn alike"
+                "were drawn in the same way"
             )
         return told
 
@@ -78,8 +78,12 @@ def shift_of(paired: Paired) -> Shift | None:
     """Of paired and extra scores; None without extra ones."""
     if not paired.extra.size:
         return None
-    means = (float(x.mean()) for x in (paired.real, paired.sim, paired.extra))
-    return Shift(*means, same_draw(paired.sim, paired.extra))
+    return Shift(
+        real_mean=float(paired.real.mean()),
+        sim_tried=float(paired.sim.mean()),
+        sim_others=float(paired.extra.mean()),
+        p_value=same_draw(paired.sim, paired.extra),
+    )
 
 
 def unlike(paired: Paired, sim: Measured, extra: Measured | None) -> list[str]:
@@ -104,7 +108,7 @@ def unlike(paired: Paired, sim: Measured, extra: Measured | None) -> list[str]:
     if again := len(bases[0] & bases[1]):
         notes.append(
             f"warning: {counted(again, 'extra scenario has', 'extra scenarios have')} the layout and "
-            f"seed of a paired one; that is no further draw"
+            f"seed of a paired one; such scenarios are not independent draws"
         )
     if (
         extra is not None
@@ -113,7 +117,7 @@ def unlike(paired: Paired, sim: Measured, extra: Measured | None) -> list[str]:
     ):
         notes.append(
             f"warning: scenarios of {sim.table.name} are {sim.table.design}, those of {extra.table.name} "
-            f"{extra.table.design}: they were not drawn alike"
+            f"{extra.table.design}: they were not drawn in the same way"
         )
     return notes
 

@@ -36,8 +36,8 @@ def event_shares(table: pa.Table, by: Sequence[str], alpha: float = 0.05) -> lis
     table = table.filter(pc.and_(judged, pc.not_equal(table["judge"], "person").fill_null(True)))
     found = by_name(table["events"])
     some = np.zeros(len(table), dtype=bool)
-    for number in found.values():
-        some |= number > 0
+    for counts_of_event in found.values():
+        some |= counts_of_event > 0
     world, names = grouped([table["world"]]) if len(table) else (np.zeros(0, dtype=int), [])
     counts = np.isin(world, np.flatnonzero(np.bincount(world[some], minlength=len(names))))
     order = [*(n for n in EVENTS if n in found), *sorted(n for n in found if n not in EVENTS)]

@@ -26,12 +26,12 @@ from foretell.stats.scores import is_binary
 __all__ = ["CHOOSE_FIRST", "Forecast", "forecast", "simulated", "simulations"]
 
 CHOOSE_FIRST = (
-    "whether simulation is used must be chosen before looking at the outcomes: "
+    "choose whether to use simulation before you look at the outcomes: "
     "the better of the two p-values, with and without it, is not valid"
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Forecast:
     """Expected mean of each policy, and what is left of the simulation for control."""
 
@@ -98,7 +98,7 @@ def forecast(sims: dict[str, Measured], tried: dict[str, Measured], *, bets: boo
         notes.append(f"simulation orders the tests and is not a control of the bets: {why}")
     spent = {unit for ids in used.values() for unit in ids}
     rest = {name: one.without(spent) for name, one in sims.items()}
-    return Forecast(means, count, source, rest if halve else None, tuple(notes))
+    return Forecast(means=means, scenarios=count, source=source, control=rest if halve else None, notes=tuple(notes))
 
 
 def _no_control(sims: dict[str, Measured], tried: dict[str, Measured], fresh: dict[str, list[str]]) -> str | None:

@@ -47,7 +47,7 @@ _EPISODE = ("episode", "world", "world_hash", "task", "policy", "policy_hash", "
 _EPISODES = (*_EPISODE, "parent", "trial", "arm", "clock", "success", "score", "blame", "metrics")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Table:
     """Rows as given."""
 
@@ -109,7 +109,7 @@ def open_table(source: Source, what: str, *, metric: str | None = None, measured
             try:
                 found = read_parquet(path, follow=True)
             except (DamagedError, OSError) as error:
-                raise UsageError(f"{path} is not a sound Parquet file: {plain(str(error))[:200]}") from None
+                raise UsageError(f"{path} is not a valid Parquet file: {plain(str(error))[:200]}") from None
             table = _arrow(found, str(path), metric)
         else:
             table = _sheet(path)
@@ -117,7 +117,7 @@ def open_table(source: Source, what: str, *, metric: str | None = None, measured
         try:
             found = source if isinstance(source, pa.Table) else pa.table(source)
         except (pa.ArrowException, TypeError, ValueError) as error:
-            raise UsageError(f"{what}: {type(source).__name__} is no path and no table: {error}") from None
+            raise UsageError(f"{what}: {type(source).__name__} is neither a path nor a table: {error}") from None
         table = _arrow(found, what, metric)
     if not len(table):
         raise UsageError(f"{table.name} has no rows below the names of its columns")
@@ -172,7 +172,9 @@ def _sheet(path: Path) -> Table:
     def number(cell: Any) -> float | None:
         return None if cell is None else sheet.to_float(cell)
 
-    return Table(str(path), columns, [line.number for line in sheet.lines], "line", number)
+    return Table(
+        name=str(path), columns=columns, marks=[line.number for line in sheet.lines], kind="line", number=number
+    )
 
 
 def _arrow(found: pa.Table, name: str, metric: str | None) -> Table:
@@ -186,7 +188,7 @@ def _arrow(found: pa.Table, name: str, metric: str | None) -> Table:
     for column, given in zip(names, found.columns, strict=True):
         listed = given.to_pylist()
         columns[column] = [None if isinstance(v, str) and not v.strip() else v for v in listed]
-    return Table(name, columns, range(1, found.num_rows + 1), "row", _cell)
+    return Table(name=name, columns=columns, marks=range(1, found.num_rows + 1), kind="row", number=_cell)
 
 
 def _cell(value: Any) -> float | None:
@@ -220,8 +222,8 @@ def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
     columns = {c: cells(found[c]) for c in kept}
     values = columns[wanted] if direct else [dict(m or ()).get(wanted) for m in found["metrics"].to_pylist()]
     if not direct and all(v is None for v in values):
-        known = {k for m in found["metrics"].to_pylist() for k in dict(m or ())} | {"success", "score"}
-        raise UsageError(f"metric {wanted!r} is not in {name}; {suggest(wanted, known)}")
+        metrics = {k for m in found["metrics"].to_pylist() for k in dict(m or ())} | {"success", "score"}
+        raise UsageError(f"metric {wanted!r} is not in {name}; {suggest(wanted, metrics)}")
     columns["value"] = [
         _value(v, success, blame, wanted)
         for v, success, blame in zip(values, columns["success"], columns["blame"], strict=True)
@@ -236,7 +238,16 @@ def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
     drives = found["controller"] if "controller" in columns else pa.chunked_array([pa.nulls(len(found), pa.string())])
     controllers = grouped([pa.chunked_array([pa.array(group)]), drives])[1]
     also = other_words(known, names, [(number, name) for number, name in controllers if name])
-    return Table(name, columns, columns["episode"], "episode", _cell, wanted, episodes=True, also=also)
+    return Table(
+        name=name,
+        columns=columns,
+        marks=columns["episode"],
+        kind="episode",
+        number=_cell,
+        metric=wanted,
+        episodes=True,
+        also=also,
+    )
 
 
 def _value(given: Any, success: bool | None, blame: str | None, metric: str) -> Any:

@@ -13,8 +13,8 @@ from foretell.stats.scores import Floats
 __all__ = ["more_trials"]
 
 ONCE = (
-    "each scenario was simulated once, so what more trials of each would buy is unknown; "
-    "a simulation run with `trials: 2` or more tells"
+    "each scenario was simulated once, so the effect of more trials of each is unknown: "
+    "run the simulation with `trials: 2` or more to find out"
 )
 OFTEN = 10
 """Trials of a scenario that the sentence speaks of."""

@@ -21,7 +21,7 @@ from foretell.stats import ALPHA
 __all__ = ["Pilot", "read_pilot"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Pilot:
     """Moments of the pairs."""
 
@@ -62,9 +62,9 @@ def read_pilot(
         where = {unit: i for i, unit in enumerate(b.ids)}
         both = [(i, where[unit]) for i, unit in enumerate(a.ids) if unit in where]
         if len(both) < 2:
-            told = " and ".join(repr(plain(p)) for p in policies)
+            both_names = " and ".join(repr(plain(p)) for p in policies)
             raise UsageError(
-                f"{opened[0].name}: {told} have {counted(len(both), 'scenario')} in common; at least 2 are needed"
+                f"{opened[0].name}: {both_names} have {counted(len(both), 'scenario')} in common; at least 2 are needed"
             )
         i, j = (list(side) for side in zip(*both, strict=True))
         one, other = a.real[i], b.real[j]
@@ -72,8 +72,8 @@ def read_pilot(
         rate, spread, alike = float(other.mean()), float(np.var(other)), _correlation(one, other) or 0.0
     else:
         y, f, alike = a.real, a.sim, 0.0
-        worth, told = more_trials(simulated, y, f, math.inf, ALPHA)
-        notes += [told] if told else []
+        worth, note = more_trials(simulated, y, f, math.inf, ALPHA)
+        notes += [note] if note else []
         rate, spread = float(y.mean()), float(np.var(y))
     if y.size < 2:
         raise UsageError(f"{opened[0].name} has {y.size} scenario that counts; a pilot needs at least 2")
@@ -82,7 +82,16 @@ def read_pilot(
         flat = " and ".join(name for name, x in (("real", y), ("sim", f)) if np.ptp(x) < 1e-12)
         notes.append(f"{flat} never varies in the pilot: its correlation is taken as 0")
     low, high = _ends(rho or 0.0, y.size)
-    return Pilot(int(y.size), rate, spread, rho or 0.0, low, high, alike, worth), list(dict.fromkeys(notes))
+    return Pilot(
+        n=int(y.size),
+        rate=rate,
+        variance=spread,
+        correlation=rho or 0.0,
+        correlation_low=low,
+        correlation_high=high,
+        agreement=alike,
+        repeats=worth,
+    ), list(dict.fromkeys(notes))
 
 
 def _correlation(x: Any, y: Any) -> float | None:

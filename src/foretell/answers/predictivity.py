@@ -152,7 +152,7 @@ def predictivity(
     if lower_is_better:
         boards = {name: board.negated() for name, board in boards.items()}
     if proxy is not None:
-        notes = [*notes, "success_gap compares numbers as they are: it says nothing if the proxy is on another scale"]
+        notes = [*notes, "success_gap compares numbers as they are: it has no meaning if the proxy is on another scale"]
     options: dict[str, Any] = {"over": over, "alpha": alpha, "seed": seed}
     if any(board.n_real is not None and board.n_sim is None for board in boards.values()) and over != "policies":
         notes = [*notes, "sim counts as exactly known: its number of trials is not given"]
@@ -220,4 +220,4 @@ def _joined(boards: list[Scoreboard]) -> Scoreboard:
         return None if any(p is None for p in parts) else tuple(one for part in parts for one in part)
 
     rates = {name: side(name) for name in ("real", "sim", "n_real", "n_sim")}
-    return Scoreboard((), **rates, **{name: outcomes(name) for name in ("real_outcomes", "sim_outcomes")})
+    return Scoreboard(policies=(), **rates, **{name: outcomes(name) for name in ("real_outcomes", "sim_outcomes")})

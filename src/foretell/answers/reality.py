@@ -16,7 +16,7 @@ ROBOT = ("robot", "real")
 """Worlds that are real in rows which do not say themselves: older ones, and tables from elsewhere."""
 STAND_IN = "standin"
 """The built-in world that is made to play reality."""
-ADVICE = "say --stand-in (in Python stand_in=True)"
+ADVICE = "add --stand-in (in Python stand_in=True)"
 
 
 def simulated(table: Table) -> str | None:
@@ -38,17 +38,18 @@ def check_roles(real: Table, sim: Table | None, stand_in: bool) -> list[str]:
     if sim is not None and _same(real, sim) and not stand_in:
         raise UsageError(
             f"real and sim are the same world, {plain(labels(real, 'world')[0])!r}, so simulation would predict "
-            f"itself. Give trials on a robot as real; if this world is to play reality, {ADVICE}"
+            f"itself. Give trials on a robot as real; if this world plays reality, {ADVICE}"
         )
     if plays is None:
         return []
     if not stand_in:
         raise UsageError(
             f"real: {real.name} holds episodes of {plain(plays)!r}, a simulated world, and real trials are expected "
-            f"(`foretell import` reads them). If this world is to play reality, {ADVICE}"
+            f"(`foretell import` reads them). If this world plays reality, {ADVICE}"
         )
     return [
-        f"the simulated world {plain(plays)!r} plays reality: this shows the mechanism, and is no evidence about robots"
+        f"the simulated world {plain(plays)!r} plays reality: this shows how the method works and is no "
+        "evidence about robots"
     ]
 
 

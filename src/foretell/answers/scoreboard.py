@@ -20,7 +20,7 @@ from foretell.stats import kruskal_wallis
 __all__ = ["Scoreboard", "from_rates", "from_trials"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scoreboard:
     """Policies of one task; arrays have shape (P,)."""
 
@@ -83,8 +83,10 @@ def from_rates(source: Source, proxy: str | None) -> tuple[dict[str, Scoreboard]
         task, policy = str(names.get("task", "")), str(names["policy"])
         before = seen.setdefault((task, policy), i)
         if before != i:
-            told = f"policy {plain(policy)!r} is there already, {table.kind} {table.marks[before]}"
-            faults.append(f"{table.place(i)}: {told}" + ("" if tasks else "; a column `task` tells tasks apart"))
+            told = f"policy {plain(policy)!r} is already in {table.kind} {table.marks[before]}"
+            faults.append(
+                f"{table.place(i)}: {told}" + ("" if tasks else "; add a column `task` if there are several tasks")
+            )
             continue
         cells = [_number(table, column, i, faults) for column in numbers]
         rows.setdefault(task, {})[policy] = cells
@@ -93,7 +95,11 @@ def from_rates(source: Source, proxy: str | None) -> tuple[dict[str, Scoreboard]
     for task, by_policy in rows.items():
         columns = dict(zip(numbers, np.array(list(by_policy.values())).T, strict=True))
         made[task] = Scoreboard(
-            tuple(by_policy), columns["real"], columns[sim], columns.get("n_real"), columns.get("n_sim")
+            policies=tuple(by_policy),
+            real=columns["real"],
+            sim=columns[sim],
+            n_real=columns.get("n_real"),
+            n_sim=columns.get("n_sim"),
         )
         if len(by_policy) < 2:
             where = f" of task {plain(task)!r}" if tasks else ""
@@ -159,15 +165,23 @@ def _board(tables: list[Table], proxy: str | None) -> tuple[Scoreboard, list[str
             continue
         found[name] = (a.of(common), b.of(common))
     if len(found) < 2:
-        told = "\n".join(f"  {note}" for note in notes)
+        reasons = "\n".join(f"  {note}" for note in notes)
         have = "1 policy has" if found else "no policy has"
         raise UsageError(
             f"{have} scenarios in common in {tables[0].name} and {tables[1].name}; "
-            f"at least 2 are needed\n{told}".rstrip()
+            f"at least 2 are needed\n{reasons}".rstrip()
         )
     tried, simulated = (tuple(pair[side] for pair in found.values()) for side in (0, 1))
     size = np.array([x.size for x in tried])
     rates = [np.array([x.mean() for x in side]) for side in (tried, simulated)]
     if len(set(size.tolist())) > 1:
         notes.append(f"policies were tried on different numbers of scenarios, {size.min()} to {size.max()}")
-    return Scoreboard(tuple(found), rates[0], rates[1], size, size, tried, simulated), notes
+    return Scoreboard(
+        policies=tuple(found),
+        real=rates[0],
+        sim=rates[1],
+        n_real=size,
+        n_sim=size,
+        real_outcomes=tried,
+        sim_outcomes=simulated,
+    ), notes

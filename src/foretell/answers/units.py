@@ -25,7 +25,7 @@ from foretell.stats.order import by_id
 __all__ = ["Measured", "measure", "pair"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Measured:
     """Scores of one policy, averaged within scenarios."""
 
@@ -131,8 +131,17 @@ def measure(table: Table, *, whole: bool = False, unit_range: bool = True) -> Me
     units = by_scenario(names, scores)
     units = units.take(_canonical(units, found.unplaced))  # the answer must not depend on the order of a file
     again = until_success(found.tries(), table.name)
-    sets = frozenset(found.broken), frozenset(found.fitted)
-    return Measured(table, units, found.first, dict(found.left_out), len(found.unplaced), *sets, again, rows)
+    return Measured(
+        table=table,
+        units=units,
+        first=found.first,
+        left_out=dict(found.left_out),
+        alone=len(found.unplaced),
+        broken=frozenset(found.broken),
+        fitted=frozenset(found.fitted),
+        repeats=again,
+        trials=rows,
+    )
 
 
 def _canonical(units: Units, unplaced: Collection[str]) -> NDArray[np.int64]:
@@ -156,7 +165,7 @@ def pair(real: Measured, sim: Measured, extra: Measured | None) -> tuple[Paired,
         notes.append(
             f"{counted(len(lost), 'real scenario is', 'real scenarios are')} left out because simulation "
             f"could not run there; "
-            "the answer speaks of scenarios that it can"
+            "the answer holds for scenarios that can be simulated"
         )
     ids = [u for u in real.ids if u in known]
     advice = "simulate it too, for example with `foretell run STUDY --pair-with REAL`"

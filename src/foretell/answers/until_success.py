@@ -29,8 +29,7 @@ def until_success(trials: Mapping[str, Sequence[tuple[int, float]]], name: str) 
     if stopped < MANY or 2 * stopped < repeated:
         return None
     return (
-        f"warning: {name}: in {counted(stopped, 'scenario')} every trial failed but the last, and nowhere does a trial "
-        "follow a success, as if trials were repeated until one succeeded. That makes the policy look "
-        "better than it is: count "
+        f"warning: {name}: in {counted(stopped, 'scenario')} every trial failed but the last, and no trial follows a "
+        "success, as if trials were repeated until one succeeded. That makes the policy look better than it is: count "
         "the first trial of each scenario only, or fix the number of trials in advance"
     )

@@ -21,7 +21,7 @@ from foretell.stats.interval import Horizon
 __all__ = ["Versus", "versus"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Versus:
     """Policy a against policy b."""
 
@@ -81,7 +81,7 @@ def versus(
         )
     if control is not None:
         if not paired or test not in ("auto", "betting"):
-            raise UsageError("simulation as control needs common scenarios, and no other test than betting")
+            raise UsageError("simulation as control needs common scenarios and the test betting")
         return _controlled(a, b, one.of(common), other.of(common), common, control, effect, alpha, aim, expected)
     x, y = (one.of(common), other.of(common)) if paired else (one.units.scores, other.units.scores)
     if min(x.size, y.size) < 2:
@@ -102,9 +102,22 @@ def versus(
         x, y, paired=paired, test=test, alpha=alpha, aim=aim, effect=effect, expected=expected, horizon=horizon
     )
     return Versus(
-        a, b, found.verdict, found.interval, found.p_value, found.p_value, found.test, paired, found.n_a, found.n_b,
-        float(x.mean()), float(y.mean()), found.anytime, tuple(notes), expected,
-    )  # fmt: skip
+        a=a,
+        b=b,
+        verdict=found.verdict,
+        difference=found.interval,
+        p_value=found.p_value,
+        p_adjusted=found.p_value,
+        test=found.test,
+        paired=paired,
+        n_a=found.n_a,
+        n_b=found.n_b,
+        mean_a=float(x.mean()),
+        mean_b=float(y.mean()),
+        anytime=found.anytime,
+        notes=tuple(notes),
+        expected=expected,
+    )
 
 
 def _common(first: tuple[str, Measured], second: tuple[str, Measured]) -> list[str]:
@@ -122,7 +135,7 @@ def _common(first: tuple[str, Measured], second: tuple[str, Measured]) -> list[s
     if any(before[1] > after[1] for before, after in pairwise(turns)):
         raise UsageError(
             f"{plain(a)} and {plain(b)} were not tried on their scenarios in the same order, and {one.table.name} and "
-            f"{other.table.name} do not tell which pair was complete first. With a horizon, give one file with both, "
+            f"{other.table.name} do not show which pair was complete first. With a horizon, give one file with both, "
             "lines in the order run"
         )
     return common
@@ -169,6 +182,19 @@ def _controlled(
         )
     word = stats.verdict(found.p_value, found.interval, alpha, effect, float(x.mean() - y.mean()))
     return Versus(
-        a, b, word, found.interval, found.p_value, found.p_value, "betting with simulation as control", True,
-        x.size, y.size, float(x.mean()), float(y.mean()), anytime=False, notes=tuple(notes), expected=expected,
-    )  # fmt: skip
+        a=a,
+        b=b,
+        verdict=word,
+        difference=found.interval,
+        p_value=found.p_value,
+        p_adjusted=found.p_value,
+        test="betting with simulation as control",
+        paired=True,
+        n_a=x.size,
+        n_b=y.size,
+        mean_a=float(x.mean()),
+        mean_b=float(y.mean()),
+        anytime=False,
+        notes=tuple(notes),
+        expected=expected,
+    )

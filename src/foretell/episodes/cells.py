@@ -8,6 +8,7 @@ that lacks an episode. Which of the plan is retired, still to come or leading is
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +24,8 @@ __all__ = ["Cell", "Turn", "cells_of", "given_up", "still_to_come", "turns_of"]
 PERSON = "person"
 
 
-class Cell(NamedTuple):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Cell:
     """One world, task, policy, clock and arm, each of one version. The fields are those of `CELL`, in its order."""
 
     world: str = ""
@@ -42,8 +44,10 @@ class Cell(NamedTuple):
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Cell:
         """The cell of a row. The row may be older than a column, and lack it."""
-        found = cls(*("" if (value := row.get(name)) is None else str(value) for name in CELL))
-        return found._replace(task_version="", task_hash="") if row.get("judge") == PERSON else found
+        values = {name: "" if (value := row.get(name)) is None else str(value) for name in CELL}
+        if row.get("judge") == PERSON:
+            values |= {"task_version": "", "task_hash": ""}
+        return cls(**values)
 
     @property
     def shown(self) -> tuple[str, ...]:

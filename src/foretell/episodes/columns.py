@@ -99,7 +99,9 @@ def cells(column: pa.ChunkedArray) -> list[Any]:
 
 def spread(values: Sequence[str | None], index: np.ndarray) -> pa.ChunkedArray:
     """A column of text as a dictionary: values[i] for each i of the index, which has no -1."""
-    known = {value: i for i, value in enumerate(dict.fromkeys(v for v in values if v is not None))}
+    known: dict[str | None, int] = {
+        value: i for i, value in enumerate(dict.fromkeys(v for v in values if v is not None))
+    }
     codes_ = np.array([known.get(value, -1) for value in values] or [-1], dtype=np.int32)[index]
     column = pa.DictionaryArray.from_arrays(pa.array(codes_, mask=codes_ < 0), pa.array(list(known), pa.string()))
     return pa.chunked_array([column])
@@ -159,12 +161,14 @@ def _ranks(column: pa.ChunkedArray) -> np.ndarray:
     if pa.types.is_string(column.type):  # by its words, of which there are fewer than rows
         words = pc.dictionary_encode(column.combine_chunks())
         ranks = pc.rank(words.dictionary, "ascending", tiebreaker="dense").to_numpy()
-        return np.append(ranks, len(ranks) + 1)[words.indices.fill_null(-1).to_numpy()]
+        numbers: np.ndarray = np.append(ranks, len(ranks) + 1)[words.indices.fill_null(-1).to_numpy()]
+        return numbers
     if pa.types.is_dictionary(column.type):
         index, values = codes(column)
-        rank = np.empty(len(values) + 1, dtype=np.int64)
+        rank: np.ndarray = np.empty(len(values) + 1, dtype=np.int64)
         rank[sorted(range(len(values)), key=values.__getitem__)] = np.arange(len(values))
         rank[-1] = len(values)
-        return rank[index]
-    numbers: np.ndarray = column.to_numpy()
+        numbers = rank[index]
+    else:
+        numbers = column.to_numpy()
     return numbers

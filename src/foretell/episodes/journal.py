@@ -256,11 +256,11 @@ def disk_errors(run: Path, opening: bool = False) -> Iterator[None]:
                 free = f"{shutil.disk_usage(run).free:,}"
             raise ForetellError(
                 f"{where} cannot be written: {os.strerror(error.errno)}; {free} bytes are free there. "
-                "All episodes appended before are kept: free some space and re-issue the same command"
+                "All episodes appended before are kept: free some space and run the same command to resume"
             ) from error
         if opening:
             raise UsageError(f"{where} cannot be opened for writing: {error}") from error
         raise ForetellError(
-            f"{where} cannot be written: {error}. All episodes appended before are kept: see to the disk and "
-            "re-issue the same command"
+            f"{where} cannot be written: {error}. All episodes appended before are kept: check the disk and "
+            "run the same command again"
         ) from error

@@ -14,8 +14,8 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from typing import NamedTuple
 
 from foretell.clock import label, safe_label
 from foretell.digest import digest
@@ -28,7 +28,8 @@ MARK = 6
 """Hex digits of a hash in a name."""
 
 
-class Name(NamedTuple):
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Name:
     """The printed names of a cell."""
 
     world: str
@@ -36,6 +37,10 @@ class Name(NamedTuple):
     policy: str
     clock: str
     arm: str
+
+
+COLUMNS = tuple(field.name for field in fields(Name))
+"""Columns that have a printed name."""
 
 
 def names_of(cells: Sequence[Cell], besides: Iterable[Cell] = ()) -> list[Name]:
@@ -51,17 +56,20 @@ def names_of(cells: Sequence[Cell], besides: Iterable[Cell] = ()) -> list[Name]:
     versions = [cell.policy_version for cell in cells]
     for cell, version in zip(cells, versions, strict=True):
         policies[cell.task, cell.policy].add(version)
-    found = []
+    names = []
     clocks: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for cell, version in zip(cells, versions, strict=True):
         world = marked(cell.world, cell.world_hash, len(worlds[cell.world]) > 1)
         task = marked(cell.task, cell.task_source, len(tasks[cell.task]) > 1)
         policy = marked(cell.policy, version, len(policies[cell.task, cell.policy]) > 1)
-        found.append(Name(world, task, policy, _label(cell.clock), cell.arm))
-        clocks[found[-1][:4]].add(cell.clock)
+        name = Name(world=world, task=task, policy=policy, clock=_label(cell.clock), arm=cell.arm)
+        names.append(name)
+        clocks[world, task, policy, name.clock].add(cell.clock)
     return [
-        name if len(clocks[name[:4]]) == 1 else name._replace(clock=marked(name.clock, digest(cell.clock)))
-        for cell, name in zip(cells, found, strict=True)
+        name
+        if len(clocks[name.world, name.task, name.policy, name.clock]) == 1
+        else replace(name, clock=marked(name.clock, digest(cell.clock)))
+        for cell, name in zip(cells, names, strict=True)
     ]
 
 
@@ -101,7 +109,7 @@ def other_words(
     """Column -> word -> the names that it may mean. A user copies a word from whatever was printed, maybe of other
     runs, so every word that some table may print for a cell is accepted. controllers: (cell, its controller); a
     leaderboard prints them where a policy has several."""
-    found: dict[str, dict[str, set[str]]] = {column: defaultdict(set) for column in Name._fields}
+    found: dict[str, dict[str, set[str]]] = {column: defaultdict(set) for column in COLUMNS}
     for cell, name in zip(cells, names, strict=True):
         short = _label(cell.clock)
         words = {
@@ -111,9 +119,9 @@ def other_words(
             "clock": (cell.clock, short, marked(short, digest(cell.clock)), str(json.loads(cell.clock)["kind"])),
             "arm": (cell.arm,),
         }
-        for column, meant in zip(Name._fields, name, strict=True):
+        for column in COLUMNS:
             for word in words[column]:
-                found[column][word].add(meant)
+                found[column][word].add(getattr(name, column))
     for number, controller in controllers:
         cell, policy = cells[number], names[number].policy
         for word in (cell.policy, marked(cell.policy, cell.policy_version)):

@@ -64,7 +64,7 @@ def read_parquet(
                 raise MemoryError
             return table
     except MemoryError:
-        raise DamagedError(f"{len(data)} bytes; to read it takes more than {size(MEMORY)}") from None
+        raise DamagedError(f"{len(data)} bytes; reading it takes more than {size(MEMORY)}") from None
     except Exception as error:  # Arrow says almost anything of random bytes
         raise DamagedError(f"{len(data)} bytes; {' '.join(str(error).split())[:200]}") from None
 
@@ -122,7 +122,7 @@ def read_table(path: Path, columns: Sequence[str] | None = None, encode: Sequenc
     try:
         version = int((table.schema.metadata or {}).get(_VERSION, SCHEMA))
     except ValueError:
-        raise DamagedError("its version is no number") from None
+        raise DamagedError("its version is not a number") from None
     check_version(version, path)
     return table.replace_schema_metadata(None)
 

@@ -29,7 +29,8 @@ PLAN = pa.schema(
 def is_retired(plan: pa.Table) -> np.ndarray:
     """Row of a plan -> whether it was given up."""
     index, values = codes(plan["retired"])
-    return np.array([*map(bool, values), False])[index]
+    retired: np.ndarray = np.array([*map(bool, values), False])[index]
+    return retired
 
 
 def planned_rows(run: Path | str, scenarios: pa.ChunkedArray) -> np.ndarray:

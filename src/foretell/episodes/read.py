@@ -67,7 +67,7 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
         for fault in found.faults[:FAULTS]:
             warnings.warn(f"{path}: {fault}: it is ignored; run the study again", stacklevel=2)
         if len(found.faults) > FAULTS:
-            warnings.warn(f"{path}: {len(found.faults) - FAULTS} lines more are no episodes either", stacklevel=2)
+            warnings.warn(f"{path}: {len(found.faults) - FAULTS} more lines are not episodes either", stacklevel=2)
     tables: list[pa.Table] = []
     room = MEMORY
     for path in parts(run):
@@ -75,7 +75,9 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
             table = read_part(path, wanted)
             room += RATIO * path.stat().st_size - written_out(table)
             if room < 0:
-                raise UsageError(f"{run}: its rows take more than {size(MEMORY)} besides {RATIO} times their files")
+                raise UsageError(
+                    f"{run}: its rows take more than {size(MEMORY)} plus {RATIO} times the size of their files"
+                )
             tables.append(table)
         except (DamagedError, OSError) as damage:  # not found: a writer has just set it aside
             warnings.warn(
@@ -85,7 +87,7 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
             )
             damaged += [path] * path.exists()
     if damaged and not rows and not any(len(table) for table in tables):
-        raise UsageError(f"{run} is damaged: no episode in it can be read; run its study again to make them anew")
+        raise UsageError(f"{run} is damaged: no episode in it can be read; run its study again")
     schema = tables[0].schema if tables else encoded(arrow_schema())
     tail = to_table(rows).cast(encoded(arrow_schema())).select(schema.names if wanted is None else wanted)
     found = together([*tables, tail])

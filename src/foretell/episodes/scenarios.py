@@ -45,7 +45,7 @@ def each_scenario(run: Path | str, ids: Collection[str] | None = None) -> Iterat
         damage = str(error)
     except OSError as error:
         damage = str(error.strerror)
-    raise UsageError(f"{path} is damaged ({damage[:200]}): run the study again to write it anew")
+    raise UsageError(f"{path} is damaged ({damage[:200]}): run the study again")
 
 
 def scenario_table(path: Path) -> pa.Table:

@@ -60,13 +60,13 @@ _clock = lru_cache(maxsize=1000)(clock.wrong)
 
 
 def _time(value: float | None) -> str:
-    return "" if value is None or abs(value) < LONGEST else f"{value} is no time"
+    return "" if value is None or abs(value) < LONGEST else f"{value} is not a time"
 
 
 def _object(text: str | None) -> str:
     if text is None or text == "{}":  # none: a part older than the column
         return ""
     try:
-        return "" if isinstance(load_json(text), dict) else "it is no JSON object"
+        return "" if isinstance(load_json(text), dict) else "it is not a JSON object"
     except ValueError as error:
         return f"it is not JSON: {str(error)[:80]}"

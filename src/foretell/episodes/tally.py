@@ -19,7 +19,7 @@ import json
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -43,14 +43,14 @@ COLUMNS = (*CELL, "judge", "episode", "scenario", "parent", "success", "blame", 
 METHOD_NAMES = {
     "clopper_pearson": "Clopper-Pearson",
     "star": "star, where scenarios were tried several times",
-    "betting": "betting, which holds whenever you look, where episodes are still to come",
+    "betting": "betting (valid at every look), where episodes are still to come",
 }
 """Method of an interval -> what a table says of it."""
 WINDOW, LEAST = 60.0, 10
 """The pace is that of so many seconds, and of at least so many episodes."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class _Count:
     """What there is of a cell."""
 
@@ -64,6 +64,8 @@ class _Count:
     solved: list[int] = field(default_factory=list)
     unplanned: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
     """Unit -> judged and solved, of rows that no plan has, as imported trials."""
+    unplaced: bool = False
+    """Whether some of these have no scenario: then nothing orders them, and the interval must not depend on order."""
     leading: int = 0
     """Units at the beginning that are complete."""
     planned: int = 0
@@ -91,19 +93,19 @@ class _Count:
         running = self.finished < self.planned
         end = self.leading
         n, k = (sum(self.judged[:end]), sum(self.solved[:end])) if running else (self.n, self.successes)
-        made_of = (alpha, running, end, n, k)
-        if self.known is None or self.known[0] != made_of:
-            found = None
+        basis = (alpha, running, end, n, k)
+        if self.known is None or self.known[0] != basis:
+            interval = None
             if running and n:
                 pairs = zip(self.solved[:end], self.judged[:end], strict=True)
-                found = betting([s / j for s, j in pairs if j], alpha, horizon=len(self.left))
+                interval = betting([s / j for s, j in pairs if j], alpha, horizon=len(self.left))
             elif n:
                 units = [*zip(self.units, self.judged, self.solved, strict=True)]
-                units += [(name, *counts) for name, counts in self.unplanned.items()]
+                units += [(name, judged, solved) for name, (judged, solved) in self.unplanned.items()]
                 if any(j > 1 for _, j, _ in units):  # bets see one after the other; what is counted has no order
                     units = [units[i] for i in by_id([name for name, *_ in units])]  # as `foretell bound` takes them
-                found = bound([s / j for _, j, s in units if j], alpha=alpha)
-            self.known = (made_of, found)
+                interval = bound([s / j for _, j, s in units if j], alpha=alpha, unordered=self.unplaced)
+            self.known = (basis, interval)
         return n, k, self.known[1]
 
 
@@ -156,7 +158,7 @@ class Tally:
         left, judged, solved = np.bincount(number, minlength=len(unit)), *np.zeros((2, len(unit)), dtype=np.int64)
         for cell, planned in zip(owners, np.bincount(group, minlength=len(owners)).tolist(), strict=True):
             cell.planned = planned
-        for index in np.flatnonzero(given_up):
+        for index in np.flatnonzero(given_up).tolist():
             owners[index].retired = True
         if rows.num_rows:
             at = pc.index_in(rows["episode"], value_set=plan["episode"].combine_chunks()).fill_null(-1).to_numpy()
@@ -206,8 +208,8 @@ class Tally:
         )
         for i in np.argsort(first).tolist():  # in the order in which they come
             every[pairs[i] // (len(blames) + 1)].errors[blames[pairs[i] % (len(blames) + 1)]] += int(times[i])
-        for name, times in by_name(rows["events"]).items():
-            happened = np.bincount(place[times > 0], minlength=len(every))
+        for name, number in by_name(rows["events"]).items():
+            happened = np.bincount(place[number > 0], minlength=len(every))
             for index in np.flatnonzero(happened).tolist():
                 every[index].events[name] += int(happened[index])
         began, took = (rows[c].fill_null(0.0).to_numpy() for c in ("wall_started", "wall_s"))
@@ -222,10 +224,13 @@ class Tally:
         self, every: list[_Count], place: np.ndarray, which: np.ndarray, right: np.ndarray, rows: Any
     ) -> None:
         """These rows, which were judged and which no plan has, by the unit that they count for."""
-        names = cells(units(rows.select(["parent", "scenario", "episode"]).take(pa.array(which))))
-        for i, unit in zip(which.tolist(), names, strict=True):
+        rows = rows.select(["parent", "scenario", "episode"]).take(pa.array(which))
+        for i, unit in zip(which.tolist(), cells(units(rows)), strict=True):
             counts = every[place[i]].unplanned[unit]
             counts[:] = counts[0] + 1, counts[1] + int(right[i])
+        unplaced = units(rows.drop_columns("episode")).is_null().to_numpy()
+        for owner in np.unique(place[which[unplaced]]).tolist():
+            every[owner].unplaced = True
 
     @property
     def planned(self) -> int:
@@ -266,7 +271,9 @@ class Tally:
             while cell.leading < len(cell.left) and cell.left[cell.leading] == 0:
                 cell.leading += 1
         elif judged:
-            counts = cell.unplanned[str(unit_of(row.get("parent"), row.get("scenario"), key))]
+            placed = unit_of(row.get("parent"), row.get("scenario"))
+            cell.unplaced |= placed is None
+            counts = cell.unplanned[placed or key]
             counts[:] = counts[0] + judged, counts[1] + solved
         end = (row["wall_started"] or 0.0) + (row["wall_s"] or 0.0)
         if end >= self.since:
@@ -310,7 +317,7 @@ class Tally:
             left = count.finished < count.planned
             found.append(
                 {
-                    **name._asdict(),
+                    **asdict(name),
                     "n": n,
                     "successes": successes,
                     "rate": interval.estimate if interval else None,
@@ -346,7 +353,8 @@ def _judged(success: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
 
 def _order(cell: Cell) -> tuple[Any, ...]:
     """By name, the plain clocks before those with options."""
-    return (*cell[:6], cell.task_version, cell.task_hash, _kind(cell.clock), cell.clock, cell.arm)
+    names = (cell.world, cell.world_hash, cell.task, cell.policy, cell.policy_hash, cell.policy_options)
+    return (*names, cell.task_version, cell.task_hash, _kind(cell.clock), cell.clock, cell.arm)
 
 
 @lru_cache(maxsize=1000)

@@ -37,7 +37,9 @@ class Units(NamedTuple):
 
     def means(self, values: Sequence[bool] | np.ndarray) -> np.ndarray:
         """(n,) mean of each unit. values: one per row, whole numbers such as successes: their sums are exact."""
-        return np.bincount(self.number, np.asarray(values, dtype=np.float64), minlength=len(self.names)) / self.counts
+        sums = np.bincount(self.number, np.asarray(values, dtype=np.float64), minlength=len(self.names))
+        means: np.ndarray = sums / self.counts
+        return means
 
 
 def by_unit(names: pa.ChunkedArray | Sequence[Any], *, sort: bool = True) -> Units:

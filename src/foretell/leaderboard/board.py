@@ -33,7 +33,7 @@ __all__ = ["Leaderboard", "leaderboard"]
 Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Leaderboard(Displayed):
     """Policies on one test set, best first; those without a score last."""
 
@@ -60,13 +60,17 @@ class Leaderboard(Displayed):
         """Which tests ranks and verdicts rest on, in words; None where no two policies are compared."""
         if not self.pairs:
             return None
-        how = "McNemar's exact one of successes, bets on partial credit"
+        how = "McNemar's exact test for successes, betting for partial credit"
         over = f"all {len(self.pairs)} pairs" if len(self.pairs) > 1 else "the one pair"
         return f"the paired test of `foretell compare` ({how}) with Holm's adjustment over {over} of policies"
 
     def open_ranks(self) -> str:
         """What ranks in brackets are, as a sentence."""
-        left = f"those left open by {self.family}" if self.family else "none, as no two policies are compared"
+        left = (
+            f"the ranks that remain possible after {self.family}"
+            if self.family
+            else "none, as no two policies are compared"
+        )
         return f"Ranks in brackets: {left}."
 
     def to_dict(self) -> Row:
@@ -128,7 +132,7 @@ def leaderboard(
     if others:
         their_rows, theirs, more = read_runs(others, clock)
         if theirs["world_hash"] == shared["world_hash"]:
-            raise UsageError(f"real: {others[0]} is of world {shared['world']!r} too: there is nothing to compare")
+            raise UsageError(f"real: {others[0]} also has the world {shared['world']!r}: there is nothing to compare")
         _same_ground(ground, common_ground(their_rows, file))
         beside, said = entries_of(their_rows, ground)
         worlds = {"sim": shared["world"], "real": theirs["world"], **alignment(ground, found, beside, alpha, seed)}
@@ -141,7 +145,17 @@ def leaderboard(
     order = [row["policy"] for row in ranked]
     lines = [row for e in sorted(found, key=lambda e: order.index(e.policy)) for row in curves(e, ground, alpha)]
     said = list(dict.fromkeys(notes))
-    return Leaderboard(ground, shared["world"], shared["clock"], alpha, ranked, pairs, lines, worlds, tuple(said))
+    return Leaderboard(
+        ground=ground,
+        world=shared["world"],
+        clock=shared["clock"],
+        alpha=alpha,
+        entries=ranked,
+        pairs=pairs,
+        curves=lines,
+        worlds=worlds,
+        notes=tuple(said),
+    )
 
 
 def _same_ground(one: Ground, other: Ground) -> None:
@@ -204,8 +218,8 @@ def _told(found: list[Entry], ground: Ground) -> list[str]:
     notes = []
     if not ground.certificates:
         notes.append(
-            "no score: nothing says which cells can be solved. Build the test set with the same tasks, arms, episodes "
-            "and seed (`foretell testset build`) and give it by --testset"
+            "no score: it is unknown which cells can be solved. Build the test set with the same tasks, arms, episodes "
+            "and seed (`foretell testset build`) and give it with --testset"
         )
     for entry in found:
         if entry.left_out:
@@ -216,7 +230,7 @@ def _told(found: list[Entry], ground: Ground) -> list[str]:
             )
         if charged(ground) and not entry.missing and not (columns := columns_of(entry, ground)).all():
             notes.append(
-                f"{entry.policy}: its score is of the {int(columns.sum())} of {ground.n} scenarios in which all "
+                f"{entry.policy}: its score covers the {int(columns.sum())} of {ground.n} scenarios in which all "
                 "its episodes count"
             )
     return notes

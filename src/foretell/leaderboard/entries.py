@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -28,12 +29,12 @@ COLUMNS = [
     "episode", "world", "world_hash", "task", "task_version", "task_hash", "policy", "controller", "clock", "arm",
     "scenario", "base", "success", "blame",
 ]  # fmt: skip
-Rows = pa.Table
+Rows: TypeAlias = pa.Table
 """With `COLUMNS`; policy and clock have their names in all tables. `unchanged`: as without perturbation."""
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Entry:
     """One policy."""
 
@@ -105,21 +106,21 @@ def _world(found: list[tuple[Path, Rows]]) -> dict[str, str]:
         same = " with other parameters" if one == other else ""
         raise UsageError(
             f"a leaderboard is of one world, and {here} has episodes of {one!r}, {there} of {other!r}{same}: "
-            "to set a second world beside the first, give its run by --real"
+            "give the run of a second world with --real"
         )
     (version,) = worlds
     return {"world": worlds[version][0], "world_hash": version}
 
 
 def _clock(found: list[tuple[Path, Rows]], asked: str | None) -> str:
-    clocks = list(dict.fromkeys(clock for _, table in found for (clock,) in grouped([table["clock"]])[1]))
+    clocks: list[str] = list(dict.fromkeys(clock for _, table in found for (clock,) in grouped([table["clock"]])[1]))
     of_kind = [clock for clock in clocks if clock.partition(" ")[0] == asked]
     if asked not in clocks and len(of_kind) == 1:
         return of_kind[0]
     if asked is None and len(clocks) > 1:
-        raise UsageError(f"which clock? Say so with --clock: {', '.join(clocks)}")
+        raise UsageError(f"several clocks: choose one with --clock: {', '.join(clocks)}")
     if asked is not None and asked not in clocks:
-        raise UsageError(f"clock {asked!r} is not there; {suggest(asked, clocks)}")
+        raise UsageError(f"clock {asked!r} is not in these runs; {suggest(asked, clocks)}")
     return asked or clocks[0]
 
 
@@ -142,7 +143,7 @@ def entries_of(runs: list[tuple[Path, Rows]], ground: Ground) -> tuple[list[Entr
             if (first := sources.setdefault(task, (source, path)))[0] != source:
                 raise UsageError(
                     f"{path} has episodes of task {task!r} with another source than those in {first[1]}: the "
-                    "task's file was edited; run the older ones anew"
+                    "task's file was edited; run the older ones again"
                 )
     notes = (
         [f"{counted(others, 'episode of another test set is', 'episodes of other test sets are')} left out"]
@@ -185,4 +186,11 @@ def _entry(policy: str, rows: Rows, ground: Ground) -> Entry:
     ran, changed = (set(of_cell[mine].tolist()) for mine in (..., ~rows["unchanged"].to_numpy()))
     identical = frozenset(cell for cell, i in cells.items() if i in ran and i not in changed)
     missing = len(cells) * ground.n - len(combinations)
-    return Entry(policy, outcomes, int(judged.sum()), missing, left_out, identical)
+    return Entry(
+        policy=policy,
+        outcomes=outcomes,
+        episodes=int(judged.sum()),
+        missing=missing,
+        left_out=left_out,
+        identical=identical,
+    )

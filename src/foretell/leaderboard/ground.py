@@ -25,7 +25,7 @@ TaskArm = tuple[str, str]
 """A cell of a test set: task and arm."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Ground:
     """A test set as it is judged by. `columns` pairs episodes: place i of every cell of a task is the same scenario."""
 
@@ -112,7 +112,7 @@ def common_ground(runs: list[tuple[Path, pa.Table]], testset: Path | None) -> Gr
         if other.certificates != certified[0].certificates:
             raise UsageError(
                 f"{certified[0].source} and {other.source} ran the same scenarios, but of files that are certified "
-                "differently: say which file counts with --testset"
+                "differently: choose one with --testset"
             )
     return replace(certified[0], source=first.source) if certified else first
 
@@ -121,7 +121,9 @@ def _of_file(path: Path, source: str | None = None) -> Ground:
     file, header = read_testset(path)
     lines = ((s.task, arm, s.base, s.id) for arm, s in file.lines)
     source = source or str(path)
-    return Ground(source, header.id, dict(header.tasks), _columns(lines, source), header)
+    return Ground(
+        source=source, id=header.id, versions=dict(header.tasks), columns=_columns(lines, source), header=header
+    )
 
 
 def _of_rows(run: Path, rows: pa.Table) -> Ground:
@@ -133,11 +135,14 @@ def _of_rows(run: Path, rows: pa.Table) -> Ground:
         [rows[c] for c in ("task", "task_version", "arm", "base", "scenario")]
     )[1]:
         if versions.setdefault(task, version) != version:
-            raise UsageError(f"{run} has episodes of two versions of task {task!r}: run the study anew")
+            raise UsageError(f"{run} has episodes of two versions of task {task!r}: run the study again")
         lines[task, arm, base, own] = at.get(own, len(at))
     ordered = sorted(lines, key=lambda line: lines[line])
     return Ground(
-        str(run), identify(versions, ((t, a, s) for t, a, _, s in ordered)), versions, _columns(ordered, str(run))
+        source=str(run),
+        id=identify(versions, ((t, a, s) for t, a, _, s in ordered)),
+        versions=versions,
+        columns=_columns(ordered, str(run)),
     )
 
 

@@ -43,7 +43,7 @@ def change(found: Row | None) -> str:
 
 
 def percent(row: Row) -> str:
-    """The percentage change, as THE COLOSSEUM has it."""
+    """The percentage change, as in THE COLOSSEUM."""
     if "percent_change" not in row:
         return "-"
     found = row["percent_change"]
@@ -107,9 +107,9 @@ def text(board: Leaderboard) -> str:
         parts += ["", *_worlds(board)]
     parts += [
         "",
-        f"Score: mean success over certified cells, every factor weighing the same; {confidence} interval, "
+        f"Score: mean success over certified cells, with equal weight for every factor; {confidence} interval, "
         f"finite-sample. {board.open_ranks()}",
-        f"Success: Clopper-Pearson; change in points against the clean control, {confidence}, each for itself: exact "
+        f"Success: Clopper-Pearson; change in points against the clean control, {confidence}, each on its own: exact "
         f"up to {EXACT} pairs, Newcombe's above; in percent: of the clean control's mean success, as THE COLOSSEUM "
         "has it.",
     ]

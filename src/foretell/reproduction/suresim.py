@@ -173,7 +173,15 @@ def _artificial(
             hits[alpha, name] += 0.5 in interval
             widths[alpha, name].append(interval.width)
     return {
-        (correlation, extra, a, k): Coverage("artificial", k, draws, hits[a, k], a, float(np.mean(widths[a, k])), 0.0)
+        (correlation, extra, a, k): Coverage(
+            regime="artificial",
+            method=k,
+            draws=draws,
+            covered=hits[a, k],
+            alpha=a,
+            width=float(np.mean(widths[a, k])),
+            width_error=0.0,
+        )
         for a, k in hits
     }
 

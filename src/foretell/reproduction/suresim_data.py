@@ -50,7 +50,7 @@ def like(name: str, moments: Mapping[str, float], n: int, extra: int) -> Regime:
     features = np.stack([a - my, b - mf, (a - my) ** 2 - vy, (b - mf) ** 2 - sf**2,
                          (a - my) * (b - mf) - float(moments["correlation"]) * vy**0.5 * sf])  # fmt: skip
     weights = _tilt(features)
-    return Regime(name, y, f, weights.reshape(size), n, extra)
+    return Regime(name=name, real_levels=y, sim_levels=f, table=weights.reshape(size), n=n, extra=extra)
 
 
 def _tilt(features: Floats) -> Floats:

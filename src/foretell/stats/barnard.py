@@ -87,7 +87,7 @@ def barnard(successes_a: int, n_a: int, successes_b: int, n_b: int, alternative:
     seen = _z(ka, kb, na, nb).item()
     limit = seen - TIES * abs(seen)
     low, high = clopper_pearson_ends(ka + kb, na + nb, GAMMA)
-    region = _Region(na, nb, limit, alternative == "two-sided", low, high)
+    region = _Region(na=na, nb=nb, limit=limit, both=alternative == "two-sided", low=low, high=high)
     return min(1.0, GAMMA + region.most(math.asin(math.sqrt(low)), math.asin(math.sqrt(high))))
 
 
@@ -110,7 +110,7 @@ def _log_choose(n: int, k: Counts) -> Floats:
 class _Region:
     """Tables at least as extreme as one seen, near the rates from low to high."""
 
-    def __init__(self, na: int, nb: int, limit: float, both: bool, low: float, high: float) -> None:
+    def __init__(self, *, na: int, nb: int, limit: float, both: bool, low: float, high: float) -> None:
         self.n = na + nb
         self.a, self.b = _window(na, low, high), _window(nb, low, high)
         self.na, self.nb = na, nb

@@ -178,7 +178,20 @@ def betting(
     assumes = (IID, RANGE, *looked_at(horizon))
     notes = () if level == alpha else (CONTRADICTION.format(level),)
     anytime = horizon is not None
-    unit = Interval(estimate, low, high, alpha, "betting", "finite-sample", assumes, z.size, 0, None, anytime, notes)
+    unit = Interval(
+        estimate=estimate,
+        low=low,
+        high=high,
+        alpha=alpha,
+        method="betting",
+        guarantee="finite-sample",
+        assumes=assumes,
+        n=z.size,
+        n_extra=0,
+        reason=None,
+        anytime=anytime,
+        notes=notes,
+    )
     return stretch(unit, within)
 
 
@@ -200,5 +213,14 @@ def hoeffding(real: ArrayLike, alpha: float = ALPHA, *, within: Range = UNIT) ->
     half = math.sqrt(math.log(2.0 / check_alpha(alpha)) / (2.0 * y.size))
     mean = float(y.mean())
     low, high = max(0.0, mean - half), min(1.0, mean + half)
-    unit = Interval(mean, low, high, alpha, "hoeffding", "finite-sample", (IID, RANGE, FIXED_N), y.size)
+    unit = Interval(
+        estimate=mean,
+        low=low,
+        high=high,
+        alpha=alpha,
+        method="hoeffding",
+        guarantee="finite-sample",
+        assumes=(IID, RANGE, FIXED_N),
+        n=y.size,
+    )
     return stretch(unit, within)

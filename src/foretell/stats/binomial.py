@@ -45,7 +45,16 @@ def wilson(successes: int, n: int, alpha: float = ALPHA) -> Interval:
     """
     k, m = check_counts(successes, n)
     low, high = wilson_ends(k, m, z_value(alpha))
-    return Interval(k / m, low, high, alpha, "wilson", "asymptotic", (IID, BINARY, FIXED_N, NORMAL), m)
+    return Interval(
+        estimate=k / m,
+        low=low,
+        high=high,
+        alpha=alpha,
+        method="wilson",
+        guarantee="asymptotic",
+        assumes=(IID, BINARY, FIXED_N, NORMAL),
+        n=m,
+    )
 
 
 def clopper_pearson_ends(successes: int, n: int, alpha: float) -> tuple[float, float]:
@@ -61,7 +70,16 @@ def clopper_pearson(successes: int, n: int, alpha: float = ALPHA) -> Interval:
     """Exact interval of a success rate: both one-sided binomial tests inverted at alpha/2. Scalars in."""
     k, m = check_counts(successes, n)
     low, high = clopper_pearson_ends(k, m, check_alpha(alpha))
-    return Interval(k / m, low, high, alpha, "clopper_pearson", "finite-sample", (IID, BINARY, FIXED_N), m)
+    return Interval(
+        estimate=k / m,
+        low=low,
+        high=high,
+        alpha=alpha,
+        method="clopper_pearson",
+        guarantee="finite-sample",
+        assumes=(IID, BINARY, FIXED_N),
+        n=m,
+    )
 
 
 def newcombe(successes_a: int, n_a: int, successes_b: int, n_b: int, alpha: float = ALPHA) -> Interval:
@@ -75,7 +93,16 @@ def newcombe(successes_a: int, n_a: int, successes_b: int, n_b: int, alpha: floa
     low = d - math.hypot(pa - la, ub - pb)
     high = d + math.hypot(ua - pa, pb - lb)
     assumes = (IID, BINARY, FIXED_N, NORMAL, "the two samples are independent")
-    return Interval(d, max(-1.0, low), min(1.0, high), alpha, "newcombe", "asymptotic", assumes, na + nb)
+    return Interval(
+        estimate=d,
+        low=max(-1.0, low),
+        high=min(1.0, high),
+        alpha=alpha,
+        method="newcombe",
+        guarantee="asymptotic",
+        assumes=assumes,
+        n=na + nb,
+    )
 
 
 def newcombe_paired(both: int, only_a: int, only_b: int, neither: int, alpha: float = ALPHA) -> Interval:
@@ -101,4 +128,13 @@ def newcombe_paired(both: int, only_a: int, only_b: int, neither: int, alpha: fl
     low = d - math.sqrt(max(0.0, dl_a**2 - 2.0 * phi * dl_a * du_b + du_b**2))
     high = d + math.sqrt(max(0.0, du_a**2 - 2.0 * phi * du_a * dl_b + dl_b**2))
     assumes = (IID, BINARY, FIXED_N, NORMAL, "both policies ran on the same scenarios")
-    return Interval(d, max(-1.0, low), min(1.0, high), alpha, "newcombe_paired", "asymptotic", assumes, n)
+    return Interval(
+        estimate=d,
+        low=max(-1.0, low),
+        high=min(1.0, high),
+        alpha=alpha,
+        method="newcombe_paired",
+        guarantee="asymptotic",
+        assumes=assumes,
+        n=n,
+    )

@@ -328,7 +328,20 @@ def played(
     notes = () if level == alpha else (CONTRADICTION.format(level),)
     assumes = (*assumes, *looked_at(horizon, extra))
     anytime = horizon is not None
-    return Interval(guess, low, high, alpha, method, "finite-sample", assumes, y.size, extra, None, anytime, notes)
+    return Interval(
+        estimate=guess,
+        low=low,
+        high=high,
+        alpha=alpha,
+        method=method,
+        guarantee="finite-sample",
+        assumes=assumes,
+        n=y.size,
+        n_extra=extra,
+        reason=None,
+        anytime=anytime,
+        notes=notes,
+    )
 
 
 def blocked(

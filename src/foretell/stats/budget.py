@@ -175,7 +175,7 @@ def trials_for_power(
     return None if rate_a == rate_b else _smallest(good)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SimulationWorth:
     """What N simulated scenarios buy for a fixed number of real trials."""
 
@@ -210,4 +210,10 @@ def simulation_worth(
     floor = at(math.inf)
     alone = [trials_for_width(min(w, 1.0 - 1e-9), rate, variance=variance, alpha=alpha) or 0 for w in widths]
     near = [s for s, w in zip(picks, widths, strict=True) if w <= 1.02 * floor]
-    return SimulationWorth(np.array(picks), widths, np.array(alone, dtype=np.int64), floor, near[0] if near else None)
+    return SimulationWorth(
+        sizes=np.array(picks),
+        widths=widths,
+        trials=np.array(alone, dtype=np.int64),
+        floor=floor,
+        stops_at=near[0] if near else None,
+    )

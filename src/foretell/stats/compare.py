@@ -57,7 +57,7 @@ def verdict(
     return "no difference shown"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """Policy a against policy b."""
 
@@ -151,10 +151,12 @@ def compare(
     if size != 1.0:
         ends = [None if v is None else v * size for v in (interval.low, interval.high)]
         interval = replace(interval, estimate=interval.estimate * size, low=ends[0], high=ends[1])
-    return Comparison(interval, p, test, word, x.size, y.size, horizon is not None)
+    return Comparison(
+        interval=interval, p_value=p, test=test, verdict=word, n_a=x.size, n_b=y.size, anytime=horizon is not None
+    )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Ranking:
     """Several policies in order of their mean, best first."""
 
@@ -225,4 +227,12 @@ def compare_all(
     low, size = within[0], within[1] - within[0]
     means = np.array([low + size * float(data[name].mean()) for name in names])
     letters = tuple(compact_letters(better | better.T))
-    return Ranking(tuple(names), means, p, letters, rank_ranges(better), words, alpha)
+    return Ranking(
+        names=tuple(names),
+        means=means,
+        p_values=p,
+        letters=letters,
+        ranks=rank_ranges(better),
+        verdicts=words,
+        alpha=alpha,
+    )

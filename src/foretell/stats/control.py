@@ -48,7 +48,18 @@ def _interval(
     assumes = (IID, PAIRS, ALIKE, UNFITTED, FIXED_N, ESTIMATED)
     estimate = float(np.clip(mean, low, high))
     notes = (f"{tail} tail",)
-    unit = Interval(estimate, low, high, alpha, method, "asymptotic", assumes, n, total, notes=notes)
+    unit = Interval(
+        estimate=estimate,
+        low=low,
+        high=high,
+        alpha=alpha,
+        method=method,
+        guarantee="asymptotic",
+        assumes=assumes,
+        n=n,
+        n_extra=total,
+        notes=notes,
+    )
     return stretch(unit, within)
 
 

@@ -69,7 +69,7 @@ def method(name: str) -> Method:
     return call
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Coverage:
     """One method in one regime."""
 
@@ -133,7 +133,17 @@ def cover(
     for name in calls:
         w = np.array(widths[name])
         error = float(w.std(ddof=1) / np.sqrt(draws)) if draws > 1 else 0.0
-        cells.append(Coverage(world.name, name, draws, hits[name], alpha, float(w.mean()), error))
+        cells.append(
+            Coverage(
+                regime=world.name,
+                method=name,
+                draws=draws,
+                covered=hits[name],
+                alpha=alpha,
+                width=float(w.mean()),
+                width_error=error,
+            )
+        )
     return cells
 
 
@@ -154,7 +164,15 @@ def cover_sampled(world: Regime, rule: Rule, *, draws: int = 2000, alpha: float 
         hits += world.mean in interval
         w[i] = interval.width
     name = f"sampled_bound, {rule}"
-    return Coverage(world.name, name, draws, hits, alpha, float(w.mean()), float(w.std() / draws**0.5))
+    return Coverage(
+        regime=world.name,
+        method=name,
+        draws=draws,
+        covered=hits,
+        alpha=alpha,
+        width=float(w.mean()),
+        width_error=float(w.std() / draws**0.5),
+    )
 
 
 def print_sampled(regimes: Sequence[Regime], draws: int, alpha: float, seed: int) -> int:
@@ -247,7 +265,16 @@ def print_predictivity(
         row = [family.name]
         for metric in METRICS:
             cells = [
-                Coverage(family.name, metric, c.given, c.held, c.alpha, c.width, 0.0) for c in found.get(metric, ())
+                Coverage(
+                    regime=family.name,
+                    method=metric,
+                    draws=c.given,
+                    covered=c.held,
+                    alpha=c.alpha,
+                    width=c.width,
+                    width_error=0.0,
+                )
+                for c in found.get(metric, ())
             ]
             failures += sum(c.fails for c in cells)
             told = " ".join(f"{c.coverage:.3f}" + " FAIL" * c.fails for c in cells)

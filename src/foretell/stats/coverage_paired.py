@@ -25,7 +25,7 @@ Rng = np.random.Generator
 Pairs = tuple[list[Floats], list[Floats]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PairedRegime:
     """Scenarios of several kinds, each with its share and its success rates after and before; one list per task."""
 
@@ -60,22 +60,24 @@ class PairedRegime:
 
 ONE = 1.0
 REGIMES = (
-    PairedRegime("loses a quarter", (((ONE, 0.6, 0.8),),), agree=0.5),
-    PairedRegime("near one", (((ONE, 0.95, 0.97),),), agree=0.7),
-    PairedRegime("hardly succeeds", (((ONE, 0.08, 0.15),),), agree=0.5),
-    PairedRegime("8 % always fail", (((0.08, 0.0, 0.0), (0.92, 0.97, 1.0)),)),
-    PairedRegime("10 % fail only after", (((0.1, 0.0, 1.0), (0.9, 1.0, 1.0)),)),
-    PairedRegime("no change, luck shared", (((ONE, 0.5, 0.5),),), agree=0.9),
-    PairedRegime("easy ones become hard", (((0.5, 0.1, 0.9), (0.5, 0.9, 0.3)),)),
-    PairedRegime("3 trials, 8 % always fail", (((0.08, 0.0, 0.0), (0.92, 0.95, 1.0)),), trials=3),
-    PairedRegime("3 of 4 stages, lost in 12 %", (((ONE, 0.88, 1.0),),), worth=0.75),
-    PairedRegime("5 trials, mixed", (((0.3, 0.2, 0.5), (0.4, 0.6, 0.7), (0.3, 0.9, 0.95)),), trials=5, agree=0.5),
-    PairedRegime("easy and hard task", (((ONE, 0.9, 0.98),), ((ONE, 0.1, 0.3),)), agree=0.5),
-    PairedRegime("two tasks, 3 trials", (((ONE, 0.8, 0.95),), ((ONE, 0.3, 0.5),)), trials=3, agree=0.5),
+    PairedRegime(name="loses a quarter", tasks=(((ONE, 0.6, 0.8),),), agree=0.5),
+    PairedRegime(name="near one", tasks=(((ONE, 0.95, 0.97),),), agree=0.7),
+    PairedRegime(name="hardly succeeds", tasks=(((ONE, 0.08, 0.15),),), agree=0.5),
+    PairedRegime(name="8 % always fail", tasks=(((0.08, 0.0, 0.0), (0.92, 0.97, 1.0)),)),
+    PairedRegime(name="10 % fail only after", tasks=(((0.1, 0.0, 1.0), (0.9, 1.0, 1.0)),)),
+    PairedRegime(name="no change, luck shared", tasks=(((ONE, 0.5, 0.5),),), agree=0.9),
+    PairedRegime(name="easy ones become hard", tasks=(((0.5, 0.1, 0.9), (0.5, 0.9, 0.3)),)),
+    PairedRegime(name="3 trials, 8 % always fail", tasks=(((0.08, 0.0, 0.0), (0.92, 0.95, 1.0)),), trials=3),
+    PairedRegime(name="3 of 4 stages, lost in 12 %", tasks=(((ONE, 0.88, 1.0),),), worth=0.75),
+    PairedRegime(
+        name="5 trials, mixed", tasks=(((0.3, 0.2, 0.5), (0.4, 0.6, 0.7), (0.3, 0.9, 0.95)),), trials=5, agree=0.5
+    ),
+    PairedRegime(name="easy and hard task", tasks=(((ONE, 0.9, 0.98),), ((ONE, 0.1, 0.3),)), agree=0.5),
+    PairedRegime(name="two tasks, 3 trials", tasks=(((ONE, 0.8, 0.95),), ((ONE, 0.3, 0.5),)), trials=3, agree=0.5),
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BudgetRegime:
     """True success at four latencies and under sync; `fail` of the scenarios always fail."""
 
@@ -101,14 +103,22 @@ class BudgetRegime:
 
 
 BUDGETS = (
-    BudgetRegime("falls slowly", (1.0, 0.97, 0.9, 0.7)),
-    BudgetRegime("falls at once", (0.9, 0.5, 0.2, 0.0)),
-    BudgetRegime("keeps all", (1.0, 1.0, 1.0, 0.99)),
-    BudgetRegime("6 % always fail, one column of 3 trials", (1.0, 0.96, 0.9, 0.5), 0.06, (1, 1, 3, 1)),
-    BudgetRegime("10 % always fail, 3 trials", (1.0, 0.97, 0.93, 0.6), 0.1, (3, 3, 3, 3)),
-    BudgetRegime("8 % always fail, 2 trials, steep", (1.0, 0.99, 0.4, 0.1), 0.08, (2, 2, 2, 2)),
-    BudgetRegime("8 % always fail, half is enough", (1.0, 0.8, 0.35, 0.1), 0.08, keep=0.5),
-    BudgetRegime("8 % always fail, 3 trials, half is enough", (1.0, 0.8, 0.35, 0.1), 0.08, (3, 3, 3, 3), 0.5),
+    BudgetRegime(name="falls slowly", rates=(1.0, 0.97, 0.9, 0.7)),
+    BudgetRegime(name="falls at once", rates=(0.9, 0.5, 0.2, 0.0)),
+    BudgetRegime(name="keeps all", rates=(1.0, 1.0, 1.0, 0.99)),
+    BudgetRegime(
+        name="6 % always fail, one column of 3 trials", rates=(1.0, 0.96, 0.9, 0.5), fail=0.06, trials=(1, 1, 3, 1)
+    ),
+    BudgetRegime(name="10 % always fail, 3 trials", rates=(1.0, 0.97, 0.93, 0.6), fail=0.1, trials=(3, 3, 3, 3)),
+    BudgetRegime(name="8 % always fail, 2 trials, steep", rates=(1.0, 0.99, 0.4, 0.1), fail=0.08, trials=(2, 2, 2, 2)),
+    BudgetRegime(name="8 % always fail, half is enough", rates=(1.0, 0.8, 0.35, 0.1), fail=0.08, keep=0.5),
+    BudgetRegime(
+        name="8 % always fail, 3 trials, half is enough",
+        rates=(1.0, 0.8, 0.35, 0.1),
+        fail=0.08,
+        trials=(3, 3, 3, 3),
+        keep=0.5,
+    ),
 )
 
 FLAT: dict[str, Callable[[Rng, int, int], Floats]] = {

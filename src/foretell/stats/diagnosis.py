@@ -23,7 +23,7 @@ FLAT = 1e-24
 """Rounding leaves a constant score in [0, 1] with a variance near 1e-33."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Diagnosis:
     """How much the simulator tells about reality on the paired scenarios. Advice, not a test."""
 

@@ -121,7 +121,15 @@ def _named(rows: Rows, rng: np.random.Generator) -> Rows:
 def _cell(name: str, method: str, hits: int, widths: Floats, alpha: float) -> Coverage:
     draws = widths.size
     error = float(widths.std(ddof=1) / draws**0.5) if draws > 1 else 0.0
-    return Coverage(name, method, draws, hits, alpha, float(widths.mean()), error)
+    return Coverage(
+        regime=name,
+        method=method,
+        draws=draws,
+        covered=hits,
+        alpha=alpha,
+        width=float(widths.mean()),
+        width_error=error,
+    )
 
 
 def cover_case(case: Case, method: str, draws: int, alpha: float = 0.05, seed: int = 1, ids: bool = False) -> Coverage:

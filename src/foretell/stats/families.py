@@ -27,7 +27,7 @@ class Covered:
     width: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Family:
     """Policies of one regime: true rates in both worlds, and how trials are made."""
 
@@ -85,33 +85,75 @@ _SPREAD = ((0.1, 0.25, 0.4, 0.55, 0.7, 0.85), (0.2, 0.2, 0.5, 0.45, 0.8, 0.7))
 _EIGHT = _even(0.6, 0.74, 8)
 _SWAPPED = tuple(_EIGHT[i] for i in (1, 0, 3, 2, 5, 4, 7, 6))
 _FIVE = ((0.3, 0.45, 0.6, 0.75, 0.9), (0.4, 0.35, 0.7, 0.7, 0.95))
-_FIVE_PERFECT = (_FIVE[0], _FIVE[0])
 
 FAMILIES = (
-    Family("spread, 60 trials", *_SPREAD, 60, 200),
-    Family("spread, 20 trials", *_SPREAD, 20, 100),
+    Family(name="spread, 60 trials", real=_SPREAD[0], sim=_SPREAD[1], n_real=60, n_sim=200),
+    Family(name="spread, 20 trials", real=_SPREAD[0], sim=_SPREAD[1], n_real=20, n_sim=100),
     Family(
-        "close, 25 trials", (0.5, 0.55, 0.6, 0.62, 0.65, 0.7, 0.8), (0.5, 0.6, 0.5, 0.7, 0.7, 0.6, 0.85), 25, 100
+        name="close, 25 trials",
+        real=(0.5, 0.55, 0.6, 0.62, 0.65, 0.7, 0.8),
+        sim=(0.5, 0.6, 0.5, 0.7, 0.7, 0.6, 0.85),
+        n_real=25,
+        n_sim=100,
     ),
-    Family("good simulator, 25 trials", (0.05, 0.1, 0.3, 0.6, 0.9, 0.95), (0.02, 0.1, 0.4, 0.7, 0.9, 0.99), 25, 100),
-    Family("eight close, 20 trials", _EIGHT, _SWAPPED, 20, 100),
-    Family("eight close, perfect simulator", _EIGHT, _EIGHT, 20, 100),
-    Family("perfect simulator of 0.5 to 0.6", _even(0.5, 0.6, 6), _even(0.5, 0.6, 6), 20, 100),
-    Family("the same, known exactly", _even(0.5, 0.6, 6), _even(0.5, 0.6, 6), 20, None),
-    Family("opposite simulator", _even(0.3, 0.8, 5), _even(0.8, 0.3, 5), 20, 200),
-    Family("three policies", (0.4, 0.55, 0.8), (0.45, 0.5, 0.9), 20, 200),
-    Family("four policies, 10 trials", (0.3, 0.5, 0.52, 0.8), (0.4, 0.5, 0.9, 0.95), 10, 50),
-    Family("ties", (0.5, 0.5, 0.7, 0.7, 0.9), (0.4, 0.6, 0.6, 0.6, 0.8), 30, 100),
-    Family("near 100 %, one at it", (0.8, 0.9, 0.95, 0.98, 1.0), (0.85, 0.9, 0.97, 0.96, 1.0), 20, 200),
-    Family("unequal trials", _FIVE[0], _FIVE[1], (5, 60, 10, 40, 8), 500),
-    Family("10,000 simulated trials", _even(0.55, 0.65, 7), _even(0.55, 0.65, 7), 50, 10_000),
-    Family("equal policies", (0.5,) * 5, _even(0.4, 0.6, 5), 20, 100),
-    Family("common scenarios", *_FIVE, 20, 20, luck=0.6),
-    Family("common scenarios, repeated trials", (0.8, 0.86, 0.9, 0.94, 0.97), (0.8, 0.86, 0.9, 0.94, 0.97), 20, 20,
-           luck=0.8, repeats=(3, 10)),
-    Family("common scenarios, luck of each world's own", *_FIVE_PERFECT, 20, 20, luck=0.6, alike=0.0),
-    Family("common scenarios, opposite luck", *_FIVE_PERFECT, 20, 20, luck=0.6, alike=-1.0),
-)  # fmt: skip
+    Family(
+        name="good simulator, 25 trials",
+        real=(0.05, 0.1, 0.3, 0.6, 0.9, 0.95),
+        sim=(0.02, 0.1, 0.4, 0.7, 0.9, 0.99),
+        n_real=25,
+        n_sim=100,
+    ),
+    Family(name="eight close, 20 trials", real=_EIGHT, sim=_SWAPPED, n_real=20, n_sim=100),
+    Family(name="eight close, perfect simulator", real=_EIGHT, sim=_EIGHT, n_real=20, n_sim=100),
+    Family(
+        name="perfect simulator of 0.5 to 0.6", real=_even(0.5, 0.6, 6), sim=_even(0.5, 0.6, 6), n_real=20, n_sim=100
+    ),
+    Family(name="the same, known exactly", real=_even(0.5, 0.6, 6), sim=_even(0.5, 0.6, 6), n_real=20, n_sim=None),
+    Family(name="opposite simulator", real=_even(0.3, 0.8, 5), sim=_even(0.8, 0.3, 5), n_real=20, n_sim=200),
+    Family(name="three policies", real=(0.4, 0.55, 0.8), sim=(0.45, 0.5, 0.9), n_real=20, n_sim=200),
+    Family(name="four policies, 10 trials", real=(0.3, 0.5, 0.52, 0.8), sim=(0.4, 0.5, 0.9, 0.95), n_real=10, n_sim=50),
+    Family(name="ties", real=(0.5, 0.5, 0.7, 0.7, 0.9), sim=(0.4, 0.6, 0.6, 0.6, 0.8), n_real=30, n_sim=100),
+    Family(
+        name="near 100 %, one at it",
+        real=(0.8, 0.9, 0.95, 0.98, 1.0),
+        sim=(0.85, 0.9, 0.97, 0.96, 1.0),
+        n_real=20,
+        n_sim=200,
+    ),
+    Family(name="unequal trials", real=_FIVE[0], sim=_FIVE[1], n_real=(5, 60, 10, 40, 8), n_sim=500),
+    Family(
+        name="10,000 simulated trials", real=_even(0.55, 0.65, 7), sim=_even(0.55, 0.65, 7), n_real=50, n_sim=10_000
+    ),
+    Family(name="equal policies", real=(0.5,) * 5, sim=_even(0.4, 0.6, 5), n_real=20, n_sim=100),
+    Family(name="common scenarios", real=_FIVE[0], sim=_FIVE[1], n_real=20, n_sim=20, luck=0.6),
+    Family(
+        name="common scenarios, repeated trials",
+        real=(0.8, 0.86, 0.9, 0.94, 0.97),
+        sim=(0.8, 0.86, 0.9, 0.94, 0.97),
+        n_real=20,
+        n_sim=20,
+        luck=0.8,
+        repeats=(3, 10),
+    ),
+    Family(
+        name="common scenarios, luck of each world's own",
+        real=_FIVE[0],
+        sim=_FIVE[0],
+        n_real=20,
+        n_sim=20,
+        luck=0.6,
+        alike=0.0,
+    ),
+    Family(
+        name="common scenarios, opposite luck",
+        real=_FIVE[0],
+        sim=_FIVE[0],
+        n_real=20,
+        n_sim=20,
+        luck=0.6,
+        alike=-1.0,
+    ),
+)
 
 
 def covered(

@@ -51,7 +51,7 @@ def looked_at(horizon: Horizon, extra: int = 0) -> tuple[str, ...]:
     return (AS_RUN, *((PLANNED,) if horizon != OPEN else ()), *((SAME_EXTRA,) if extra else ()))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Interval:
     """A two-sided confidence interval [low, high] at level 1 - alpha."""
 

@@ -112,8 +112,18 @@ def tenfold_interval(
     def made(low: float | None, high: float | None, reason: str | None = None) -> Interval:
         found = {"correlation": r if math.isfinite(r) else None, "points": a.shape[1]}
         how = "least squares, bootstrap over scenarios"
-        return Interval(value, low, high, alpha, how, "asymptotic", (IID, JOINT), a.shape[0], reason=reason,
-                        diagnostics=found)  # fmt: skip
+        return Interval(
+            estimate=value,
+            low=low,
+            high=high,
+            alpha=alpha,
+            method=how,
+            guarantee="asymptotic",
+            assumes=(IID, JOINT),
+            n=a.shape[0],
+            reason=reason,
+            diagnostics=found,
+        )
 
     if not math.isfinite(value):
         return made(None, None, "all latencies are the same: nothing to fit")
@@ -186,7 +196,7 @@ def crossing(x: ArrayLike, curve: ArrayLike, level: ArrayLike) -> Floats:
     return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Budget:
     """The largest latency at which a share `keep` of synchronous success is kept."""
 
@@ -243,7 +253,9 @@ def latency_budget(
     order = np.argsort(x, kind="stable")
     x, (a, b) = x[order], _matched(base[:, order], scored[:, order])
     size = a.shape[0]
-    blank = Budget(None, None, None, None, None, keep, alpha, METHOD, size)
+    blank = Budget(
+        estimate=None, low=None, high=None, kept_at=None, lost_at=None, keep=keep, alpha=alpha, method=METHOD, n=size
+    )
     if not np.nanmax(a) > 0.0:
         return replace(blank, reason="synchronous success is 0: there is nothing to keep")
     points, starts = np.unique(x, return_index=True)
@@ -276,4 +288,15 @@ def latency_budget(
         high = max(high, float(points[0]))
     ends = [v if math.isfinite(v) else None for v in (best, low, high)]
     kept_at, lost_at = [*points.tolist(), None][last - 1 if last else -1], [*points.tolist(), None][last]
-    return Budget(ends[0], ends[1], ends[2], kept_at, lost_at, keep, alpha, method, size, reason)
+    return Budget(
+        estimate=ends[0],
+        low=ends[1],
+        high=ends[2],
+        kept_at=kept_at,
+        lost_at=lost_at,
+        keep=keep,
+        alpha=alpha,
+        method=method,
+        n=size,
+        reason=reason,
+    )

@@ -62,7 +62,16 @@ def paired_difference(both: int, only_a: int, only_b: int, neither: int, alpha: 
         _lower("difference", n, x, y, check_alpha(alpha)) for x, y in ((cells[1], cells[2]), (cells[2], cells[1]))
     )
     estimate = (cells[1] - cells[2]) / n
-    return Interval(estimate, low, -high, alpha, "paired_difference", "finite-sample", (IID, BINARY, FIXED_N, SAME), n)
+    return Interval(
+        estimate=estimate,
+        low=low,
+        high=-high,
+        alpha=alpha,
+        method="paired_difference",
+        guarantee="finite-sample",
+        assumes=(IID, BINARY, FIXED_N, SAME),
+        n=n,
+    )
 
 
 def paired_ratio(both: int, only_a: int, only_b: int, neither: int, alpha: float = ALPHA) -> Interval:
@@ -79,7 +88,16 @@ def paired_ratio(both: int, only_a: int, only_b: int, neither: int, alpha: float
     high = None if other <= 0.0 else (1.0 - other) / other
     estimate = (cells[0] + cells[1]) / (cells[0] + cells[2])
     assumes = (IID, BINARY, FIXED_N, SAME)
-    return Interval(estimate, low / (1.0 - low), high, alpha, "paired_ratio", "finite-sample", assumes, sum(cells))
+    return Interval(
+        estimate=estimate,
+        low=low / (1.0 - low),
+        high=high,
+        alpha=alpha,
+        method="paired_ratio",
+        guarantee="finite-sample",
+        assumes=assumes,
+        n=sum(cells),
+    )
 
 
 def _cells(*counts: int) -> list[int]:

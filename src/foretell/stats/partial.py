@@ -49,7 +49,17 @@ def betting_difference(a: ArrayLike, b: ArrayLike, alpha: float = ALPHA) -> Inte
     low, high = (-1.0, 1.0) if ends is None else ends
     value = float(np.clip(x.mean() - y.mean(), low, high))
     notes = () if level == alpha else (CONTRADICTION.format(level),)
-    return Interval(value, low, high, alpha, "betting_difference", "finite-sample", ASSUMES, x.size, notes=notes)
+    return Interval(
+        estimate=value,
+        low=low,
+        high=high,
+        alpha=alpha,
+        method="betting_difference",
+        guarantee="finite-sample",
+        assumes=ASSUMES,
+        n=x.size,
+        notes=notes,
+    )
 
 
 def betting_ratio(a: ArrayLike, b: ArrayLike, alpha: float = ALPHA) -> Interval:
@@ -66,7 +76,14 @@ def betting_ratio(a: ArrayLike, b: ArrayLike, alpha: float = ALPHA) -> Interval:
     # far from 1 the candidates are coarser than the data may be: the estimate is always within
     high = max((1.0 - other) / other, value) if other > 0.0 else None
     return Interval(
-        value, min(low / (1.0 - low), value), high, alpha, "betting_ratio", "finite-sample", ASSUMES, x.size
+        estimate=value,
+        low=min(low / (1.0 - low), value),
+        high=high,
+        alpha=alpha,
+        method="betting_ratio",
+        guarantee="finite-sample",
+        assumes=ASSUMES,
+        n=x.size,
     )
 
 

@@ -29,7 +29,7 @@ def monotone(p: Floats, q: Floats) -> Floats:
     return table
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Regime:
     """n real trials, each paired, and `extra` more simulated scenarios, drawn from one joint table."""
 
@@ -104,11 +104,13 @@ def regime(
     else:
         extreme = monotone(pw, qw)
     free = np.outer(pw, qw)
-    reach = Regime(name, y, f, extreme, n, extra).moments()["correlation"]
+    reach = Regime(name=name, real_levels=y, sim_levels=f, table=extreme, n=n, extra=extra).moments()["correlation"]
     weight = 0.0 if correlation == 0.0 else correlation / reach
     if weight > 1.0 + 1e-9:
         raise ValueError(f"{name}: these margins reach a correlation of {reach:.3f} at most")
-    return Regime(name, y, f, weight * extreme + (1.0 - weight) * free, n, extra)
+    return Regime(
+        name=name, real_levels=y, sim_levels=f, table=weight * extreme + (1.0 - weight) * free, n=n, extra=extra
+    )
 
 
 def _coin(p: float) -> tuple[float, float]:

@@ -101,17 +101,22 @@ def with_interval(
         assumes, label = (POLICIES_DRAWN, "resampling resembles new data"), f"{name}, bootstrap over policies"
 
     def made(low: float | None, high: float | None, reason: str | None = None) -> Interval:
-        return Interval(value, low, high, alpha, label, "asymptotic", assumes, a.size, reason=reason)
+        return Interval(
+            estimate=value,
+            low=low,
+            high=high,
+            alpha=alpha,
+            method=label,
+            guarantee="asymptotic",
+            assumes=assumes,
+            n=a.size,
+            reason=reason,
+        )
 
-    if name in CORRELATED and min(sizes) < MIN_CORRELATED:
-        few = f"{min(sizes)} policies are too few for a correlation, {MIN_CORRELATED} are needed"
-        return made(None, None, f"{few}: two always lie on a line")
-    if not np.isfinite(value):
-        return made(None, None, "undefined on these data: real or sim does not vary")
-    least, most = RANGES.get(name, (-np.inf, np.inf))
+    reason = _no_interval(name, value, sizes, a.size, over)
+    if reason is not None:
+        return made(None, None, reason)
     if over == "policies":
-        if a.size < MIN_POLICIES:
-            return made(None, None, f"{a.size} policies are too few for an interval, {MIN_POLICIES} are needed")
         ends = _redrawn(metric, a, b, value, alpha, draws, seed)
         if ends is None:
             return made(
@@ -124,13 +129,26 @@ def with_interval(
         radius = cut**0.5
         sides = (_rows(a, n_real, real_outcomes, radius, "real"), _rows(b, n_sim, sim_outcomes, radius, "sim"))
         if sides[0] is None or sides[1] is None:
-            return made(None, None, "a policy has one outcome on a scale without bounds: its error cannot be told")
+            return made(None, None, "a policy has one outcome on a scale without bounds: its error is unknown")
         where = region(sides[0].tobytes(), sides[1].tobytes(), radius, seed)
         low, high = metric_range(metric, where, stop_at=stop_at)
         slack = 0.0 if name in STEPPED else SLACK * (high - low)
         ends = low - slack, high + slack
     low, high = min(ends[0], value), max(ends[1], value)
+    least, most = RANGES.get(name, (-np.inf, np.inf))
     return made(float(max(low, least)), float(min(high, most)))
+
+
+def _no_interval(name: str, value: float, sizes: Sequence[int], policies: int, over: Over) -> str | None:
+    """Why these data have no interval of a metric; None where they have one. sizes: policies of each task."""
+    if name in CORRELATED and min(sizes) < MIN_CORRELATED:
+        few = f"{min(sizes)} policies are too few for a correlation, {MIN_CORRELATED} are needed"
+        return f"{few}: two always lie on a line"
+    if not np.isfinite(value):
+        return "undefined on these data: real or sim does not vary"
+    if over == "policies" and policies < MIN_POLICIES:
+        return f"{policies} policies are too few for an interval, {MIN_POLICIES} are needed"
+    return None
 
 
 def _redrawn(

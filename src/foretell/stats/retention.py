@@ -43,7 +43,16 @@ def bonett_price(both: int, only_a: int, only_b: int, neither: int, alpha: float
     (low_a, high_a), (low_b, high_b) = ends(a), ends(b)
     high = high_a / low_b if low_b > 0.0 else None
     assumes = (IID, BINARY, FIXED_N, NORMAL, SAME)
-    return Interval(a / b, low_a / high_b, high, alpha, "bonett_price", "asymptotic", assumes, sum(cells))
+    return Interval(
+        estimate=a / b,
+        low=low_a / high_b,
+        high=high,
+        alpha=alpha,
+        method="bonett_price",
+        guarantee="asymptotic",
+        assumes=assumes,
+        n=sum(cells),
+    )
 
 
 def retention(kept: ArrayLike, base: ArrayLike, alpha: float = ALPHA) -> Interval | None:

@@ -27,7 +27,7 @@ Rule = Literal["uniform", "stratified", "active"]
 COINS = "each real trial decided by an independent coin of known probability"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Selection:
     """Scenarios to run for real."""
 
@@ -93,7 +93,7 @@ def next_scenarios(
     probability = np.empty(f.size)
     probability[order] = np.minimum(rate * (even + (1.0 - even) * boost), 1.0)
     chosen = np.flatnonzero(np.random.default_rng(seed).random(f.size) < probability)
-    return Selection(chosen, probability, even * rate, rule, seed, order)
+    return Selection(chosen=chosen, probability=probability, least=even * rate, rule=rule, seed=seed, order=order)
 
 
 def sampled_bound(
@@ -123,5 +123,15 @@ def sampled_bound(
     guess = float(np.clip(z.mean(), low, high))
     assumes = (IID, COINS, RANGE, HASHED, FIXED_N)
     extra = f.size - y.size
-    unit = Interval(guess, low, high, alpha, "sampled_bound", "finite-sample", assumes, y.size, extra)
+    unit = Interval(
+        estimate=guess,
+        low=low,
+        high=high,
+        alpha=alpha,
+        method="sampled_bound",
+        guarantee="finite-sample",
+        assumes=assumes,
+        n=y.size,
+        n_extra=extra,
+    )
     return stretch(unit, within)

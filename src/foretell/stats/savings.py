@@ -24,7 +24,7 @@ ENDLESS = 1000
 """So many times the simulated scenarios at hand count as endless."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class WidthCurve:
     """Width of a method as simulated scenarios are added."""
 
@@ -79,10 +79,10 @@ def width_curve(
         kind, widths = "blocked", np.array([width(*controls(f[order], mixed[:s])) for s in picks])
         known = f - np.concatenate([f, e]).mean()
         floor, alone = width(known[order], np.ones(n)), star(y, alpha).width
-    return WidthCurve(kind, picks, widths * scale, floor * scale, alone * scale)
+    return WidthCurve(method=kind, sizes=picks, widths=widths * scale, floor=floor * scale, real_only=alone * scale)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TrialsSaved:
     """Real trials that classical methods would need for the same width. Negative shares mean a loss."""
 
@@ -172,5 +172,11 @@ def real_trials_saved(
     best = min(needed, key=lambda k: needed[k])
     n = y.size
     return TrialsSaved(
-        n, width, needed["betting"], needed[best], best, 1.0 - n / needed["betting"], 1.0 - n / needed[best]
+        n=n,
+        width=width,
+        betting=needed["betting"],
+        best=needed[best],
+        best_method=best,
+        saved_against_betting=1.0 - n / needed["betting"],
+        saved_against_best=1.0 - n / needed[best],
     )

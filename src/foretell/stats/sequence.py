@@ -30,7 +30,7 @@ class Sequence(Protocol):
 class BettingSequence:
     """`betting` after every trial; horizon is the planned number of trials."""
 
-    def __init__(self, horizon: int | Literal["open"], alpha: float = ALPHA, *, within: Range = UNIT) -> None:
+    def __init__(self, horizon: int | Literal["open"], *, alpha: float = ALPHA, within: Range = UNIT) -> None:
         self.horizon, self.alpha, self.within = check_plan(horizon), check_alpha(alpha), within
         self._scores: list[float] = []
 
@@ -51,8 +51,8 @@ class BlockedSequence:
     def __init__(
         self,
         horizon: int | Literal["open"],
-        alpha: float = ALPHA,
         *,
+        alpha: float = ALPHA,
         within: Range = UNIT,
         sim_within: Range = UNIT,
         steps: int = STEPS,
@@ -96,7 +96,16 @@ class BlockedSequence:
         guess, n = min(max(estimate(y, c), low), high), len(self._y)
         assumes = (*assumes, *looked_at(self.horizon, self._extra))
         unit = Interval(
-            guess, low, high, self.alpha, self.method, "finite-sample", assumes, n, self._extra, anytime=True
+            estimate=guess,
+            low=low,
+            high=high,
+            alpha=self.alpha,
+            method=self.method,
+            guarantee="finite-sample",
+            assumes=assumes,
+            n=n,
+            n_extra=self._extra,
+            anytime=True,
         )
         return stretch(unit, self.within)
 
@@ -116,5 +125,5 @@ def sequence(method: str, horizon: int | Literal["open"], alpha: float = ALPHA, 
     kinds = {"betting": BettingSequence, "star": StarSequence, "blocked": BlockedSequence}
     if method not in kinds:
         raise ValueError(f"{method!r} is not anytime-valid; choose one of {sorted(kinds)}")
-    made: Sequence = kinds[method](horizon, alpha, within=within)
+    made: Sequence = kinds[method](horizon, alpha=alpha, within=within)
     return made

@@ -231,7 +231,7 @@ class Boxes:
     """
 
     def __init__(
-        self, chance: Chance, rates: tuple[Range, Range], solved: int, total: int, n: int, alpha: float
+        self, chance: Chance, *, rates: tuple[Range, Range], solved: int, total: int, n: int, alpha: float
     ) -> None:
         from scipy.special import betaincinv, ndtr, ndtri
 
@@ -324,8 +324,15 @@ def lower_end(k1: int, n1: int, k0: int, n0: int, solved: int, total: int, alpha
     chance = chances(staircase(k1, n1, k0, n0, solved / total), n1, n0)
     a, b = (guarded(k, m, 0.5 * GUARD * alpha) for k, m in ((k1, n1), (k0, n0)))
     sides = (
-        Boxes(chance, (a, b), solved, total, n, alpha),
-        Boxes(lambda large, small: chance(small, large), (b, a), total - solved, total, n, alpha),
+        Boxes(chance=chance, rates=(a, b), solved=solved, total=total, n=n, alpha=alpha),
+        Boxes(
+            chance=lambda large, small: chance(small, large),
+            rates=(b, a),
+            solved=total - solved,
+            total=total,
+            n=n,
+            alpha=alpha,
+        ),
     )
     halvings = 5 + max(0, math.ceil(math.log2(n / 500.0)))
     finest, best = 1.0 / BASE / 2**halvings, pooled
@@ -397,5 +404,16 @@ def strata(
     guess = min(max(float(mean), low), high)
     assumes = (IID, PAIRS, ALIKE, UNFITTED, BINARY, FIXED_N)
     notes = () if used else (RARE.format(solved, e.size, y.size),)
-    unit = Interval(guess, low, high, alpha, "strata", "finite-sample", assumes, y.size, e.size, notes=notes)
+    unit = Interval(
+        estimate=guess,
+        low=low,
+        high=high,
+        alpha=alpha,
+        method="strata",
+        guarantee="finite-sample",
+        assumes=assumes,
+        n=y.size,
+        n_extra=e.size,
+        notes=notes,
+    )
     return stretch(unit, within)

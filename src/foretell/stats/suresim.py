@@ -80,15 +80,15 @@ def suresim(
     guess = float(y.mean() - f.mean() + np.concatenate([f, e]).mean())
     paper = weights == "paper"
     unit = Interval(
-        float(np.clip(guess, low, high)),
-        low,
-        high,
-        alpha,
-        "suresim",
-        "asymptotic" if paper else "finite-sample",
-        (IID, PAIRS, ALIKE, UNFITTED, RANGE, FIXED_N),
-        y.size,
-        e.size,
+        estimate=float(np.clip(guess, low, high)),
+        low=low,
+        high=high,
+        alpha=alpha,
+        method="suresim",
+        guarantee="asymptotic" if paper else "finite-sample",
+        assumes=(IID, PAIRS, ALIKE, UNFITTED, RANGE, FIXED_N),
+        n=y.size,
+        n_extra=e.size,
         reason="constant weights need Bernoulli choice of the pairs, n is fixed here" if paper else None,
         notes=(f"shuffle seed {seed}",),
     )
@@ -134,15 +134,15 @@ def suresim_2stage(
             raise ValueError(f"delta must lie strictly between 0 and alpha = {alpha}, got {delta!r}")
         low, high = _two_stage_ends(y, f, e, alpha, level)
     unit = Interval(
-        float(np.clip(y.mean() - f.mean() + e.mean(), low, high)),
-        low,
-        high,
-        alpha,
-        "suresim_2stage",
-        "asymptotic" if searched else "finite-sample",
-        (IID, PAIRS, ALIKE, UNFITTED, RANGE, HASHED, FIXED_N),
-        y.size,
-        e.size,
+        estimate=float(np.clip(y.mean() - f.mean() + e.mean(), low, high)),
+        low=low,
+        high=high,
+        alpha=alpha,
+        method="suresim_2stage",
+        guarantee="asymptotic" if searched else "finite-sample",
+        assumes=(IID, PAIRS, ALIKE, UNFITTED, RANGE, HASHED, FIXED_N),
+        n=y.size,
+        n_extra=e.size,
         reason="delta was searched on the same data" if searched else None,
         notes=(f"delta {level:.4g} for the rectifier, {alpha - level:.4g} for the simulator",),
     )

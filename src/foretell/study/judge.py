@@ -280,7 +280,7 @@ def _rates(before: Sequence[dict[str, Any]], after: Sequence[Episode], alpha: fl
     names_by = dict(zip(distinct, names_of(distinct), strict=True))
     cells: dict[tuple[str, ...], list[tuple[dict[str, Any], Episode]]] = {}
     for cell, then, now in zip(known, before, after, strict=True):
-        cells.setdefault(names_by[cell][1:], []).append((then, now))
+        cells.setdefault(tuple(getattr(names_by[cell], c) for c in NAMES), []).append((then, now))
     found = []
     for names, pairs in cells.items():
         units = [str(unit_of(then["parent"], then["scenario"], then["episode"])) for then, _ in pairs]
