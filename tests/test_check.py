@@ -450,7 +450,7 @@ def test_broken_worlds_are_caught_by_name(monkeypatch, kind, caught):
 
 def test_check_is_a_function_whatever_was_imported_before():
     assert foretell.check("policy", "random").ok  # the package is long imported: see above
-    with pytest.raises(foretell.UsageError, match="'polcy' is not a kind of thing; did you mean 'policy'"):
+    with pytest.raises(foretell.UsageError, match="'polcy' cannot be checked; did you mean 'policy'"):
         foretell.check("polcy", "random")
 
 

@@ -16,7 +16,7 @@ __all__ = ["catalogue"]
 def catalogue(what: str) -> list[dict[str, Any]]:
     """Everything of a kind (tasks, robots, factors, policies, worlds, transforms): its name and a line about it."""
     if what not in BUILTIN:
-        raise UsageError(f"list: {what!r} is not a kind of thing; {suggest(what, BUILTIN)}")
+        raise UsageError(f"list: {what!r} cannot be listed; {suggest(what, BUILTIN)}")
     if what == "worlds":
         return [_world(name) for name in names("worlds")]
     entries = []

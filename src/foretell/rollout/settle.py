@@ -22,8 +22,9 @@ def settle(outcome: Outcome, task: Task, verdict: Verdict, solved: bool | None) 
     if verdict.success is None:
         return
     blamed = outcome.blame is not None
-    # who judges at the end only has the last word on both
-    outcome.success_any = verdict.success if solved is None else solved
+    # a person or a detector judges once, at the end, and has the last word on both
+    final = solved is None or verdict.judge != "task"
+    outcome.success_any = verdict.success if final else solved
     outcome.success_end = verdict.success and not blamed
     outcome.success = (outcome.success_any if task.success_rule == "any" else outcome.success_end) and not blamed
     if outcome.success:
