@@ -47,7 +47,7 @@ def traced(error: BaseException) -> str:
 def suggest(given: str, known: Iterable[str]) -> str:
     """A sentence tail that offers the nearest known name, or lists them all when none is near."""
     names = sorted(known)
-    near = difflib.get_close_matches(given, names, n=1, cutoff=0.6)
+    near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
     if near:
         return f"did you mean {near[0]!r}?"
     return "known: " + (", ".join(names) if names else "none")

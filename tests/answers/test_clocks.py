@@ -261,7 +261,7 @@ def test_refusals(refused, tmp_path):
     sync, asyn = rows("bc", SYNC, [1] * 6), rows("bc", virtual(0.1), [0] * 6)
     both = table(sync, asyn)
     assert "no episodes under the clock `sync` (it has virtual 100 ms); add `sync`" in refused(clocks, table(asyn))
-    assert "one clock only, `sync`" in refused(clocks, table(sync))
+    assert "only the clock `sync`: there is nothing to compare it with" in refused(clocks, table(sync))
     assert "policy 'bd' is not in table 1; did you mean 'bc'?" in refused(clocks, both, policy="bd")
     assert "task 'cam' is not in table 1; did you mean 'can'?" in refused(clocks, both, task=["cam"])
     assert "keep is 1.5" in refused(clocks, both, keep=1.5)

@@ -215,7 +215,7 @@ def test_cards_that_cannot_be_had(planned, tmp_path):
     with pytest.raises(UsageError, match="not a run folder"):
         cards(tmp_path / "nope")
     (tmp_path / "there.csv").write_text("a day's work")
-    with pytest.raises(UsageError, match=r"there\.csv is there already"):
+    with pytest.raises(UsageError, match=r"there\.csv already exists"):
         write_sheet(tmp_path / "there.csv", cards(planned))
     assert (tmp_path / "there.csv").read_text() == "a day's work"
     with pytest.raises(UsageError, match=r"cannot write /proc/nope/a\.csv"):

@@ -235,7 +235,7 @@ def test_a_policy_that_cannot_do_it_has_nothing_to_break(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("changes", "arguments", "said"),
     [
-        ({"policies": ["expert", "random"]}, (), "policy: the study has 'expert', 'random'; choose one with --{field}"),
+        ({"policies": ["expert", "random"]}, (), "policy: the study has 'expert', 'random'; choose one with --policy"),
         ({}, ("--policy", "faulti"), "policy: 'faulti' is not in the study; did you mean 'faulty'?"),
         ({"clocks": ["realtime"]}, (), "clocks: a search needs one clock that reproduces"),
         ({"scenarios": {"like": "x"}}, (), "scenarios: a search needs fresh ones"),
