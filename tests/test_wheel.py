@@ -36,6 +36,6 @@ def test_the_wheel_installs_and_runs_the_demo(tmp_path: Path) -> None:
     assert "site-packages" in where
     foretell = tmp_path / "venv" / "bin" / "foretell"
     said = sh(foretell, "demo", "--trials", "2", "--more", "2", "--seen", "1", cwd=away)
-    assert "Its success rate there: 2 trials say" in " ".join(said.split())
+    assert "Its success rate there: 2 trials give" in " ".join(said.split())
     again = sh(foretell, "show", "runs/demo", "--json", cwd=away)
     assert again.count('"gaussian"') == 1

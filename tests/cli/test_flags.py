@@ -139,8 +139,9 @@ def test_one_policy_or_several(tmp_path: Path) -> None:
     lines = "".join(
         f"{policy},s{i},{(i + shift) % 3 > 0}\n" for policy, shift in (("a", 0), ("b", 1)) for i in range(9)
     )
-    (tmp_path / "t.csv").write_text("policy,scenario,success\n" + lines)
-    plan: dict[str, Any] = {"real": tmp_path / "t.csv", "sim": tmp_path / "t.csv", "width": 0.2, "stand_in": True}
+    for name in ("t.csv", "sim.csv"):
+        (tmp_path / name).write_text("policy,scenario,success\n" + lines)
+    plan: dict[str, Any] = {"real": tmp_path / "t.csv", "sim": tmp_path / "sim.csv", "width": 0.2, "stand_in": True}
     assert foretell.budget(**plan, policy="a").to_dict() == foretell.budget(**plan, policy=["a"]).to_dict()
     assert foretell.compare(tmp_path / "t.csv", policy=["a", "b"]).pairs
     with pytest.raises(foretell.UsageError, match="only one policy to compare"):

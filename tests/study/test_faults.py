@@ -188,7 +188,7 @@ def test_a_policy_that_raises_every_time_leaves_its_traceback_and_a_code(lab: La
         out = lab.folder / f"raises-{crew}"
         done = cli("run", "raises.yaml", "--out", out, "--workers", crew, cwd=lab.folder, code=1)
         assert done.stderr.endswith(
-            "foretell: every episode of 'bad' ended in an error, so nothing is known of how well it does\n"
+            "foretell: every episode of 'bad' ended in an error, so its success rate is unknown\n"
         )
         (note,) = (line for line in done.stdout.splitlines() if line.startswith("note: policy 'bad' on blink"))
         kept = sorted((out / "errors").iterdir())
@@ -262,7 +262,7 @@ def test_a_stopped_study_goes_on_where_it_was(lab: Lab, clean: pa.Table, mark: s
         wait_for(lambda: lines(out) >= 2)
         with pytest.raises(UsageError, match=f"is being written by process {first.pid} on ") as second:
             foretell.run(lab.folder / "study.yaml", out=out, workers=1)
-        assert f"run {name} " in str(second.value) and "re-issue the same command" in str(second.value)
+        assert f"run {name} " in str(second.value) and "run the same command again" in str(second.value)
         wait_for(lambda: lines(out) >= 4)
         assert len(workers(mark)) == 2
         os.killpg(first.pid, how) if how == signal.SIGINT else first.send_signal(how)

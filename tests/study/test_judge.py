@@ -129,7 +129,7 @@ def test_new_rows_go_into_a_new_folder_that_can_be_judged_again(recorded: Path, 
     assert sum(r["success"] for r in rows) == sum(rate["successes"] for rate in found.rates)
     assert foretell.judge(out, task=rule).differences == []
     assert {entry["task"] for entry in foretell.show(out)} == {"lift"}
-    with pytest.raises(UsageError, match="is there already"):
+    with pytest.raises(UsageError, match="already exists"):
         foretell.judge(recorded, out=out)
 
 

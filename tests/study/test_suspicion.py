@@ -88,7 +88,7 @@ def test_a_dictionary_is_as_large_as_its_text(run: Path, monkeypatch: pytest.Mon
     long = pa.DictionaryArray.from_arrays(pa.array([0] * 1000, pa.int32()), pa.array(["x" * 200_000]))
     pq.write_table(many.set_column(many.column_names.index("policy"), "policy", long), path)
     for columns in (None, ["policy"], ["episode", "policy"]):
-        with pytest.raises(DamagedError, match="to read it takes more than 50 MB"):
+        with pytest.raises(DamagedError, match="reading it takes more than 50 MB"):
             read_part(path, columns)
     assert written_out(pa.table({"policy": long})) > 200_000_000
 
@@ -101,7 +101,7 @@ def test_what_is_written_out_takes_as_much_as_was_said() -> None:
 def test_a_run_that_fills_the_memory_is_refused(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("foretell.episodes.read.MEMORY", 100)
     monkeypatch.setattr("foretell.episodes.read.RATIO", 0)
-    with pytest.raises(UsageError, match="its rows take more than 100 bytes besides 0 times their files"):
+    with pytest.raises(UsageError, match="its rows take more than 100 bytes plus 0 times the size of their files"):
         read_columns(run, ["success"])
 
 
