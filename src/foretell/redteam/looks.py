@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from foretell.clock import Sync
 from foretell.episodes.read import read
 from foretell.errors import UsageError
 from foretell.factors import arms
@@ -68,7 +69,7 @@ class Looks:
         return self._look(asked, n, self.name, name, study)
 
     def expert(self, asked: Sequence[Combination], n: int) -> dict[Combination, np.ndarray]:
-        changes = {"policies": {"expert": PolicyEntry(use="expert")}, "clocks": ["sync"]}
+        changes = {"policies": {"expert": PolicyEntry(use="expert")}, "clocks": [Sync()]}
         return self._look(asked, n, "expert", "expert", self.settings.study.model_copy(update=changes))
 
     def row(self, c: Combination, seed: int) -> dict[str, Any]:
@@ -112,7 +113,7 @@ class Looks:
         s = self.settings
         wanted = study.model_copy(
             update={
-                "arms": [c.arm for c in asked],
+                "arms": [arms.parse(c.arm) for c in asked],
                 "scenarios": ScenarioSource(count=n, seed=self.start),
                 "trials": 1,
                 "record": Record(),

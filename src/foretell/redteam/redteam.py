@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from foretell.clock import Realtime, parse
+from foretell.clock import Realtime
 from foretell.counting import counted
 from foretell.errors import ForetellError, UsageError, suggest
 from foretell.factors import factor
-from foretell.factors.arms import decoded
+from foretell.factors.arms import decoded, parse
 from foretell.redteam.answer import RedTeam, Seen
 from foretell.redteam.looks import Looks, Settings
 from foretell.redteam.search import FINAL, SIZES, Combination, Found, search
@@ -138,7 +138,7 @@ def _choose(source: Any, policy: str | None, task: str | None, objects: Mapping[
             raise UsageError(f"{field}: the study has {', '.join(map(repr, known))}; choose one with --{field}")
         if wanted is not None and wanted not in known:
             raise UsageError(f"{field}: {wanted!r} is not in the study; {suggest(wanted, known)}")
-    if len(study.clocks) > 1 or isinstance(parse(study.clocks[0]), Realtime):
+    if len(study.clocks) > 1 or isinstance(study.clocks[0], Realtime):
         raise UsageError("clocks: a search needs one clock that reproduces, `sync` or `virtual`")
     if study.scenarios.file is not None or study.scenarios.like is not None:
         raise UsageError("scenarios: a search needs fresh ones, drawn by seed; `file` and `like` have no more of them")
@@ -239,7 +239,7 @@ def _shown(
             update={
                 "name": f"{settings.study.name[:80]}-failure",
                 "scenarios": ScenarioSource(file=Path(path.name)),
-                "arms": ["none"],
+                "arms": [parse("none")],
                 "record": Record(video=1),
             }
         )

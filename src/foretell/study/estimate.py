@@ -20,6 +20,7 @@ from foretell.study.config import Study, load_study
 from foretell.study.films import at_most
 from foretell.study.patience import Patience
 from foretell.study.plan import Group, Planned, check_size, make_task, plan, resolve_scenarios
+from foretell.study.run import SLOTS
 from foretell.study.session import Session
 from foretell.world_file import asks_person, is_real
 
@@ -62,7 +63,7 @@ def estimate(
     *,
     out: str | Path | None = None,
     workers: int | None = None,
-    slots: int = 32,
+    slots: int = SLOTS,
     pair_with: str | Path | None = None,
     large: bool = False,
     told: Callable[[str], None] = lambda text: None,

@@ -202,13 +202,12 @@ def perturb_scenarios(study: Study, scenarios: Mapping[str, Scenarios]) -> Pertu
     test set brings its own arms."""
     tasks = {entry.use: make_task(entry.use) for entry in study.tasks}
     if made := testset_of(study):
-        if study.arms != ["none"]:
+        if [arm.name for arm in study.arms] != ["none"]:
             raise UsageError(f"arms: {study.scenarios.file} is a test set and has its own arms: leave `arms` out")
         given = {use: made.arms(task.name, study.scenarios.count) for use, task in tasks.items()}
         return {use: {arm: Scenarios.of(s) for arm, s in by_arm.items()} for use, by_arm in given.items()}
-    for item in study.arms:
-        if not any(arms.expand([item], task) for task in tasks.values()):
-            arm = arms.parse(item)
+    for arm in study.arms:
+        if not any(arms.expand([arm], task) for task in tasks.values()):
             raise UsageError("arms: " + "; ".join(str(arm.applies(task)) for task in tasks.values()))
     found: Perturbed = {}
     for use, task in tasks.items():
@@ -228,9 +227,8 @@ def left_out(study: Study) -> list[str]:
     """Arms that a study names and that do not apply to some of its tasks, in words."""
     if testset_of(study):
         return []
-    named = [arms.parse(item) for item in study.arms]
     tasks = [make_task(entry.use) for entry in study.tasks]
-    return [f"arm {a.name} is left out: {why}" for a in named for t in tasks if (why := a.applies(t))]
+    return [f"arm {a.name} is left out: {why}" for a in study.arms for t in tasks if (why := a.applies(t))]
 
 
 def given_arm(scenario: Scenario) -> str:
@@ -269,7 +267,7 @@ def plan(
     perturbed = perturb_scenarios(study, scenarios) if perturbed is None else perturbed
     real = is_real(study.world) or asks_person(study.world)
     for entry in study.tasks:
-        for timing in study.timings:
+        for timing in study.clocks:
             settled = {name: settle(timing, name, entry) for name in study.policies}
             for policy in study.policies:
                 alike = tuple(n for n, c in settled.items() if c == settled[policy])

@@ -138,7 +138,7 @@ def run(
         raise UsageError(f"slots ({slots}) and limit ({limit}) must be at least 1, workers ({workers}) at least 0")
     if watch:
         require_screen()
-        if not any(isinstance(c, Realtime) for c in study.timings):
+        if not any(isinstance(c, Realtime) for c in study.clocks):
             raise UsageError("watch: works only with the clock `realtime`, and the study does not use it")
     asks = "the world needs a person at the terminal" if asks_person(study.world) else ""
     runs_in = _engine(study, engine, workers, here="a policy is a Python object" if policies else asks)

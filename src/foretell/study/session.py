@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from foretell.clock import Realtime, Virtual, parse
+from foretell.clock import Clock, Realtime, Sync, Virtual, parse
 from foretell.errors import ForetellError, UsageError
 from foretell.policies.make import Bound, bind, construct, make_policy
 from foretell.rollout import Job, Outcome, run_realtime, run_sync, run_virtual
@@ -59,7 +59,7 @@ def to_json(asked: dict[str, Any]) -> dict[str, Any]:
 def from_json(given: dict[str, Any]) -> dict[str, Any]:
     """Inverse of `to_json`."""
     policies = {name: PolicyEntry.model_validate(entry) for name, entry in given["policies"].items()}
-    return {**given, "policies": policies}
+    return {**given, "policies": policies, "clock": parse(given["clock"])}
 
 
 class Session:
@@ -74,14 +74,14 @@ class Session:
         policies: dict[str, Any],
         slots: int,
         threads: int,
-        clock: Any = "sync",
+        clock: Clock | None = None,
         video: bool = False,
         steps: bool = False,
         patience: float = 60.0,
         view: bool = False,
         execute: int | None = None,
     ):
-        self.clock, self.patience, self.view = parse(clock), patience, view
+        self.clock, self.patience, self.view = clock or Sync(), patience, view
         realtime = isinstance(self.clock, Realtime)
         self._alike = {"task": task, "controller": controller, "world": world}
         self._entries = policies
