@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from foretell.episodes.columns import by_name, grouped
 from foretell.episodes.units import by_unit, units
-from foretell.stats import bound
+from foretell.stats import ALPHA, bound
 from foretell.tasks.events import EVENTS
 
 __all__ = ["READ", "event_shares", "event_words"]
@@ -25,7 +25,7 @@ def event_words(name: str) -> str:
     return EVENTS[name].words if name in EVENTS else name.replace("_", " ")
 
 
-def event_shares(table: pa.Table, by: Sequence[str], alpha: float = 0.05) -> list[dict[str, Any]]:
+def event_shares(table: pa.Table, by: Sequence[str], alpha: float = ALPHA) -> list[dict[str, Any]]:
     """One entry for each combination of the columns `by` and each event that any row has: `n` episodes, in how many of
     them it happened (`episodes`), how often in all (`times`), and their `share` with its interval.
 

@@ -16,6 +16,7 @@ from foretell.episodes.read import read_columns
 from foretell.episodes.tally import COLUMNS, METHOD_NAMES, Tally
 from foretell.errors import UsageError
 from foretell.notebook import html_of, html_table
+from foretell.stats import ALPHA
 from foretell.tasks.events import EVENTS
 from foretell.terminal import plain
 
@@ -39,7 +40,9 @@ class Figures(list[dict[str, Any]]):
         return html_of(told) + html_table(header, rows) + html_of(below)
 
 
-def show(run: str | Path, alpha: float = 0.05, *, episodes: bool = False, failed: bool = False) -> list[dict[str, Any]]:
+def show(
+    run: str | Path, alpha: float = ALPHA, *, episodes: bool = False, failed: bool = False
+) -> list[dict[str, Any]]:
     """One entry per world, task, policy, clock and arm: n, successes, rate, interval, errors.
 
     `episodes` gives one entry per episode instead; `failed` gives only the episodes that did not succeed.
@@ -57,12 +60,12 @@ def show(run: str | Path, alpha: float = 0.05, *, episodes: bool = False, failed
     return figures(plan_table(run), read_columns(run, COLUMNS), alpha)
 
 
-def figures(plan: pa.Table, rows: pa.Table, alpha: float = 0.05, besides: Iterable[Cell] = ()) -> Figures:
+def figures(plan: pa.Table, rows: pa.Table, alpha: float = ALPHA, besides: Iterable[Cell] = ()) -> Figures:
     """As `show`, of a plan and rows that have been read already. `besides`: cells of other runs on the same page."""
     return counted_figures(Tally(plan, rows=rows), alpha, besides)
 
 
-def counted_figures(tally: Tally, alpha: float = 0.05, besides: Iterable[Cell] = ()) -> Figures:
+def counted_figures(tally: Tally, alpha: float = ALPHA, besides: Iterable[Cell] = ()) -> Figures:
     """As `show`, of episodes that have been counted already."""
     found = tally.figures(alpha, begun=True, besides=besides)
     return Figures({name: value for name, value in row.items() if name != "pace"} for row in found)

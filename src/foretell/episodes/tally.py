@@ -32,6 +32,7 @@ from foretell.episodes.columns import by_name, cells, codes
 from foretell.episodes.names import names_of
 from foretell.episodes.planned import CELL, PLAN, is_retired
 from foretell.episodes.units import unit_of, units
+from foretell.stats.interval import ALPHA
 
 if TYPE_CHECKING:
     from foretell.stats import Interval
@@ -296,7 +297,7 @@ class Tally:
         return _pace(self._ends, self.since, time.time() if now is None else now)
 
     def figures(
-        self, alpha: float = 0.05, now: float | None = None, *, begun: bool = False, besides: Iterable[Cell] = ()
+        self, alpha: float = ALPHA, now: float | None = None, *, begun: bool = False, besides: Iterable[Cell] = ()
     ) -> list[dict[str, Any]]:
         """One entry per cell: the names, n, successes, rate, interval, errors, `events` (in how many episodes
         each happened); `planned`, `finished`, `running` and

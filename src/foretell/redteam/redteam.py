@@ -21,6 +21,7 @@ from foretell.redteam.looks import Looks, Settings
 from foretell.redteam.search import FINAL, SIZES, Combination, Found, search
 from foretell.redteam.verify import Finding, attempts, least, solved, too_few, verify
 from foretell.registry import names
+from foretell.stats import ALPHA
 from foretell.study.config import Record, ScenarioSource, Study, load_study
 from foretell.study.run import SLOTS, Progress, with_names
 from foretell.tasks.task import Task
@@ -43,7 +44,7 @@ def redteam(
     breaks: float = 0.5,
     certificate: float = 0.9,
     fresh: int = 50,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     out: str | Path | None = None,
     workers: int | None = None,
     slots: int = SLOTS,

@@ -28,6 +28,7 @@ from foretell.document import load_yaml
 from foretell.errors import UsageError, suggest
 from foretell.factors.arms import Arm
 from foretell.factors.arms import parse as parse_arm
+from foretell.policy import TIMEOUT
 from foretell.registry import names
 from foretell.study.fix import FIXES
 from foretell.study.name import clean_name
@@ -171,7 +172,7 @@ class Study(_Model):
     record: Record = Record()
     engine: str | None = None
     """Who runs the episodes: `here` or `processes`; None leaves it to the command. Rows do not depend on it."""
-    policy_timeout: float = Field(default=60.0, gt=0, le=1e6)
+    policy_timeout: float = Field(default=TIMEOUT, gt=0, le=1e6)
     """Wall seconds after which a call of a policy counts as hung."""
 
     @field_validator("name")

@@ -31,7 +31,7 @@ from foretell.notebook import Displayed
 from foretell.rollout.job import Outcome
 from foretell.rollout.recorded import Recorded, judge_steps
 from foretell.scenario import Scenario
-from foretell.stats import bound
+from foretell.stats import ALPHA, bound
 from foretell.study.config import Study, TaskEntry, load_study
 from foretell.study.films import steps as steps_of
 from foretell.study.judged import write_judged
@@ -99,7 +99,7 @@ class Judged(Displayed):
         return "\n".join([*lines, f"new rows: {self.out}"] if self.out else lines)
 
 
-def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = None, alpha: float = 0.05) -> Judged:
+def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = None, alpha: float = ALPHA) -> Judged:
     """Judge the episodes of a run folder again from their recorded steps (`record: {steps: all}`).
 
     Each episode is judged by its own task, in its present version. `task` (a name, or `file.py:Class`) judges by

@@ -9,6 +9,7 @@ from typing import Any
 from foretell.clock import Clock, Realtime, Sync, Virtual, parse
 from foretell.errors import ForetellError, UsageError
 from foretell.policies.make import Bound, bind, construct, make_policy
+from foretell.policy import TIMEOUT
 from foretell.rollout import Job, Outcome, run_realtime, run_sync, run_virtual
 from foretell.rollout.able import check_able
 from foretell.rollout.companion import Companion
@@ -77,7 +78,7 @@ class Session:
         clock: Clock | None = None,
         video: bool = False,
         steps: bool = False,
-        patience: float = 60.0,
+        patience: float = TIMEOUT,
         view: bool = False,
         execute: int | None = None,
     ):
