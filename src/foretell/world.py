@@ -98,7 +98,8 @@ class World(Protocol):
     hash: str
     """Names the world with all its parameters; part of every episode's key."""
     real: bool
-    """Whether this is reality."""
+    """Whether this is reality. A simulated world that plays reality has `stands_in = True` besides, which may be left
+    out elsewhere."""
     can: AbstractSet[str]
     """Which of `ABILITIES` it has; `draw` and `snapshot` come with the methods of `Drawing`. A driver refuses what a
     world cannot do before the first episode."""

@@ -216,7 +216,7 @@ def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
     direct = wanted in ("success", "score")
     kept = [
         c
-        for c in (*_EPISODES, *PROTOCOL, "judge", "real", "base", "factors")
+        for c in (*_EPISODES, *PROTOCOL, "judge", "real", "stands_in", "base", "factors")
         if c != "metrics" and c in found.column_names
     ]
     columns = {c: cells(found[c]) for c in kept}

@@ -90,7 +90,7 @@ def section(runs: Runs) -> Section | None:
         blocks = []  # no interval to warn of
     if not found and not left:
         return None
-    if any(real.startswith("standin") for real, _ in pairs):
+    if any(tried.stands_in for both in pairs.values() for tried, _ in both):
         blocks.insert(0, Words(MECHANISM, "caution"))
     return Section("bounds", "Bounds on real performance", _says(found), distinct([*blocks, *noted(left)]))
 

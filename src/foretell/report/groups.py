@@ -47,6 +47,8 @@ class Group:
     arm: str
     real: bool
     """Whether they stand for reality."""
+    stands_in: bool
+    """Whether a simulated world plays reality in some of them."""
     design: str
     """How scenarios came about: iid, grid or chosen."""
     table: pa.Table
@@ -242,6 +244,7 @@ def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: li
         clock=label,
         arm=arm,
         real=real,
+        stands_in=real and any(run.stands_in for run, _ in parts),
         design=design,
         table=table,
         missing=sum(left for left, _ in ahead),

@@ -86,7 +86,7 @@ def section(runs: Runs) -> Section | None:
         blocks += _blocks(answer, found, sim, real, tail)
     if said:
         blocks = [*unfinished(runs), *blocks]
-    if any(real.startswith("standin") for real, _ in pairs):
+    if any(tried.stands_in for both in pairs.values() for tried, _ in both):
         blocks.insert(0, Words(MECHANISM, "caution"))
     says = " ".join(said) or "Too few policies ran in both worlds to say how well simulation ranks them."
     return Section("reality", "Simulation against reality", says, distinct(blocks))

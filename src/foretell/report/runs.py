@@ -20,6 +20,7 @@ from foretell.episodes.names import Name, names_of
 from foretell.episodes.planned import CELL, is_retired, plan_table
 from foretell.episodes.provenance import read_provenance
 from foretell.episodes.read import read_columns
+from foretell.episodes.reality import is_real, stands_in
 from foretell.errors import UsageError
 
 __all__ = ["OneRun", "Runs", "place"]
@@ -28,17 +29,13 @@ COLUMNS = (
     "episode", "study", "world", "world_hash", "controller", "task", "task_version", "task_hash", "policy",
     "policy_hash", "policy_options", "scenario", "parent", "base", "trial", "arm", "severity", "clock", "success_any",
     "success_end", "success", "success_rule", "score", "stages", "metrics", "steps", "sim_s", "end", "blame", "error",
-    "failure_reason", "events", "judge", "real", "video", "wall_started", "wall_s",
+    "failure_reason", "events", "judge", "real", "stands_in", "video", "wall_started", "wall_s",
 )  # fmt: skip
 """What a report reads of a row."""
 Kinds = Mapping[str, tuple[type, ...]]
 STUDY: Kinds = {"name": (str,), "tasks": (list,), "policies": (dict, list), "scenarios": (dict,)}
 PROVENANCE: Kinds = {"study": (str,), "machine": (dict,), "versions": (dict,), "command": (list,), "imported": (dict,)}
 """Kinds of what a report reads of `study.yaml` and `provenance.json`."""
-STAND_IN = "standin"
-"""The built-in world that plays reality."""
-ROBOT = ("robot", "real")
-"""Worlds that are real in rows that are older than the column `real`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,13 +99,18 @@ class OneRun:
 
     @cached_property
     def real(self) -> bool:
-        """Whether its episodes stand for reality: a robot's, imported trials or the stand-in's."""
+        """Whether its episodes stand for reality: a robot's, imported trials or those of a stand-in."""
         person = self.values("judge") == ["person"]
-        found = [
-            row["world"] == STAND_IN or (person or row["world"] in ROBOT if row["real"] is None else row["real"])
-            for row in self.counts("world", "real")
+        worlds = [
+            is_real(row["world"], row["real"], person) or stands_in(row["world"], row["stands_in"])
+            for row in self.counts("world", "real", "stands_in")
         ]
-        return bool(found) and all(found)
+        return bool(worlds) and all(worlds)
+
+    @cached_property
+    def stands_in(self) -> bool:
+        """Whether some of its episodes are of a simulated world that plays reality."""
+        return any(stands_in(row["world"], row["stands_in"]) for row in self.counts("world", "stands_in"))
 
 
 @dataclass(frozen=True)

@@ -217,7 +217,7 @@ def _caveats(runs: Runs, found: Sequence[Group]) -> list[Block]:
     under = chosen(runs, found)
     if under:
         said.append(f"All results are {under}.")
-    if any(group.real and group.world.startswith("standin") for group in found):
+    if any(group.stands_in for group in found):
         said.append(MECHANISM)
     if not any(group.real for group in found):
         said.append(

@@ -35,6 +35,9 @@ from foretell.world_file import WorldFile
 
 __all__ = ["MujocoWorld"]
 
+STAND_IN = "standin"
+"""Kind of the world files that play reality."""
+
 
 class MujocoWorld:
     """Slots of one task. Each layout of models has its own batch; slots move between them as scenarios ask."""
@@ -58,6 +61,7 @@ class MujocoWorld:
         self.task, self.slots, self.threads = task, slots, threads
         self.file = load_world(world)
         self.name, self.hash = self.file.name, self.file.hash
+        self.stands_in = self.file.kind == STAND_IN
         self.scene = Scene(task, self.file)
         # what besides the scenario decides a model; a task with attributes of its own is like no other of its class
         self._kind = (type(self), object() if vars(task) else type(task), self.hash)

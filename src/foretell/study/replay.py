@@ -11,6 +11,7 @@ from typing import Any
 
 from foretell.clock import CLOCKS, parse
 from foretell.counting import counted
+from foretell.episode import LATER
 from foretell.episodes.journal import plain
 from foretell.episodes.provenance import provenance, read_provenance
 from foretell.episodes.read import read
@@ -137,8 +138,7 @@ def replay(
     )
     now = plain(row_of(study, row["episode"], planned, opened, outcome).to_dict())
     compared = [c for c in now if c != "video" and not c.startswith("wall_")]
-    if row["events"] is None:  # the row is older than this column
-        compared.remove("events")
+    compared = [c for c in compared if c not in LATER or row[c] is not None]  # else the row is older than the column
     differences = {c: (row[c], now[c]) for c in compared if not _same(row[c], now[c])}
     return Replay(
         episode=row["episode"],

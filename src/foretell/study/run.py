@@ -420,6 +420,7 @@ def row_of(study: Study, name: str, episode: Planned, opened: Opened, outcome: O
         episode=name,
         study=study.name,
         real=opened.real,
+        stands_in=opened.stands_in,
         world_params=json.dumps(params_of(opened.params, scenario), sort_keys=True),
         robot=opened.robot,
         controller=opened.controller,

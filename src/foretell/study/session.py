@@ -29,6 +29,7 @@ class Opened:
     world: str
     world_hash: str
     real: bool
+    stands_in: bool
     params: dict[str, Any]
     robot: str
     controller: str
@@ -122,6 +123,7 @@ class Session:
             world=world.name,
             world_hash=self._world_hash,
             real=world.real,
+            stands_in=bool(getattr(world, "stands_in", False)),
             params=world.params,
             robot="+".join(mount.robot for mount in task.robots.values()),
             controller=world.controller,
