@@ -22,7 +22,7 @@ from foretell.study.patience import Patience
 from foretell.study.plan import Group, Planned, check_size, make_task, plan, resolve_scenarios
 from foretell.study.run import SLOTS
 from foretell.study.session import Session
-from foretell.world_file import asks_person, is_real
+from foretell.world_file import attended
 
 __all__ = ["Estimate", "estimate"]
 
@@ -80,7 +80,7 @@ def estimate(
     episodes = plan(study, scenarios, told=told)
     cores = os.cpu_count() or 1
     crew = max(1, cores if workers is None else workers)
-    attended = asks_person(study.world) or is_real(study.world)  # nothing is tried on a robot for an estimate
+    untried = attended(study.world)  # nothing is tried on a robot for an estimate
     per_task: dict[str, float] = {}
     by_group: dict[Group, list[Planned]] = {}
     for episode in episodes:
@@ -89,7 +89,7 @@ def estimate(
         patience(f"timing {group.task.use}: {number} of {len(by_group)} groups of policies done")
         width = min(slots, max(1, math.ceil(len(mine) / crew)))
         used = per_task.get(group.task.use, 0.0)
-        if attended or isinstance(group.clock, Realtime):  # one after the other, by the clock on the wall
+        if untried or isinstance(group.clock, Realtime):  # one after the other, by the clock on the wall
             limit = make_task(group.task.use).time_limit
             speed = group.clock.speed if isinstance(group.clock, Realtime) else 1.0
             per_task[group.task.use] = used + len(mine) * (limit / speed + BETWEEN_S)

@@ -24,7 +24,7 @@ from foretell.study.scenario_file import ScenarioFile, read_scenario_file
 from foretell.study.scenarios import Scenarios
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
-from foretell.world_file import asks_person, is_real
+from foretell.world_file import attended
 
 if TYPE_CHECKING:
     from foretell.study.latencies import Settle
@@ -50,7 +50,7 @@ class Group:
     clock: Clock
     policies: tuple[str, ...]
     real: bool = False
-    """Whether the world is reality, or a person attends to it."""
+    """Whether the world is reality, or somebody attends to it; see `world_file.attended`."""
 
     @property
     def once(self) -> bool:
@@ -265,7 +265,7 @@ def plan(
     episodes: list[Planned] = []
     patience = Patience(told)
     perturbed = perturb_scenarios(study, scenarios) if perturbed is None else perturbed
-    real = is_real(study.world) or asks_person(study.world)
+    real = attended(study.world)
     for entry in study.tasks:
         for timing in study.clocks:
             settled = {name: settle(timing, name, entry) for name in study.policies}

@@ -41,7 +41,7 @@ from foretell.study.session import Opened
 from foretell.study.store import Store
 from foretell.tasks.frame import frame
 from foretell.terminal import brief
-from foretell.world_file import asks_person, is_real, kind_of, params_of
+from foretell.world_file import asks_person, attended, kind_of, params_of
 
 __all__ = ["Progress", "Run", "row_of", "run", "with_names"]
 
@@ -145,8 +145,8 @@ def run(
     if asks:
         require_terminal(kind_of(study.world))
     count = (os.cpu_count() or 1) if workers is None else workers
-    if asks or is_real(study.world):
-        slots, count = 1, min(count, 1)  # there is one robot, and one person
+    if attended(study.world):
+        slots, count = 1, min(count, 1)  # there is one table, and one person
     check_size(study, large)
     path = Path(out) if out is not None else Path("runs") / study.name
     written, studies, keep = settle(study, path, add=add, retire=retire)

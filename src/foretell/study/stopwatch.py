@@ -37,6 +37,12 @@ def time_calls(
     session = Session(
         task=task, controller=controller, world=world, policies={"policy": policy}, slots=1, threads=1, execute=execute
     )
+    if "reset" not in session.world.can:
+        session.close()
+        raise UsageError(
+            f"a latency is measured over many episodes, and world {session.world.name!r} cannot reset by itself: "
+            "measure in simulation, or give the latency"
+        )
     bound = session.policies["policy"]
     act, taken = bound.act, []
 
