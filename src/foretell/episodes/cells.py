@@ -26,7 +26,8 @@ PERSON = "person"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
-    """One world, task, policy, clock and arm, each of one version. The fields are those of `CELL`, in its order."""
+    """One world, task, controller, policy, clock and arm, each of one version. The fields are those of `CELL`, in its
+    order."""
 
     world: str = ""
     world_hash: str = ""
@@ -40,13 +41,15 @@ class Cell:
     task_version: str = ""
     """Empty where it is unknown, as in plans of an older foretell, and where a person judged by rules of their own."""
     task_hash: str = ""
+    controller: str = ""
+    """Empty where `task_version` is."""
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Cell:
         """The cell of a row. The row may be older than a column, and lack it."""
         values = {name: "" if (value := row.get(name)) is None else str(value) for name in CELL}
         if row.get("judge") == PERSON:
-            values |= {"task_version": "", "task_hash": ""}
+            values |= {"task_version": "", "task_hash": "", "controller": ""}
         return cls(**values)
 
     @property

@@ -16,7 +16,7 @@ __all__ = ["CELL", "PLAN", "is_retired", "plan_table", "planned_rows", "read_pla
 
 CELL = (
     "world", "world_hash", "task", "policy", "policy_hash", "policy_options", "clock", "arm",
-    "task_version", "task_hash",
+    "task_version", "task_hash", "controller",
 )  # fmt: skip
 """Columns that tell cells apart: a changed weight file, task or θ never mixes with old rows."""
 PLAN = pa.schema(

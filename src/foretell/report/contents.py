@@ -133,7 +133,7 @@ def _unlike(runs: Runs) -> list[str]:
 
 def _called(runs: Runs, task: str, column: str, value: str) -> list[str]:
     """The names of a task's versions, of those that have this value of a column of `PROTOCOL`."""
-    place = {"task_version": 1, "task_hash": 2}.get(column)
+    place = {"task_version": 1, "task_hash": 2, "controller": 3}.get(column)
     found = [name for key, name in runs.task_of.items() if place and key[0] == task and key[place] == value]
     return sorted({f"called {name}" for name in found if name != task})
 

@@ -214,12 +214,12 @@ def _called(runs: Runs, run: OneRun, planned: Cell) -> tuple[str, str]:
     """World and task of a planned cell, by the names that rows of these versions have. A version that has no rows yet
     has a name of its own, so that rows of another do not wait for it."""
     world = runs.world_of.get((planned.world, planned.world_hash)) or marked(planned.world, planned.world_hash)
-    source = (planned.task, planned.task_version, planned.task_hash)
+    source = (planned.task, planned.task_version, planned.task_hash, planned.controller)
     task = runs.task_of.get(source) or marked(planned.task, planned.task_source)
-    mine = {cell.task_source: name.task for cell, name in zip(run.cells[1], runs.names(run), strict=True)
-            if cell.task == planned.task}  # fmt: skip
-    if not planned.task_version and len(mine) == 1:  # a plan of an older foretell
-        (task,) = mine.values()
+    mine = {name.task for cell, name in zip(run.cells[1], runs.names(run), strict=True)
+            if cell.task == planned.task and planned.task_source in ("", cell.task_source)}  # fmt: skip
+    if not planned.controller and len(mine) == 1:  # a plan of an older foretell, which lacks it
+        (task,) = mine
     return world, runs.task_names(run).get(task, task)
 
 

@@ -194,10 +194,10 @@ class Runs:
         return {(cell.world, cell.world_hash): name.world for cell, name in found}
 
     @cached_property
-    def task_of(self) -> dict[tuple[str, str, str], str]:
-        """Task, version and hash of its file -> its name in all tables."""
+    def task_of(self) -> dict[tuple[str, str, str, str], str]:
+        """Task, version, hash of its file, and controller -> its name in all tables."""
         found = zip(self.cells, names_of(self.cells), strict=True)
-        return {(cell.task, cell.task_version, cell.task_hash): name.task for cell, name in found}
+        return {(cell.task, cell.task_version, cell.task_hash, cell.controller): name.task for cell, name in found}
 
     def tasks_of(self, run: OneRun) -> pa.ChunkedArray:
         """The task, row by row. One that ran by several protocols is several: its name has the hash of its version,
@@ -209,7 +209,7 @@ class Runs:
         found = []
         for one in run.protocols[1]:
             cell = Cell.of(one)
-            name = self.task_of[cell.task, cell.task_version, cell.task_hash]
+            name = self.task_of[cell.task, cell.task_version, cell.task_hash, cell.controller]
             own = [
                 f"{PROTOCOL[column]} {one[column]}"
                 for column in PROTOCOL
