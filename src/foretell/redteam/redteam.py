@@ -25,6 +25,7 @@ from foretell.stats import ALPHA
 from foretell.study.config import Record, ScenarioSource, Study, load_study
 from foretell.study.run import SLOTS, Progress, with_names
 from foretell.tasks.task import Task
+from foretell.testset.testset import REQUIRED
 
 __all__ = ["redteam"]
 
@@ -42,7 +43,7 @@ def redteam(
     most: int = 3,
     severity: float = 1.0,
     breaks: float = 0.5,
-    certificate: float = 0.9,
+    required: float = REQUIRED,
     fresh: int = 50,
     alpha: float = ALPHA,
     out: str | Path | None = None,
@@ -58,7 +59,7 @@ def redteam(
 
     The study gives the world, the clock, the seed, one task and one policy (choose with `task` and `policy`). A
     combination breaks the policy if success is below `breaks` times clean success. It counts if the scripted expert
-    solves the share `certificate` of the same scenarios. It is verified on `fresh` new scenarios. `budget` limits all
+    solves the share `required` of the same scenarios. It is verified on `fresh` new scenarios. `budget` limits all
     episodes: search, expert and verification. A second call runs no episode twice. `factors` are the factors to try
     (default: all that apply), `most` is the largest number of factors at once, and `severity` the highest severity.
     `policies` adds policy objects, as in `run`.
@@ -76,7 +77,7 @@ def redteam(
         slots=slots,
     )
     tops = _tops(settings.task, factors, severity)
-    _check(budget, most, breaks, certificate, fresh, alpha, len(tops))
+    _check(budget, most, breaks, required, fresh, alpha, len(tops))
     first, n = settings.first, SIZES[-1]
     looks = Looks(settings, "search", first, reserve=5 * fresh if budget >= 6 * fresh + 300 else 3 * fresh)
     told(f"clean control: {counted(n, 'scenario')}")
@@ -84,7 +85,7 @@ def redteam(
     found, clean_rate = Found(), float(np.nan_to_num(clean).mean())
     if clean_rate >= LEAST:
         told(f"search: {counted(len(tops), 'factor')}, clean success {clean_rate:.0%}")
-        found = search(looks, tops, clean, most=most, breaks=breaks, certificate=certificate)
+        found = search(looks, tops, clean, most=most, breaks=breaks, required=required)
     spent = {"search": settings.spent - (cost := _expert(settings)), "certificates": cost}
     # a verification that has its own scenarios: nothing of the search can leak into it
     last = Looks(settings, "verify", first + FINAL)
@@ -94,7 +95,7 @@ def redteam(
         expert = last.expert([c], fresh).get(c)
         if expert is None:
             break
-        if np.nan_to_num(expert).mean() < certificate:
+        if np.nan_to_num(expert).mean() < required:
             discarded.append(replace(_seen(found, c), expert=solved(expert)))
             continue
         tried = verify(last, c, fresh, breaks, alpha, expert)
@@ -112,7 +113,7 @@ def redteam(
         found=finding,
         why=_why(name, settings.task.name, finding, found, solved(clean), breaks, bool(refuted or discarded)),
         breaks=breaks,
-        certificate=certificate,
+        required=required,
         severity=severity,
         most=most,
         seeds=((first, first + FINAL - 1), (first + FINAL, first + FINAL + fresh - 1)),
@@ -171,11 +172,11 @@ def _tops(task: Task, wanted: Sequence[str], severity: float) -> dict[str, float
     return {name: min(severity, factor(name).most) for name in applying if not wanted or name in wanted}
 
 
-def _check(budget: int, most: int, breaks: float, certificate: float, fresh: int, alpha: float, factors: int) -> None:
+def _check(budget: int, most: int, breaks: float, required: float, fresh: int, alpha: float, factors: int) -> None:
     for field, value, low, high in (
-        ("breaks", breaks, 0.0, 1.0), ("certificate", certificate, 0.0, 1.0), ("alpha", alpha, 0.0, 1.0),
+        ("breaks", breaks, 0.0, 1.0), ("required", required, 0.0, 1.0), ("alpha", alpha, 0.0, 1.0),
     ):  # fmt: skip
-        if not low < value < high and not (field == "certificate" and value == 1):
+        if not low < value < high and not (field == "required" and value == 1):
             raise UsageError(f"{field}: {value:g} should lie between {low:g} and {high:g}")
     if most < 1:
         raise UsageError(f"most: {most} should be at least 1 factor")

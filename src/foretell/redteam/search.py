@@ -18,6 +18,8 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from foretell.testset.testset import REQUIRED
+
 __all__ = ["Combination", "Found", "Outcomes", "excess", "search"]
 
 STEPS = 8
@@ -108,8 +110,8 @@ def excess(outcomes: np.ndarray, clean: np.ndarray, breaks: float) -> tuple[floa
 
 
 class _Search:
-    def __init__(self, looks: Outcomes, *, clean: np.ndarray, breaks: float, certificate: float, found: Found):
-        self.looks, self.clean, self.breaks, self.certificate = looks, clean, breaks, certificate
+    def __init__(self, looks: Outcomes, *, clean: np.ndarray, breaks: float, required: float, found: Found):
+        self.looks, self.clean, self.breaks, self.required = looks, clean, breaks, required
         self.found = found
 
     def race(self, asked: Sequence[Combination]) -> None:
@@ -157,7 +159,7 @@ class _Search:
                 self.found.complete = False
                 continue
             self.found.experts[c] = outcomes[c]
-            certified = float(np.nan_to_num(outcomes[c]).mean()) >= self.certificate
+            certified = float(np.nan_to_num(outcomes[c]).mean()) >= self.required
             (self.found.hits if certified else self.found.discarded).append(c)
 
     def descend(self, lines: Sequence[_Line]) -> None:
@@ -227,16 +229,16 @@ def search(
     *,
     most: int = 3,
     breaks: float = 0.5,
-    certificate: float = 0.9,
+    required: float = REQUIRED,
 ) -> Found:
     """Search for the mildest combination of at most `most` factors that breaks a policy.
 
     factors: name -> the highest severity to look at. clean: (n,) the policy's clean outcomes, n the last of SIZES.
     A combination breaks the policy if success is below `breaks` times clean success, by a standard error, and counts
-    if the expert's success is at least `certificate`.
+    if the expert's success is at least `required`.
     """
     found = Found()
-    state = _Search(looks, clean=clean, breaks=breaks, certificate=certificate, found=found)
+    state = _Search(looks, clean=clean, breaks=breaks, required=required, found=found)
     order = list(factors)
     singles = {name: _Line(factors=(name,), tops=(factors[name],)) for name in order}
     groups: list[tuple[str, ...]] = [(name,) for name in order]

@@ -35,6 +35,7 @@ EPISODES = 25
 SEED = 50_000
 """Far from the seeds that studies take by themselves, which policies are developed on."""
 REQUIRED = 0.9
+"""Success rate of the scripted expert that certifies a cell."""
 Line = tuple[str, Scenario]
 
 
