@@ -19,7 +19,7 @@ from foretell.answers.inputs import Source, Table, open_table
 from foretell.answers.words import plain
 from foretell.clock import safe_label
 from foretell.counting import counted
-from foretell.episodes.columns import by_name, cells, codes
+from foretell.episodes.columns import by_name, cells, codes, grouped
 from foretell.episodes.names import family
 from foretell.episodes.parts import DamagedError, read_parquet
 from foretell.episodes.provenance import design_of
@@ -105,18 +105,7 @@ def clock_pairs(
     (table,), said = choose([table], Choice(arm=arm), ("arm",))
     single_version(table)
     _has_both(table)
-    left: Counter[str] = Counter()
-    groups: dict[tuple[str, str], dict[str, Rows]] = defaultdict(lambda: defaultdict(dict))
-    columns = [table.columns[c] for c in ("task", "policy", "clock", "scenario", "parent", "trial", "success", "blame")]
-    for i, (task, policy, clock, scenario, parent, trial, success, blame) in enumerate(zip(*columns, strict=True)):
-        if success is None:
-            left[str(blame or "not judged")] += 1
-            continue
-        rows = groups[task, policy][clock]
-        if (scenario, str(trial)) in rows:
-            told = f"trial {trial} of scenario {scenario} is there twice under one clock"
-            raise UsageError(f"{table.place(i)}: {told}: two controllers or versions of a task cannot be told apart")
-        rows[scenario, str(trial)] = (str(unit_of(parent, scenario)), success, table.columns["row"][i])
+    groups, left = _by_clock(table)
     if left:
         why = ", ".join(f"{count} {reason}" for reason, count in left.items())
         notes.append(
@@ -124,12 +113,37 @@ def clock_pairs(
             f"neither does any partner"
         )
     made: list[ClockPair] = []
-    for (task, policy), by_clock in sorted(groups.items()):
+    for (task, policy), by_clock in groups:
         made += _paired(task, policy, by_clock, metrics, notes)
     if not made:
         told = "\n".join(f"  {plain(note)}" for note in notes)
         raise UsageError(f"no trial ran both under `sync` and under another clock\n{told}".rstrip())
     return made, [*said, *dict.fromkeys(notes)]
+
+
+def _by_clock(table: Table) -> tuple[list[tuple[tuple[str, str], dict[str, Rows]]], Counter[str]]:
+    """(task and policy -> clock -> its trials that count; why the others do not count -> how many)"""
+    columns = [table.columns[c] for c in ("task", "policy", "clock", "scenario", "parent", "trial", "success", "blame")]
+    text = [pa.chunked_array([pa.array(column, pa.string())]) for column in columns[:3]]
+    group, keys = grouped(text)
+    trials: list[Rows] = [{} for _ in keys]
+    left: Counter[str] = Counter()
+    rows = zip(group.tolist(), *columns[3:], strict=True)
+    for i, (number, scenario, parent, trial, success, blame) in enumerate(rows):
+        if success is None:
+            left[str(blame or "not judged")] += 1
+            continue
+        if (scenario, str(trial)) in trials[number]:
+            raise UsageError(
+                f"{table.place(i)}: trial {trial} of scenario {scenario} is there twice under one clock: two versions "
+                "of a task or of its rule of success cannot be told apart"
+            )
+        trials[number][scenario, str(trial)] = (str(unit_of(parent, scenario)), success, table.columns["row"][i])
+    found: dict[tuple[str, str], dict[str, Rows]] = defaultdict(dict)
+    for (task, policy, clock), mine in zip(keys, trials, strict=True):
+        if mine:
+            found[task, policy][clock] = mine
+    return sorted(found.items()), left
 
 
 def _name(source: Source, index: int) -> str:

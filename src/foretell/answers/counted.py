@@ -6,13 +6,13 @@ and one with a fault, is read row by row.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 from foretell.answers.inputs import Table, refuse
 from foretell.answers.words import plain
-from foretell.episodes.units import unit_of
+from foretell.episodes.units import by_unit, unit_of
 from foretell.reality.rows import NO, YES
 
 __all__ = ["Counted", "at_once", "row_by_row"]
@@ -29,8 +29,6 @@ class Counted:
     """Trial, or its place in the table where it has no number."""
     rows: list[int] = field(default_factory=list)
     """Places in the table."""
-    first: dict[str, int] = field(default_factory=dict)
-    """Unit -> its first row in the table."""
     left_out: Counter[str] = field(default_factory=Counter)
     """Why episodes do not count -> how many."""
     unplaced: set[str] = field(default_factory=set)
@@ -44,12 +42,15 @@ class Counted:
         """What each row counts for: its parent, or its scenario."""
         return [unit_of(up, own) or "" for own, up in zip(self.scenarios, self.parents, strict=True)]
 
+    def first(self) -> dict[str, int]:
+        """Unit -> its first row in the table."""
+        units = by_unit(self.units(), sort=False)
+        return {name: self.rows[i] for name, i in zip(units.names, units.first.tolist(), strict=True)}
+
     def tries(self) -> dict[str, list[tuple[int, float]]]:
         """Unit -> trial and score of each of its rows."""
-        found: dict[str, list[tuple[int, float]]] = defaultdict(list)
-        for unit, trial, score in zip(self.units(), self.trials, self.scores, strict=True):
-            found[unit].append((trial, score))
-        return found
+        units, pairs = by_unit(self.units(), sort=False), list(zip(self.trials, self.scores, strict=True))
+        return {name: [pairs[i] for i in rows.tolist()] for name, rows in zip(units.names, units.rows(), strict=True)}
 
 
 def at_once(table: Table) -> Counted | None:
@@ -73,7 +74,7 @@ def at_once(table: Table) -> Counted | None:
         found.left_out.update(str(blames[i] or "not judged") for i in out)
         found.broken.update(units[i] for i in out)
         rows = [i for i, success in enumerate(successes) if success is not None]
-        scenarios, parents, trials, units = ([c[i] for i in rows] for c in (scenarios, parents, trials, units))
+        scenarios, parents, trials = ([c[i] for i in rows] for c in (scenarios, parents, trials))
         found.scenarios, found.parents, found.trials = scenarios, parents, trials
     else:
         rows = list(range(len(table)))
@@ -81,8 +82,6 @@ def at_once(table: Table) -> Counted | None:
         return None
     found.rows = rows
     found.scores = [float(success) for success in successes if success is not None]
-    for unit, row in zip(units, rows, strict=True):
-        found.first.setdefault(unit, row)
     return found
 
 
@@ -136,7 +135,6 @@ def row_by_row(table: Table, unit_range: bool) -> Counted:
         found.scores.append(score)
         found.trials.append(int(trial) if trial is not None and trial.isdecimal() else i)
         found.rows.append(i)
-        found.first.setdefault(unit, i)
     refuse(faults)
     return found
 

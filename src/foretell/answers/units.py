@@ -134,7 +134,7 @@ def measure(table: Table, *, whole: bool = False, unit_range: bool = True) -> Me
     return Measured(
         table=table,
         units=units,
-        first=found.first,
+        first=found.first(),
         left_out=dict(found.left_out),
         alone=len(found.unplaced),
         broken=frozenset(found.broken),

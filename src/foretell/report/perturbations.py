@@ -9,8 +9,10 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from foretell.episodes.columns import cells
+from foretell.episodes.columns import cells, grouped
+from foretell.episodes.units import by_unit
 from foretell.errors import ForetellError
 from foretell.factors.arms import severity_of
 from foretell.report.charts import dots, lines, radar, slug
@@ -89,17 +91,16 @@ def _cells(every: list[Group], same: Set[str] = frozenset()) -> list[Change]:
         arms = clocks.get("sync") or next(iter(clocks.values()))
         if CLEAN not in arms or len(arms) < 2:
             continue
-        scores = {arm: _scores(group) for arm, group in arms.items()}
+        tried = {arm: _tried(group) for arm, group in arms.items()}
         for arm in sorted(arms, key=lambda a: a != CLEAN):
-            for policy, mine in scores[arm].items():
+            for policy, (mine, episodes) in tried[arm].items():
                 known = np.array(list(mine.values()))
-                clean = scores[CLEAN].get(policy, {})
+                clean, _ = tried[CLEAN].get(policy, ({}, frozenset()))
                 both = [] if arm == CLEAN else [base for base in mine if base in clean]
                 pair = [np.array([side[base] for base in both]) for side in (mine, clean)]
                 change = paired_change([pair[0]], [pair[1]]) if both else None
                 p = test_of(*pair, paired=True).p_value if both else None
-                keys = [key for key, p_ in zip(*_columns(arms[arm], "episode", "policy"), strict=True) if p_ == policy]
-                identical = change is not None and same >= set(keys)
+                identical = change is not None and same >= episodes
                 if identical and change is not None:
                     change = replace(change, low=0.0, high=0.0, method=IDENTICAL)
                 found.append(
@@ -119,17 +120,18 @@ def _cells(every: list[Group], same: Set[str] = frozenset()) -> list[Change]:
     return [cell if cell.p is None else replace(cell, p=float(next(adjusted))) for cell in found]
 
 
-def _columns(group: Group, *names: str) -> list[list[Any]]:
-    return [group.table[name].to_pylist() for name in names]
-
-
-def _scores(group: Group) -> dict[str, dict[str, float]]:
-    """Policy -> base of a scenario -> mean success of its trials that count."""
-    trials: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
-    for policy, base, success in zip(*(cells(group.table[c]) for c in ("policy", "base", "success")), strict=True):
-        if success is not None:
-            trials[policy][base].append(success)
-    return {p: {base: float(np.mean(found)) for base, found in by.items()} for p, by in trials.items()}
+def _tried(group: Group) -> dict[str, tuple[dict[str, float], frozenset[str]]]:
+    """Policy with trials that count -> (base of a scenario -> mean success of these; all its episodes)."""
+    number, policies = grouped([group.table["policy"]])
+    tried = {}
+    for i, (policy,) in enumerate(policies):
+        table = group.table.filter(pa.array(number == i))
+        judged = table.filter(table["success"].is_valid())
+        bases = by_unit(judged["base"], sort=False)
+        means = bases.means(judged["success"].to_numpy()).tolist()
+        if means:
+            tried[policy] = dict(zip(bases.names, means, strict=True)), frozenset(cells(table["episode"]))
+    return tried
 
 
 def _says(found: list[Change], many: bool) -> str:
