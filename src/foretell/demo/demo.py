@@ -43,7 +43,8 @@ def demo(
     *,
     trials: int = 30,
     more: int = 300,
-    seen: int = 6,
+    ranked: int = 10,
+    seen: int = 4,
     films: bool = True,
     workers: int | None = None,
     progress: Callable[[Progress], None] = lambda state: None,
@@ -51,15 +52,15 @@ def demo(
 ) -> Demo:
     """Run the demonstration into run folders in `out`, and write its report, `demo.html`.
 
-    `trials`: episodes of each policy in the stand-in for reality. `more`: further simulated scenarios. `seen`:
-    scenarios with and without a table cloth. `films`: whether to film. `told` is called with a message for each other
-    step.
+    `trials`: episodes in the stand-in for reality of the policy whose rate is bounded. `more`: its further simulated
+    scenarios. `ranked`: episodes in the stand-in of each policy it is ranked with. `seen`: scenarios with and without a
+    table cloth. `films`: whether to film. `told` is called with a message for each other step.
     """
     folder = Path(out)
     dark, blind = _blind()
     blind = blind if films else "films were not asked for"
     done = {}
-    for name, study in studies(folder, trials=trials, more=more, seen=seen).items():
+    for name, study in studies(folder, trials=trials, more=more, ranked=ranked, seen=seen).items():
         if dark and name == "demo-cloth":
             continue  # its policy sees, and nothing can be drawn
         asked = {k: v for k, v in study.items() if k != "record" or not blind}

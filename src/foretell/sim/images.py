@@ -57,7 +57,7 @@ class Images:
     def film(
         self, model: mujoco.MjModel, qpos: np.ndarray, camera: str | Camera, height: int, width: int
     ) -> np.ndarray:
-        """(height, width, 3) uint8, with shadows and smooth edges, without noise; the camera may stand anywhere."""
+        """(height, width, 3) uint8, with shadows, without noise; the camera may stand anywhere."""
         stand = camera if isinstance(camera, Camera) else None
         name = camera if isinstance(camera, str) else FILM
         return self._taken(model, qpos, View(name=name, height=height, width=width, fine=True, stand=stand))

@@ -302,7 +302,7 @@ class MujocoWorld:
     def picture(
         self, slot: int, camera: str | Camera, height: int, width: int, seen: np.ndarray | None = None
     ) -> np.ndarray:
-        """(height, width, 3) uint8 for a film: with shadows and smooth edges whatever θ says."""
+        """(height, width, 3) uint8 for a film: with shadows whatever θ says."""
         qpos = self._layout(slot).qpos[slot] if seen is None else seen
         return self._images.film(self._model(slot), qpos, camera, height, width)
 

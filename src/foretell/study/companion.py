@@ -73,7 +73,7 @@ def _make(asked: dict[str, Any]) -> Any:
     from foretell.study.plan import make_task
     from foretell.world_file import make_world
 
-    task = make_task(asked["task"])
+    task = make_task(asked["task"], asked["time_limit"])
     shapes = {
         name: {field: (tuple(dims), dtype) for field, (dims, dtype) in shape.items()}
         for name, (shape, _) in asked["memory"].items()

@@ -44,11 +44,12 @@ class _Model(BaseModel):
 
 
 class TaskEntry(_Model):
-    """A task, and the controller it runs with."""
+    """A task, the controller it runs with, and how long its episodes may take. None: the task's own."""
 
     use: str
     controller: str | None = None
-    """None: the task's own."""
+    time_limit: float | None = Field(default=None, gt=0, le=86_400)
+    """Simulated seconds after which an episode ends. Episodes with another limit are other episodes."""
 
 
 class PolicyEntry(BaseModel):

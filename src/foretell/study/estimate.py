@@ -90,13 +90,14 @@ def estimate(
         width = min(slots, max(1, math.ceil(len(mine) / crew)))
         used = per_task.get(group.task.use, 0.0)
         if untried or isinstance(group.clock, Realtime):  # one after the other, by the clock on the wall
-            limit = make_task(group.task.use).time_limit
+            limit = make_task(group.task.use, group.task.time_limit).time_limit
             speed = group.clock.speed if isinstance(group.clock, Realtime) else 1.0
             per_task[group.task.use] = used + len(mine) * (limit / speed + BETWEEN_S)
             continue
         session = Session(
             task=group.task.use,
             controller=group.task.controller,
+            time_limit=group.task.time_limit,
             world=study.world,
             clock=_without_latency(group.clock),
             policies={name: study.policies[name] for name in group.policies},
@@ -117,9 +118,9 @@ def estimate(
 
 def _steps_bytes(episodes: list[Planned]) -> int:
     """Of the episodes that keep their steps."""
-    kept = Counter(e.group.task.use for e in episodes if e.steps)
-    tasks = {use: make_task(use) for use in kept}
-    return sum(round(n * tasks[use].time_limit * tasks[use].action_rate) * STEP_BYTES for use, n in kept.items())
+    kept = Counter(e.group.task for e in episodes if e.steps)
+    tasks = {entry: make_task(entry.use, entry.time_limit) for entry in kept}
+    return sum(round(n * tasks[entry].time_limit * tasks[entry].action_rate) * STEP_BYTES for entry, n in kept.items())
 
 
 def _without_latency(clock: Clock) -> Clock:

@@ -115,11 +115,11 @@ def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = 
     scenarios = {s.id: s for s in read_scenarios(run)}
     before: list[dict[str, Any]] = []
     after: list[Episode] = []
-    for (use, controller), rows in chosen.items():
+    for (use, controller, time_limit), rows in chosen.items():
         ready = list(_recorded(run, rows, scenarios, left_out))
         if not ready:
             continue
-        made = make_task(use)
+        made = make_task(use, time_limit)
         world = make_world(study.world, made, slots=min(SLOTS, len(ready)), threads=1, controller=controller)
         try:
             _same_world(ready[0].row, world)
@@ -156,13 +156,13 @@ def _free(out: Path) -> Path:
 
 def _chosen(
     run: Path, study: Study, table: pa.Table, task: str | None
-) -> tuple[dict[tuple[str, str], list[dict[str, Any]]], dict[str, str]]:
-    """(Task, controller) -> the rows to judge by it; and what of the study's tasks is judged by which."""
+) -> tuple[dict[tuple[str, str, float | None], list[dict[str, Any]]], dict[str, str]]:
+    """(Task, controller, time limit) -> the rows to judge by it; and what of the study's tasks is judged by which."""
     entries = {
         (made.name, e.controller or made.controller): (e, made) for e in study.tasks for made in [make_task(e.use)]
     }
     wanted = None if task is None else make_task(task)
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    found: dict[tuple[str, str, float | None], list[dict[str, Any]]] = {}
     uses: dict[str, str] = {}
     for row in table.to_pylist():
         entry, made = entries.get((row["task"], row["controller"]), (None, None))
@@ -175,7 +175,7 @@ def _chosen(
         use = task if task is not None else _use(entry)
         if entry is not None:
             uses[entry.use] = use
-        found.setdefault((use, row["controller"]), []).append(row)
+        found.setdefault((use, row["controller"], None if entry is None else entry.time_limit), []).append(row)
     if wanted is not None and not found:
         names = sorted(set(table["task"].to_pylist()))
         raise UsageError(f"task: {wanted.name!r} cannot judge any task of the run; {suggest(wanted.name, names)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -88,8 +89,8 @@ class Planned:
         return self.scenarios[self.index]
 
 
-def make_task(use: str) -> Any:
-    """The task of a name."""
+def make_task(use: str, time_limit: float | None = None) -> Any:
+    """The task of a name, with its own time limit or another one."""
     made = resolve("tasks", use)
     try:
         with loading() as opened:
@@ -98,6 +99,9 @@ def make_task(use: str) -> Any:
         raise UsageError(f"tasks: {use} could not be made: {type(error).__name__}: {error}") from error
     if not isinstance(task, Task):
         raise UsageError(f"tasks: {use} is a {type(task).__name__}, it should be a foretell.Task")
+    if time_limit is not None:
+        task = copy(task)  # the registry may hold the task itself
+        task.time_limit = time_limit
     remember(task, opened)
     return task
 

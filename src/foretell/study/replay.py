@@ -98,6 +98,7 @@ def replay(
     film = None if video is None else Path(video)
     session = Session(
         task=task.use,
+        time_limit=task.time_limit,
         controller=task.controller,
         world=study.world,
         clock=clock,

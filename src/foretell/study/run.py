@@ -195,6 +195,7 @@ def asked_of(
     return {
         "task": group.task.use,
         "controller": group.task.controller,
+        "time_limit": group.task.time_limit,
         "world": study.world,
         "clock": group.clock,
         "policies": {name: (policies or {}).get(name, study.policies[name]) for name in group.policies},

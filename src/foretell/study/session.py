@@ -72,6 +72,7 @@ class Session:
         *,
         task: str,
         controller: str | None,
+        time_limit: float | None = None,
         world: str | dict[str, Any],
         policies: dict[str, Any],
         slots: int,
@@ -85,9 +86,9 @@ class Session:
     ):
         self.clock, self.patience, self.view = clock or Sync(), patience, view
         realtime = isinstance(self.clock, Realtime)
-        self._alike = {"task": task, "controller": controller, "world": world}
+        self._alike = {"task": task, "controller": controller, "time_limit": time_limit, "world": world}
         self._entries = policies
-        made = make_task(task)
+        made = make_task(task, time_limit)
         self.world = make_world(world, made, slots=1 if realtime else slots, threads=threads, controller=controller)
         self._task_hash, self._world_hash = task_hash(made), world_hash(self.world)
         if steps and not isinstance(self.world, Recording):
