@@ -58,6 +58,6 @@ def main(
         found = redteam(
             study, policy=policy, task=task, factors=factors, budget=budget, most=most, severity=severity,
             breaks=breaks, required=required, fresh=fresh, alpha=alpha, out=out, workers=workers, slots=slots,
-            video=video, progress=bar.update, told=bar.say,
+            video=video, progress=bar.update, notify=bar.say,
         )  # fmt: skip
     print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())

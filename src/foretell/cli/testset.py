@@ -56,7 +56,7 @@ def main(
     with Bar() as bar:
         found = testset(
             action_, names, out=out, arms=wanted, severity=severity, episodes=episodes, seed=seed, required=required,
-            certify=certify, workers=workers, progress=bar.update, told=bar.say,
+            certify=certify, workers=workers, progress=bar.update, notify=bar.say,
         )  # fmt: skip
     print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())
     if action == "build" and not json_:

@@ -35,11 +35,11 @@ class Settings:
         budget: int,
         policies: Mapping[str, Any] | None = None,
         progress: Callable[[Progress], None] = lambda state: None,
-        told: Callable[[str], None] = lambda text: None,
+        notify: Callable[[str], None] = lambda text: None,
         **how: Any,
     ):
         self.study, self.out, self.budget, self.how = study, out, budget, how
-        self.policies, self.progress, self.told = dict(policies or {}), progress, told
+        self.policies, self.progress, self.notify = dict(policies or {}), progress, notify
         self.task = make_task(study.tasks[0].use)
         self.asked: set[tuple[str, str, str, int]] = set()
         """(run folder, policy, arm, seed) of every episode that was needed, whether it was there already or not."""
@@ -127,7 +127,7 @@ class Looks:
             if state.ran:
                 s.progress(Progress(planned=s.budget, done=before + state.done, ran=s.ran))
 
-        run(wanted, out=s.out / folder, policies=here, progress=progress, told=s.told, add=True, **s.how)
+        run(wanted, out=s.out / folder, policies=here, progress=progress, notify=s.notify, add=True, **s.how)
         rows = [row for row in read(s.out / folder).to_pylist() if row["policy"] == policy]
         for column in SAME:
             if len(values := {row[column] for row in rows}) > 1:

@@ -52,7 +52,7 @@ def redteam(
     video: bool = True,
     policies: Mapping[str, Any] | None = None,
     progress: Callable[[Progress], None] = lambda state: None,
-    told: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> RedTeam:
     """Find the mildest combination of factors that breaks a policy: as few factors as possible, then the smallest sum
     of severities.
@@ -72,7 +72,7 @@ def redteam(
         budget=budget,
         policies=policies,
         progress=progress,
-        told=told,
+        notify=notify,
         workers=workers,
         slots=slots,
     )
@@ -80,18 +80,18 @@ def redteam(
     _check(budget, most, breaks, required, fresh, alpha, len(tops))
     first, n = settings.first, SIZES[-1]
     looks = Looks(settings, "search", first, reserve=5 * fresh if budget >= 6 * fresh + 300 else 3 * fresh)
-    told(f"clean control: {counted(n, 'scenario')}")
+    notify(f"clean control: {counted(n, 'scenario')}")
     clean = looks.policy([Combination()], n)[Combination()]
     found, clean_rate = Found(), float(np.nan_to_num(clean).mean())
     if clean_rate >= LEAST:
-        told(f"search: {counted(len(tops), 'factor')}, clean success {clean_rate:.0%}")
+        notify(f"search: {counted(len(tops), 'factor')}, clean success {clean_rate:.0%}")
         found = search(looks, tops, clean, most=most, breaks=breaks, required=required)
     spent = {"search": settings.spent - (cost := _expert(settings)), "certificates": cost}
     # a verification that has its own scenarios: nothing of the search can leak into it
     last = Looks(settings, "verify", first + FINAL)
     finding, refuted, discarded = None, list[Finding](), list[Seen]()
     for c in attempts(found, breaks):
-        told(f"verification: {c.arm} on {counted(fresh, 'fresh scenario')}")
+        notify(f"verification: {c.arm} on {counted(fresh, 'fresh scenario')}")
         expert = last.expert([c], fresh).get(c)
         if expert is None:
             break
@@ -124,7 +124,7 @@ def redteam(
         seen=tuple(_seen(found, c) for c in found.verdicts),
         discarded=(*(_seen(found, c) for c in found.discarded), *discarded),
         refuted=tuple(refuted),
-        **(_shown(settings, last, finding, video, told) if finding and finding.failing else {}),
+        **(_shown(settings, last, finding, video, notify) if finding and finding.failing else {}),
     )
     settings.out.mkdir(parents=True, exist_ok=True)
     (settings.out / "redteam.json").write_text(json.dumps(answer.to_dict(), indent=2) + "\n", encoding="utf-8")
@@ -222,7 +222,7 @@ def _why(
 
 
 def _shown(
-    settings: Settings, looks: Looks, finding: Finding, video: bool, told: Callable[[str], None]
+    settings: Settings, looks: Looks, finding: Finding, video: bool, notify: Callable[[str], None]
 ) -> dict[str, Any]:
     """One failing episode: its scenario as a file, how to run it again, and a video."""
     from foretell.study.replay import replay
@@ -252,7 +252,7 @@ def _shown(
         }
     film = settings.out / f"failure-{episode}.mp4"
     if video and not film.exists():
-        told("video of a failing episode")
+        notify("video of a failing episode")
         try:
             replay(run, episode, video=film, policies=settings.policies)
         except ForetellError as error:

@@ -44,22 +44,22 @@ def contents(
     embed: int = 0,
     first: Sequence[Section] = (),
     link: Callable[[OneRun, str], str] | None = None,
-    told: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
     """Title, runs, sections, episodes by column, and notes on what is missing and why.
 
     `place`: the folder the page goes to, from which videos are linked; `link(run, path within it)` gives other
     addresses. `embed`: bytes of videos, at most, to be carried along. `first`: sections of the caller's own, which come
-    before all others. `told` hears what is being done.
+    before all others. `notify` is called with a message for each step.
     """
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         runs = runs if isinstance(runs, Runs) else Runs.open(runs)
         notes += _unlike(runs)
-        found = sections(runs, notes, told)
+        found = sections(runs, notes, notify)
     notes += dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning))
-    told("episodes")
+    notify("episodes")
     table = columns(runs, link or (lambda run, path: _relative(run, path, place)), notes)
     answer = {
         "title": _title([run.name for run in runs.each]),
@@ -76,12 +76,12 @@ def contents(
 
 
 def sections(
-    runs: Runs, notes: list[str] | None = None, told: Callable[[str], None] = lambda text: None
+    runs: Runs, notes: list[str] | None = None, notify: Callable[[str], None] = lambda text: None
 ) -> list[Section]:
     """Those for which there is data, in order. One that cannot be made becomes a note."""
     found = []
     for name in ORDER:
-        told(name)
+        notify(name)
         try:
             section = import_module(f"foretell.report.{name}").section(runs)
         except Exception as error:  # whatever it is, the other sections are worth reading

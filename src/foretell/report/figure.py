@@ -62,9 +62,9 @@ class Drawn(Displayed):
         return "\n".join(filter(None, [f"{self.path}: {self.title}{size}", self.about]))
 
 
-def figures(*runs: str | Path, told: Callable[[str], None] = lambda text: None) -> list[Listed]:
+def figures(*runs: str | Path, notify: Callable[[str], None] = lambda text: None) -> list[Listed]:
     """List the charts in the report of these runs, in the order of the report."""
-    return [Listed(chart.name, chart.title, section) for section, chart in _charts(runs, told)]
+    return [Listed(chart.name, chart.title, section) for section, chart in _charts(runs, notify)]
 
 
 def figure(
@@ -75,7 +75,7 @@ def figure(
     text: float = 8.0,
     dpi: float = 300.0,
     title: bool = False,
-    told: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> Drawn:
     """Draw one chart of the report of some runs into a file (default NAME.pdf). The ending of `out` sets the file type.
 
@@ -91,7 +91,7 @@ def figure(
     for field, value, most in (("text", text, 72.0), ("dpi", dpi, 2400.0)):
         if not 1 <= value <= most:
             raise UsageError(f"{field} is {value}, it must be between 1 and {most:g}")
-    found = {chart.name: chart for _, chart in _charts(runs, told)}
+    found = {chart.name: chart for _, chart in _charts(runs, notify)}
     if name not in found:
         raise UsageError(f"there is no chart {name!r} in the report of these runs; {suggest(name, found)}")
     chart = found[name]
@@ -113,9 +113,9 @@ def figure(
     return Drawn(path=path, name=chart.name, title=chart.title, about=chart.about, width=wide_mm, height=high_mm)
 
 
-def _charts(runs: Sequence[str | Path], told: Callable[[str], None]) -> list[tuple[str, Chart]]:
+def _charts(runs: Sequence[str | Path], notify: Callable[[str], None]) -> list[tuple[str, Chart]]:
     opened = Runs.open([Path(run) for run in runs])
-    return [(s.title, block) for s in sections(opened, told=told) for block in s.blocks if isinstance(block, Chart)]
+    return [(s.title, block) for s in sections(opened, notify=notify) for block in s.blocks if isinstance(block, Chart)]
 
 
 def _millimetres(width: float | str) -> float:

@@ -58,13 +58,13 @@ def report(
     out: str | Path | None = None,
     embed: float = EMBED,
     first: Sequence[Section] = (),
-    told: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> Written:
     """Write a report of some runs as one HTML page that opens from disk. The default for one run is `report.html` in
     its folder.
 
     `embed`: megabytes of videos to include, failures first; the others are linked. `first`: sections to put before all
-    others. `told` is called with a message for each step.
+    others. `notify` is called with a message for each step.
     """
     needs_extra()
     given = _together(runs)
@@ -85,8 +85,8 @@ def report(
     except OSError as error:
         raise UsageError(f"out: cannot write {path}: {error.strerror}") from None
     require_writable(path, "out")
-    found = contents(given, place=path.parent, embed=round(embed * 1e6), first=first, told=told)
-    told("the page")
+    found = contents(given, place=path.parent, embed=round(embed * 1e6), first=first, notify=notify)
+    notify("the page")
     text = page(found).encode()
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:

@@ -82,7 +82,7 @@ class Drawn:
         return ((use, arm, under) for use, by_arm in self.perturbed.items() for arm, under in by_arm.items())
 
 
-def draw(study: Study, run: Path, told: Callable[[str], None] = lambda text: None) -> Drawn:
+def draw(study: Study, run: Path, notify: Callable[[str], None] = lambda text: None) -> Drawn:
     """The scenarios of a study under its arms, all of them named: from the run folder if that has them, else anew."""
     clean, design = resolve_scenarios(study)
     perturbed = perturb_scenarios(study, clean)
@@ -91,7 +91,7 @@ def draw(study: Study, run: Path, told: Callable[[str], None] = lambda text: Non
     found = _recall(run / FILE, inputs, perturbed) if inputs is not None else None
     if found is not None:
         return Drawn(clean=clean, perturbed=found, design=design, recalled=True, inputs=inputs)
-    patience = Patience(told)
+    patience = Patience(notify)
     for use, by_arm in perturbed.items():
         for arm, under in by_arm.items():
             for scenario in patience.over(under, f"drawing scenarios of {use}, arm {arm}"):

@@ -66,18 +66,18 @@ def estimate(
     slots: int = SLOTS,
     pair_with: str | Path | None = None,
     large: bool = False,
-    told: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> Estimate:
     """Time a few actions of each task in this process and scale them up. Write nothing, and draw only the scenarios
-    that are timed. `told` is called with a message about slow steps."""
+    that are timed. `notify` is called with a message about slow steps."""
     study = load_study(study)
     if pair_with is not None:
         study = study.paired(pair_with)
     check_size(study, large)
-    patience = Patience(told)
+    patience = Patience(notify)
     scenarios, _ = resolve_scenarios(study)
     check_size(study, large, scenarios)
-    episodes = plan(study, scenarios, told=told)
+    episodes = plan(study, scenarios, notify=notify)
     cores = os.cpu_count() or 1
     crew = max(1, cores if workers is None else workers)
     untried = attended(study.world)  # nothing is tried on a robot for an estimate

@@ -39,10 +39,10 @@ Settle = Callable[[Clock, str, TaskEntry], Clock]
 
 class Settler:
     """Settles the clocks of a study. Traces are kept in the run folder: a study that is resumed must not measure again.
-    `told` hears what takes time."""
+    `notify` is called with a message about slow steps."""
 
-    def __init__(self, study: Study, folder: Path, told: Callable[[str], None] = lambda text: None):
-        self._study, self._folder, self._told = study, folder / "latency", told
+    def __init__(self, study: Study, folder: Path, notify: Callable[[str], None] = lambda text: None):
+        self._study, self._folder, self._notify = study, folder / "latency", notify
         self.fresh: dict[str, list[float]] = {}
         """File name -> trace measured in this call. They are written once the run folder is locked."""
 
@@ -68,7 +68,7 @@ class Settler:
         name = f"{words}-{_whose(self._study, policy, task)}.txt"
         found = self.fresh.get(name) or read_trace(self._folder / name)
         if found is None:
-            self._told(f"measuring the latency of {policy} on {task.use}")
+            self._notify(f"measuring the latency of {policy} on {task.use}")
             # as it will be read: what is resumed must have the same clock
             found = self.fresh[name] = rounded(_measure(self._study, policy, task))
         return found

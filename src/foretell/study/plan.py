@@ -261,13 +261,13 @@ def plan(
     scenarios: Mapping[str, Scenarios],
     settle: Settle = _as_it_is,
     perturbed: Perturbed | None = None,
-    told: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> list[Planned]:
     """Every episode of a study, in the order in which they are started. `settle` gives a policy's own latency to
     clocks that leave it open (see `study.latencies`). perturbed: the scenarios under their arms, if they are known.
-    `told` hears how far it is, if it takes time."""
+    `notify` is called with a message about slow steps."""
     episodes: list[Planned] = []
-    patience = Patience(told)
+    patience = Patience(notify)
     perturbed = perturb_scenarios(study, scenarios) if perturbed is None else perturbed
     real = attended(study.world)
     for entry in study.tasks:

@@ -115,7 +115,7 @@ def testset(
     certify: bool = True,
     workers: int | None = None,
     progress: Callable[[Progress], None] = lambda state: None,
-    told: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> TestSet:
     """Build a test set of tasks into the file `out`, or show the test set in a file.
 
@@ -164,7 +164,7 @@ def testset(
     work.mkdir(parents=True, exist_ok=True)
     write_testset(draft, header, lines)
     study = {"name": "expert", "tasks": list(tasks), "policies": ["expert"], "scenarios": {"file": str(draft)}}
-    done = run(study, out=work, workers=workers, progress=progress, told=told, add=True)
+    done = run(study, out=work, workers=workers, progress=progress, notify=notify, add=True)
     certificates = _certified(work, header, lines, required)
     stated = header.protocol.model_copy(update={"required": required})
     write_testset(path, header.model_copy(update={"certificates": tuple(certificates), "protocol": stated}), lines)
