@@ -321,8 +321,8 @@ def _anchor(study: Study, folder: Path) -> Study:
     """Paths that a study file names, made absolute, so that workers and later calls find them."""
 
     def there(path: str) -> str:
-        found = folder / path  # an absolute path stays as it is
-        return str(found) if os.path.exists(found) or not os.path.exists(path) else path
+        anchored = folder / path  # an absolute path stays as it is
+        return str(anchored) if os.path.exists(anchored) or not os.path.exists(path) else path
 
     def use(name: str) -> str:
         """Such as file.py:Class, or onnx:model.onnx."""

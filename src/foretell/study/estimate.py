@@ -136,10 +136,10 @@ def _actions_per_second(session: Session, jobs: list[Job]) -> float:
     class Enough(Exception):  # noqa: N818 - not an error
         pass
 
-    def watch(doing: str, asked: list[Job]) -> None:
+    def watch(doing: str, called: list[Job]) -> None:
         nonlocal calls
         if doing == "policy":
-            calls += sum(session.policies[job.policy].spec.executes for job in asked)
+            calls += sum(session.policies[job.policy].spec.executes for job in called)
             if time.perf_counter() - began > TRIAL_S:
                 raise Enough
 

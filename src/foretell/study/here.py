@@ -24,8 +24,8 @@ class Here:
     def __init__(self, *, workers: int = 0, slots: int, policy_timeout: float = TIMEOUT):
         self._slots, self._threads = slots, os.cpu_count() or 1
 
-    def inspect(self, asked: dict[str, Any]) -> Opened:
-        session = Session(**asked, slots=1, threads=1)
+    def inspect(self, opening: dict[str, Any]) -> Opened:
+        session = Session(**opening, slots=1, threads=1)
         try:
             return session.opened
         finally:

@@ -52,10 +52,10 @@ class Opened:
             raise ForetellError(f"{what[0]} changed while the study ran; run the same command to resume")
 
 
-def to_json(asked: dict[str, Any]) -> dict[str, Any]:
+def to_json(opening: dict[str, Any]) -> dict[str, Any]:
     """Arguments of `Session` as JSON can hold them, for a worker."""
-    policies = {name: entry.model_dump() for name, entry in asked["policies"].items()}
-    return {**asked, "policies": policies, "clock": asked["clock"].to_dict()}
+    policies = {name: entry.model_dump() for name, entry in opening["policies"].items()}
+    return {**opening, "policies": policies, "clock": opening["clock"].to_dict()}
 
 
 def from_json(given: dict[str, Any]) -> dict[str, Any]:
@@ -149,11 +149,11 @@ class Session:
             )  # fmt: skip
         return run_sync(self.world, self.policies, source, watch)
 
-    def _launch(self, asked: dict[str, Any], fds: tuple[int, ...]) -> Companion:
+    def _launch(self, request: dict[str, Any], fds: tuple[int, ...]) -> Companion:
         """Start a process beside the world's: the policy's, or the cameras'."""
-        opening = {**self._alike, **asked}
-        if asked["role"] == "thinker":
-            opening["policy"] = self._entries[asked["name"]].model_dump()
+        opening = {**self._alike, **request}
+        if request["role"] == "thinker":
+            opening["policy"] = self._entries[request["name"]].model_dump()
             opening["action"] = asdict(self.world.action)
             opening["features"] = {name: asdict(feature) for name, feature in self.world.features.items()}
         return Companion("foretell.study.companion", {"open": opening}, fds)

@@ -77,10 +77,10 @@ def time_calls(
 def main() -> None:
     """Time what standard input asks for."""
     wire, orders = serve()
-    asked = json.loads(os.fdopen(orders).readline())
-    entry = PolicyEntry.model_validate(asked.pop("policy"))
+    request = json.loads(os.fdopen(orders).readline())
+    entry = PolicyEntry.model_validate(request.pop("policy"))
     try:
-        answer: dict[str, Any] = {"seconds": time_calls(entry, asked.pop("calls"), **asked)[0]}
+        answer: dict[str, Any] = {"seconds": time_calls(entry, request.pop("calls"), **request)[0]}
     except ForetellError as error:
         answer = {"refused": str(error)}
     wire.write(json.dumps(answer) + "\n")
