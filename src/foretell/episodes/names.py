@@ -115,7 +115,7 @@ def other_words(
     """Column -> word -> the names that it may mean. A user copies a word from whatever was printed, maybe of other
     runs, so every word that some table may print for a cell is accepted. controllers: (cell, its controller); a
     leaderboard prints them where a policy has several."""
-    found: dict[str, dict[str, set[str]]] = {column: defaultdict(set) for column in COLUMNS}
+    meanings: dict[str, dict[str, set[str]]] = {column: defaultdict(set) for column in COLUMNS}
     for cell, name in zip(cells, names, strict=True):
         short = _label(cell.clock)
         words = {
@@ -127,13 +127,13 @@ def other_words(
         }
         for column in COLUMNS:
             for word in words[column]:
-                found[column][word].add(getattr(name, column))
+                meanings[column][word].add(getattr(name, column))
     for number, controller in controllers:
         cell, policy = cells[number], names[number].policy
         for word in (cell.policy, marked(cell.policy, cell.policy_version)):
-            found["policy"][with_controller(word, controller)].add(policy)
-    found["arm"]["clean"].add("none")
-    return {column: {word: frozenset(meant) for word, meant in by.items()} for column, by in found.items()}
+            meanings["policy"][with_controller(word, controller)].add(policy)
+    meanings["arm"]["clean"].add("none")
+    return {column: {word: frozenset(meant) for word, meant in by.items()} for column, by in meanings.items()}
 
 
 def _task_words(cell: Cell) -> tuple[str, ...]:

@@ -47,8 +47,8 @@ def planned_rows(run: Path | str, scenarios: pa.ChunkedArray) -> np.ndarray:
 def read_plan(run: Path | str) -> list[dict[str, str]]:
     """What was planned, in order; empty where nothing was, or where it cannot be read: a plan only tells how far
     things are."""
-    found: list[dict[str, str]] = plan_table(run).to_pylist()
-    return found
+    rows: list[dict[str, str]] = plan_table(run).to_pylist()
+    return rows
 
 
 def plan_table(run: Path | str) -> pa.Table:

@@ -314,12 +314,12 @@ class Tally:
         """
         now = time.time() if now is None else now
         cells = sorted((cell for cell, count in self._cells.items() if count.rows or not begun), key=_order)
-        found = []
+        entries = []
         for cell, name in zip(cells, names_of(cells, besides), strict=True):
             count = self._cells[cell]
             n, successes, interval = count.interval(alpha)
             left = count.finished < count.planned
-            found.append(
+            entries.append(
                 {
                     **asdict(name),
                     "n": n,
@@ -338,15 +338,15 @@ class Tally:
                     "pace": _pace(count.ends, count.began, now) if left and not count.retired else None,
                 }
             )
-        return found
+        return entries
 
 
 def _spread(values: list[Any], index: np.ndarray) -> list[Any]:
     """values[i] for each i of the index."""
     boxed = np.empty(len(values), dtype=object)
     boxed[:] = values
-    found: list[Any] = boxed[index].tolist()
-    return found
+    spread: list[Any] = boxed[index].tolist()
+    return spread
 
 
 def _judged(success: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
