@@ -151,7 +151,7 @@ class Drawing(Protocol):
     def cameras(self) -> Sequence[str]:
         """Names of its cameras."""
 
-    def draw(self, slot: int, stream: str, asked: Stream, seen: Any = None) -> np.ndarray:
+    def draw(self, slot: int, stream: str, wanted: Stream, seen: Any = None) -> np.ndarray:
         """What a camera's stream shows now, or showed at a snapshot: (height, width, channels)."""
 
     def picture(self, slot: int, camera: str | Camera, height: int, width: int, seen: Any = None) -> np.ndarray:

@@ -53,7 +53,7 @@ def check_roles(real: Table, sim: Table | None, stand_in: bool) -> list[str]:
 def check_sources(real: Source, sim: Source | None) -> None:
     """Raises UsageError where real trials and simulations are one file: simulation would predict itself. Run folders
     name their world, and `check_roles` looks at that."""
-    paths = [Path(one) for one in (real, sim) if isinstance(one, (str, Path)) and Path(one).is_file()]
+    paths = [Path(source) for source in (real, sim) if isinstance(source, (str, Path)) and Path(source).is_file()]
     if len(paths) == 2 and paths[0].samefile(paths[1]):
         raise UsageError(f"real and sim are both {real}: give the simulations of these scenarios as sim")
 
