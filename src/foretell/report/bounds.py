@@ -66,8 +66,8 @@ class Bounded:
     @property
     def default(self) -> Interval:
         """What `foretell bound` answers."""
-        found = {i.method: i for i in self.answer.intervals}
-        return found.get(self.answer.default, self.answer.intervals[0])
+        by_method = {i.method: i for i in self.answer.intervals}
+        return by_method.get(self.answer.default, self.answer.intervals[0])
 
 
 def section(runs: Runs) -> Section | None:

@@ -57,7 +57,7 @@ def contents(
         warnings.simplefilter("always", UserWarning)
         runs = runs if isinstance(runs, Runs) else Runs.open(runs)
         notes += _unlike(runs)
-        found = sections(runs, notes, notify)
+        made = sections(runs, notes, notify)
     notes += dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning))
     notify("episodes")
     table = columns(runs, link or (lambda run, path: _relative(run, path, place)), notes)
@@ -66,7 +66,7 @@ def contents(
         "when": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "foretell": _version(),
         "runs": [_about(run) for run in runs.each],
-        "sections": [section.to_dict() for section in [*first, *found]],
+        "sections": [section.to_dict() for section in [*first, *made]],
         "episodes": table,
         "videos": embedded(runs, table, embed) if embed else {},
         "notes": notes,
@@ -79,7 +79,7 @@ def sections(
     runs: Runs, notes: list[str] | None = None, notify: Callable[[str], None] = lambda text: None
 ) -> list[Section]:
     """Those for which there is data, in order. One that cannot be made becomes a note."""
-    found = []
+    made = []
     for name in ORDER:
         notify(name)
         try:
@@ -90,9 +90,9 @@ def sections(
                 notes.append(f"The section “{name}” is missing: {why}")
             continue
         if section is not None:
-            found.append(section)
+            made.append(section)
         release()  # the lists that a section made
-    return found
+    return made
 
 
 def _about(run: OneRun) -> dict[str, Any]:
@@ -120,13 +120,13 @@ def _title(names: list[str], most: int = 3) -> str:
 def _unlike(runs: Runs) -> list[str]:
     """What keeps rates of one task in different runs from being compared."""
     notes = [f"{run.name} has no episodes yet." for run in runs.each if not len(run.table)]
-    for (task, column), found in runs.protocols.items():
-        if len(found) > 1:
-            told = "; ".join(
+    for (task, column), values in runs.protocols.items():
+        if len(values) > 1:
+            listed = "; ".join(
                 f"{value} in {', '.join([*sorted(names), *_called(runs, task, column, value)])}"
-                for value, names in found.items()
+                for value, names in values.items()
             )
-            apart = f"does not have the same {PROTOCOL[column]} in all runs ({told})"
+            apart = f"does not have the same {PROTOCOL[column]} in all runs ({listed})"
             notes.append(f"Task {task} {apart}: rates are not comparable.")
     return notes
 
@@ -134,8 +134,8 @@ def _unlike(runs: Runs) -> list[str]:
 def _called(runs: Runs, task: str, column: str, value: str) -> list[str]:
     """The names of a task's versions, of those that have this value of a column of `PROTOCOL`."""
     place = {"task_version": 1, "task_hash": 2, "controller": 3}.get(column)
-    found = [name for key, name in runs.task_of.items() if place and key[0] == task and key[place] == value]
-    return sorted({f"called {name}" for name in found if name != task})
+    names = [name for key, name in runs.task_of.items() if place and key[0] == task and key[place] == value]
+    return sorted({f"called {name}" for name in names if name != task})
 
 
 def _relative(run: OneRun, path: str, place: Path | None) -> str:

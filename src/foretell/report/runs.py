@@ -68,8 +68,8 @@ class OneRun:
     @cached_property
     def clocks(self) -> pa.ChunkedArray:
         """The clock's name, row by row."""
-        group, found = self.cells
-        return spread([name.clock for name in names_of(found)], group)
+        group, known = self.cells
+        return spread([name.clock for name in names_of(known)], group)
 
     @cached_property
     def protocols(self) -> tuple[np.ndarray, list[dict[str, Any]]]:
@@ -122,22 +122,22 @@ class Runs:
     @classmethod
     def open(cls, paths: Sequence[Path | str]) -> Runs:
         """Raises UsageError for a folder that is no run, and for the same one twice."""
-        found: list[OneRun] = []
+        opened: list[OneRun] = []
         seen: set[Path] = set()
         for path in map(Path, paths):
             if path.resolve() in seen:
                 raise UsageError(f"run {str(path)!r} is given twice")
             seen.add(path.resolve())
             name = path.resolve().name
-            while name in {run.name for run in found}:
+            while name in {run.name for run in opened}:
                 name += "'"
             about = _shaped(read_provenance(path), PROVENANCE)
-            found.append(
+            opened.append(
                 OneRun(path=path, name=name, table=read_columns(path, COLUMNS), study=_study(path), provenance=about)
             )
-        if not found:
+        if not opened:
             raise UsageError("give at least one run folder")
-        return cls(found)
+        return cls(opened)
 
     @cached_property
     def policies(self) -> list[str]:
@@ -156,12 +156,12 @@ class Runs:
     def protocols(self) -> dict[tuple[str, str], dict[str, set[str]]]:
         """Task and column of `PROTOCOL` -> its values -> runs that have them. What a person judged has its own rules,
         and is left out."""
-        found: dict[tuple[str, str], dict[str, set[str]]] = {}
+        values: dict[tuple[str, str], dict[str, set[str]]] = {}
         for run in self.each:
-            for one in run.protocols[1]:
-                for column in PROTOCOL if one["judge"] != "person" else ():
-                    found.setdefault((one["task"], column), {}).setdefault(str(one[column]), set()).add(run.name)
-        return found
+            for row in run.protocols[1]:
+                for column in PROTOCOL if row["judge"] != "person" else ():
+                    values.setdefault((row["task"], column), {}).setdefault(str(row[column]), set()).add(run.name)
+        return values
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -190,14 +190,14 @@ class Runs:
     @cached_property
     def world_of(self) -> dict[tuple[str, str], str]:
         """World and hash of its parameters -> its name in all tables."""
-        found = zip(self.cells, names_of(self.cells), strict=True)
-        return {(cell.world, cell.world_hash): name.world for cell, name in found}
+        named = zip(self.cells, names_of(self.cells), strict=True)
+        return {(cell.world, cell.world_hash): name.world for cell, name in named}
 
     @cached_property
     def task_of(self) -> dict[tuple[str, str, str, str], str]:
         """Task, version, hash of its file, and controller -> its name in all tables."""
-        found = zip(self.cells, names_of(self.cells), strict=True)
-        return {(cell.task, cell.task_version, cell.task_hash, cell.controller): name.task for cell, name in found}
+        named = zip(self.cells, names_of(self.cells), strict=True)
+        return {(cell.task, cell.task_version, cell.task_hash, cell.controller): name.task for cell, name in named}
 
     def tasks_of(self, run: OneRun) -> pa.ChunkedArray:
         """The task, row by row. One that ran by several protocols is several: its name has the hash of its version,
@@ -206,24 +206,24 @@ class Runs:
 
     def _named(self, run: OneRun) -> list[tuple[str, str]]:
         """The task's name under each of the run's protocols: as all tables have it, and as the page has it."""
-        found = []
-        for one in run.protocols[1]:
-            cell = Cell.of(one)
+        named = []
+        for row in run.protocols[1]:
+            cell = Cell.of(row)
             name = self.task_of[cell.task, cell.task_version, cell.task_hash, cell.controller]
             own = [
-                f"{PROTOCOL[column]} {one[column]}"
+                f"{PROTOCOL[column]} {row[column]}"
                 for column in PROTOCOL
-                if column not in CELL and one["judge"] != "person" and len(self.protocols[one["task"], column]) > 1
+                if column not in CELL and row["judge"] != "person" and len(self.protocols[row["task"], column]) > 1
             ]
-            found.append((name, f"{name} ({', '.join(own)})" if own else name))
-        return found
+            named.append((name, f"{name} ({', '.join(own)})" if own else name))
+        return named
 
     def task_names(self, run: OneRun) -> dict[str, str]:
         """Name of a task in all tables -> what the page calls the run's rows of it, where that is one name."""
-        found: dict[str, set[str]] = defaultdict(set)
+        called: dict[str, set[str]] = defaultdict(set)
         for task, name in self._named(run):
-            found[task].add(name)
-        return {task: min(names) if len(names) == 1 else task for task, names in found.items()}
+            called[task].add(name)
+        return {task: min(names) if len(names) == 1 else task for task, names in called.items()}
 
     @property
     def real(self) -> list[OneRun]:
@@ -241,21 +241,21 @@ def place(name: str, names: Sequence[str]) -> int:
     return next((names.index(form) for form in forms if form in names), len(names))
 
 
-def _shaped(found: Any, kinds: Kinds) -> dict[str, Any]:
+def _shaped(contents: Any, kinds: Kinds) -> dict[str, Any]:
     """Without what is not of the kind that it should be: a run folder may be damaged, or come from someone else."""
-    if not isinstance(found, dict):
+    if not isinstance(contents, dict):
         return {}
-    return {key: value for key, value in found.items() if isinstance(value, kinds.get(str(key), object))}
+    return {key: value for key, value in contents.items() if isinstance(value, kinds.get(str(key), object))}
 
 
-def _listed(first: Sequence[Any], found: Sequence[str]) -> list[str]:
-    there = dict.fromkeys(found)
+def _listed(first: Sequence[Any], others: Sequence[str]) -> list[str]:
+    there = dict.fromkeys(others)
     return [*(name for name in dict.fromkeys(map(str, first)) if name in there), *(n for n in there if n not in first)]
 
 
 def _study(run: Path) -> dict[str, Any]:
     try:
-        found = load_yaml(run / "study.yaml", follow=False)
+        contents = load_yaml(run / "study.yaml", follow=False)
     except UsageError:
         return {}
-    return _shaped(found, STUDY)
+    return _shaped(contents, STUDY)
