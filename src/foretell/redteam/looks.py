@@ -63,14 +63,14 @@ class Looks:
         self._rows: dict[str, dict[tuple[str, str], dict[str, Any]]] = {}
         self._keys: dict[tuple[Combination, int], tuple[str, str]] = {}
 
-    def policy(self, asked: Sequence[Combination], n: int) -> dict[Combination, np.ndarray]:
+    def policy(self, wanted: Sequence[Combination], n: int) -> dict[Combination, np.ndarray]:
         study = self.settings.study
         (name,) = study.policies
-        return self._look(asked, n, self.name, name, study)
+        return self._look(wanted, n, self.name, name, study)
 
-    def expert(self, asked: Sequence[Combination], n: int) -> dict[Combination, np.ndarray]:
+    def expert(self, wanted: Sequence[Combination], n: int) -> dict[Combination, np.ndarray]:
         changes = {"policies": {"expert": PolicyEntry(use="expert")}, "clocks": [Sync()]}
-        return self._look(asked, n, "expert", "expert", self.settings.study.model_copy(update=changes))
+        return self._look(wanted, n, "expert", "expert", self.settings.study.model_copy(update=changes))
 
     def row(self, c: Combination, seed: int) -> dict[str, Any]:
         """The policy's row of a scenario that was looked at."""
@@ -90,10 +90,10 @@ class Looks:
         return self._keys[c, seed]
 
     def _look(
-        self, asked: Sequence[Combination], n: int, folder: str, policy: str, study: Study
+        self, wanted: Sequence[Combination], n: int, folder: str, policy: str, study: Study
     ) -> dict[Combination, np.ndarray]:
         s, paid = self.settings, []
-        for c in asked:
+        for c in wanted:
             new = {(folder, policy, c.arm, seed) for seed in self.seeds(n)} - s.asked
             if s.spent + len(new) > s.budget - self.reserve:
                 break  # one that is cheaper, further down the list, is no better a guess
@@ -109,18 +109,18 @@ class Looks:
         solved = {True: 1.0, False: 0.0, None: np.nan}
         return {c: np.array([solved[known[key]["success"]] for key in keys[c]]) for c in paid}
 
-    def _run(self, asked: Sequence[Combination], n: int, folder: str, policy: str, study: Study) -> None:
+    def _run(self, looked: Sequence[Combination], n: int, folder: str, policy: str, study: Study) -> None:
         s = self.settings
         wanted = study.model_copy(
             update={
-                "arms": [arms.parse(c.arm) for c in asked],
+                "arms": [arms.parse(c.arm) for c in looked],
                 "scenarios": ScenarioSource(count=n, seed=self.start),
                 "trials": 1,
                 "record": Record(),
             }
         )
         here = s.policies if policy in s.policies else None
-        before, ran = s.spent - len(asked) * n, s.ran
+        before, ran = s.spent - len(looked) * n, s.ran
 
         def progress(state: Progress) -> None:
             s.ran = ran + state.ran

@@ -58,9 +58,9 @@ class Outcomes(Protocol):
     """Where outcomes come from: arrays (n,) of 1, 0 or NaN (no verdict), one per scenario, always of the same
     scenarios in the same order. What can no longer be afforded is left out."""
 
-    def policy(self, asked: Sequence[Combination], n: int) -> Mapping[Combination, np.ndarray]: ...
+    def policy(self, wanted: Sequence[Combination], n: int) -> Mapping[Combination, np.ndarray]: ...
 
-    def expert(self, asked: Sequence[Combination], n: int) -> Mapping[Combination, np.ndarray]: ...
+    def expert(self, wanted: Sequence[Combination], n: int) -> Mapping[Combination, np.ndarray]: ...
 
 
 @dataclass(kw_only=True)
@@ -114,9 +114,9 @@ class _Search:
         self.looks, self.clean, self.breaks, self.required = looks, clean, breaks, required
         self.found = found
 
-    def race(self, asked: Sequence[Combination]) -> None:
+    def race(self, wanted: Sequence[Combination]) -> None:
         """Look at combinations until each has a verdict."""
-        alive = [c for c in asked if c not in self.found.verdicts]
+        alive = [c for c in wanted if c not in self.found.verdicts]
         for n in SIZES:
             outcomes = self.looks.policy(alive, n) if alive else {}
             still = []
@@ -137,12 +137,12 @@ class _Search:
                     still.append(c)
             alive = still
 
-    def confirm(self, asked: Sequence[Combination]) -> None:
+    def confirm(self, wanted: Sequence[Combination]) -> None:
         """Look longer at what seems to break the policy; what does not after all holds. Without a budget for it, the
         first look stands."""
-        outcomes = self.looks.policy([Combination(), *asked], FINAL) if asked else {}
+        outcomes = self.looks.policy([Combination(), *wanted], FINAL) if wanted else {}
         self.clean = outcomes.get(Combination(), self.clean)
-        for c in asked:
+        for c in wanted:
             if c not in outcomes:
                 self.found.complete = False
                 continue
@@ -150,11 +150,11 @@ class _Search:
             above, error = excess(outcomes[c], self.clean, self.breaks)
             self.found.verdicts[c] = "breaks" if above + error < 0 else "holds"
 
-    def certify(self, asked: Sequence[Combination]) -> None:
+    def certify(self, wanted: Sequence[Combination]) -> None:
         """Let the expert try what breaks the policy, on all scenarios of the search."""
-        asked = [c for c in asked if self.found.verdicts.get(c) == "breaks" and c not in self.found.experts]
-        outcomes = self.looks.expert(asked, SIZES[-1]) if asked else {}
-        for c in asked:
+        wanted = [c for c in wanted if self.found.verdicts.get(c) == "breaks" and c not in self.found.experts]
+        outcomes = self.looks.expert(wanted, SIZES[-1]) if wanted else {}
+        for c in wanted:
             if c not in outcomes:
                 self.found.complete = False
                 continue
