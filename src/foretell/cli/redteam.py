@@ -55,9 +55,9 @@ def main(
 
     alpha = alpha_of(alpha, confidence)
     with Bar() as bar:
-        found = redteam(
+        answer = redteam(
             study, policy=policy, task=task, factors=factors, budget=budget, most=most, severity=severity,
             breaks=breaks, required=required, fresh=fresh, alpha=alpha, out=out, workers=workers, slots=slots,
             video=video, progress=bar.update, notify=bar.say,
         )  # fmt: skip
-    print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())
+    print(json.dumps(answer.to_dict(), indent=2) if json_ else answer.text())
