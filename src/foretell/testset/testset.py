@@ -95,11 +95,11 @@ class TestSet(Displayed):
         return "\n".join([*parts, *(f"note: {note}" for note in self.notes)])
 
 
-def _said(found: Certificate | None) -> str:
-    if found is None:
+def _said(cell: Certificate | None) -> str:
+    if cell is None:
         return "-"
-    ends = f"{found.successes}/{found.n} ({100 * found.low:.0f} to {100 * found.high:.0f}%)"
-    return ends if found.certified else f"not certified {ends}"
+    ends = f"{cell.successes}/{cell.n} ({100 * cell.low:.0f} to {100 * cell.high:.0f}%)"
+    return ends if cell.certified else f"not certified {ends}"
 
 
 def testset(
@@ -177,14 +177,14 @@ def testset(
 
 
 def _tasks(given: Iterable[str]) -> dict[str, Task]:
-    asked = list(dict.fromkeys(given))
+    wanted = list(dict.fromkeys(given))
     tasks = {}
-    for use in asked or names("tasks"):
+    for use in wanted or names("tasks"):
         task = make_task(use)
         try:
             task.expert()
         except NotImplementedError:
-            if asked:
+            if wanted:
                 raise UsageError(
                     f"task {use!r} has no scripted expert, so it cannot be certified: give it one (`Task.expert`)"
                 ) from None
@@ -228,8 +228,8 @@ def _without(task: Task, arms: list[Arm]) -> dict[str, str]:
     """Factors of the protocol that do not apply to a task, and why."""
     sets = {"each": names("factors"), "all": names("factors"), "colosseum:each": FOURTEEN, "colosseum:all": FOURTEEN}
     uses = [use.factor for arm in arms for use in arm.uses]
-    asked = dict.fromkeys(name for use in uses for name in {**sets, **COMPOUND}.get(use, (use,)))
-    return {name: why.why for name in asked if (why := factor(name).applies(task))}
+    factors = dict.fromkeys(name for use in uses for name in {**sets, **COMPOUND}.get(use, (use,)))
+    return {name: why.why for name in factors if (why := factor(name).applies(task))}
 
 
 def _versions() -> dict[str, str]:
