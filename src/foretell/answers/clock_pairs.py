@@ -47,7 +47,7 @@ class ClockPair:
     task: str
     policy: str
     clock: dict[str, Any]
-    """As it stands in the rows."""
+    """The clock of the rows, from JSON."""
     label: str
     units: tuple[str, ...]
     """Scenarios with at least one pair that counts."""
@@ -68,7 +68,7 @@ class ClockPair:
 
     @cached_property
     def latency(self) -> float | None:
-        """Of an inference, in simulated seconds (speed included): as measured, else as the clock says."""
+        """Latency of an inference in simulated seconds (speed included): the measured one, else that of the clock."""
         measured = self.metrics["latency_per_inference_s"]
         if measured is not None:
             return measured

@@ -76,7 +76,7 @@ def clocks(
     """What latency costs each policy: run folders (or Parquet, Arrow tables) with episodes under `sync` and others.
 
     Episodes are paired by policy, task, arm, scenario and trial. `keep`: share of synchronous success that a latency
-    budget must keep. `policy` and `task` choose some; default all. `seed`: of the resampling.
+    budget must keep. `policy` and `task` choose some; default all. `seed`: seed of the resampling.
     """
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"alpha is {alpha}, it must be between 0 and 1")
