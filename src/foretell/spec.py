@@ -65,7 +65,7 @@ class Feature:
     optional: bool = False
     """Whether only those get it who ask for it by name. Images are too."""
     legend: tuple[str, ...] = ()
-    """Of a segmentation: the names of the parts. The id of a part is its place in this list; -1 is the background."""
+    """Names of the parts in a segmentation. The id of a part is its place in this list; -1 is the background."""
 
     @property
     def image(self) -> bool:
