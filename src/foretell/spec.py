@@ -175,7 +175,7 @@ def joint_positions(low: tuple[float, ...], high: tuple[float, ...]) -> ActionSp
 
 
 def compare(policy: ActionSpec, world: ActionSpec, who: str = "policy") -> None:
-    """Raise UsageError unless the action a policy speaks is the action the controller hears.
+    """Raise UsageError unless a policy returns the actions that the controller takes.
 
     `scale`, ranges and units must agree; `anchor` too, because it changes what a repeated action does.
     """

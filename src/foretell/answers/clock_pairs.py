@@ -203,7 +203,7 @@ def _only(table: Table, column: str, wanted: Sequence[str]) -> Table:
 
 
 def _has_both(table: Table) -> None:
-    """Sync and something else; or the error that says what to add."""
+    """Raises UsageError, with the clocks to add, unless there are `sync` and another clock."""
     texts = labels(table, "clock")
     listed = ", ".join(sorted(map(safe_label, texts)))
     kinds = {json.loads(text)["kind"] for text in texts}

@@ -112,7 +112,7 @@ def _names(given: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _ways(keys: list[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
-    """What tells the clocks of one policy and task apart besides latency and speed, in words; mostly nothing."""
+    """How clocks of one policy and task differ besides latency and speed, in words; empty for most."""
     options = {key: json.loads(key[2]) for key in keys}
     named = {}
     for key, mine in options.items():

@@ -1,4 +1,4 @@
-"""Patience: work that takes a while says what it is doing, and short work says nothing."""
+"""Patience: messages about long work. Short work gives none."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ class TooLarge(UsageError):  # noqa: N818 - says what is wrong
 
 def check_size(study: Study, large: bool = False, scenarios: Mapping[str, Sequence[Scenario]] | None = None) -> None:
     """Raises TooLarge if a study has more than `LARGE` episodes and `large` is not set. Before its scenarios are
-    drawn, layouts and those of a file or of another run count as one of each task: nobody knows how many they are."""
+    drawn, layouts and those of a file or of another run count as one for each task, because their number is unknown."""
     source = study.scenarios
     drawn = (source.count or COUNT) if (source.layouts, source.file, source.like) == (None, None, None) else 1
     each = study.trials * len(study.policies) * len(study.clocks)
