@@ -70,10 +70,10 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
             warnings.warn(f"{path}: {fault}: it is ignored; run the study again", stacklevel=2)
         if len(found.faults) > FAULTS:
             warnings.warn(f"{path}: {len(found.faults) - FAULTS} more lines are not episodes either", stacklevel=2)
-    tables, faults = _read_parts(run, wanted)
-    for path, fault in faults.items():
+    tables, broken = _read_parts(run, wanted)
+    for path, why in broken.items():
         warnings.warn(
-            f"{path} is damaged ({fault}); how many rows are missing is unknown. The other parts are "
+            f"{path} is damaged ({why}); how many rows are missing is unknown. The other parts are "
             "read; run the study again to fill the gap",
             stacklevel=2,
         )
