@@ -15,7 +15,7 @@ from foretell.answers.clocks import clocks
 from foretell.answers.predictivity import predictivity
 from foretell.answers.words import listed
 from foretell.counting import counted
-from foretell.demo.studies import CHOSEN, LATENCY_S, PART, SEES, THINKS
+from foretell.demo.studies import CHOSEN, LATENCY_S, LIMIT_S, PART, SEES, THINKS
 from foretell.episodes.read import read
 from foretell.report.bounds import worth
 from foretell.report.section import Section, Words
@@ -145,7 +145,7 @@ def latency(runs: Runs) -> Chapter:
     slow = f"{1000 * LATENCY_S:.0f} ms"
     text = (
         f"When the world waits for {THINKS!r}, it solves {sync['estimate']:.0%} of "
-        f"{counted(cell['scenarios'], 'scenario')}. "
+        f"{counted(cell['scenarios'], 'scenario')} within {LIMIT_S['can']:g} s. "
         f"When it takes {slow} to think and the world does not wait, it solves {late['estimate']:.0%}. "
         f"That is {lost} (95% interval of the loss: {gap['low']:.0f} to {gap['high']:.0f} points)."
     )

@@ -4,8 +4,9 @@
     journal/  episodes/part-*.parquet  videos/
 
 An episode first becomes a line of the journal. Every `SEAL` rows, and at close, the journal is sealed: its
-rows go to a new part, and only when that part is named on disk are the journal files deleted. At any moment
-each finished row is in the journal, in a part, or in both; readers keep one row per episode key.
+rows go to a new part, and only when that part is named on disk are the journal files deleted. Many small parts
+become one in the same way. At any moment each finished row is in the journal, in a part, or in both; readers keep one
+row per episode key.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from foretell.episodes.journal import (
     sync_folder,
     to_table,
 )
-from foretell.episodes.parts import DamagedError, parts, read_part, release, set_aside_as, write_table
+from foretell.episodes.parts import DamagedError, merge_parts, parts, read_part, release, set_aside_as, write_table
 from foretell.episodes.planned import CELL, PLAN, is_retired, plan_table
 from foretell.episodes.read import JOURNAL, LOWEST, ORDER, RANKED, rank, rank_of, together
 from foretell.episodes.scenarios import SCENARIOS, scenario_table
@@ -320,6 +321,7 @@ class Store:
             numbers = [int(m[1]) for name in os.listdir(folder) if (m := re.match(r"part-(\d+)", name))]
             write_table(folder / f"part-{max(numbers, default=-1) + 1:06d}.parquet", to_table(rows.values()))
             self._sealed.update((key, rank_of(row)) for key, row in rows.items())
+        merge_parts(self.path)
         for path in files:
             if path in faulty:  # someone may yet make out what the line said
                 path.rename(set_aside_as(path))
