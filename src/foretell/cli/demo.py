@@ -52,7 +52,7 @@ def main(
             films=films,
             workers=workers,
             progress=bar.update,
-            told=bar.say,
+            notify=bar.say,
         )
     if json_:
         told = [asdict(chapter) for chapter in done.chapters]

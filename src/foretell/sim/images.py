@@ -40,11 +40,11 @@ class Images:
         return self._scene.segments
 
     def see(
-        self, slot: int, model: mujoco.MjModel, qpos: np.ndarray, stream: str, feature: Feature, asked: Stream
+        self, slot: int, model: mujoco.MjModel, qpos: np.ndarray, stream: str, feature: Feature, wanted: Stream
     ) -> np.ndarray:
         """(height, width, channels) what a camera's stream shows at joint positions qpos."""
         assert feature.frame is not None
-        height, width, _ = asked.shape or feature.shape
+        height, width, _ = wanted.shape or feature.shape
         view = View(name=feature.frame, height=height, width=width)
         if feature.kind == "depth":
             image = shared_renderer().render(model, qpos, replace(view, kind="depth"))[..., None]

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from foretell.errors import ForetellError, UsageError
+from foretell.policy import TIMEOUT
 from foretell.process import end, gone, kill, listen, start
 from foretell.rollout import Job, Outcome
 from foretell.study.engine import Batch
@@ -63,7 +64,7 @@ class _Worker:
 class Pool:
     """`workers` processes with `slots` episodes side by side in each."""
 
-    def __init__(self, *, workers: int, slots: int, policy_timeout: float = 60.0):
+    def __init__(self, *, workers: int, slots: int, policy_timeout: float = TIMEOUT):
         self.workers, self.slots, self.timeout = workers, slots, policy_timeout
         self._threads = max(1, (os.cpu_count() or 1) // workers)
         self._inbox: queue.SimpleQueue[tuple[_Worker, dict[str, Any] | None]] = queue.SimpleQueue()

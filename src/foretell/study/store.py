@@ -102,10 +102,10 @@ class Store:
         tables, self._found = self._found, []
         if not self.done:
             return None
-        found = together(tables)
+        rows = together(tables)
         del tables
         release()
-        return found.select(COLUMNS)
+        return rows.select(COLUMNS)
 
     def append(self, rows: Sequence[Episode]) -> None:
         """Returns when the rows are safe. Raises ForetellError if they cannot be; those before stay."""
@@ -273,13 +273,13 @@ class Store:
             self._found.append(table.select(TALLIED))
             self._take(table)
         for path in journals(self.path):
-            found = parse(read_file(path, JOURNAL), path)
-            self._note(found.rows)
-            self._found.append(to_table(found.rows).cast(encoded(arrow_schema())).select(TALLIED))
-            self._pending += len(found.rows)
-            faults = list(found.faults)
-            if found.torn:
-                faults.append(f"the last line is incomplete ({found.torn} bytes without an end)")
+            lines = parse(read_file(path, JOURNAL), path)
+            self._note(lines.rows)
+            self._found.append(to_table(lines.rows).cast(encoded(arrow_schema())).select(TALLIED))
+            self._pending += len(lines.rows)
+            faults = list(lines.faults)
+            if lines.torn:
+                faults.append(f"the last line is incomplete ({lines.torn} bytes without an end)")
             self.problems += [f"{path}: {f}: it is ignored, and its episode is run again" for f in faults]
 
     def _take(self, table: pa.Table) -> None:
@@ -308,10 +308,10 @@ class Store:
         rows: dict[str, dict[str, Any]] = {}
         faulty = set()
         for path in files:
-            found = parse(read_file(path, JOURNAL), path)
-            if found.faults:
+            lines = parse(read_file(path, JOURNAL), path)
+            if lines.faults:
                 faulty.add(path)
-            for row in found.rows:
+            for row in lines.rows:
                 key = row["episode"]
                 rival = rank_of(rows[key]) if key in rows else self._sealed.get(key, LOWEST)
                 if rank_of(row) > rival:
@@ -361,7 +361,9 @@ def _with_retired(plan: pa.Table, retired: np.ndarray) -> pa.Table:
 
 def _asked(cell: tuple[str, ...]) -> tuple[str, ...]:
     """What a study says of a cell, without what is in the files that it names."""
-    return tuple(cell[CELL.index(c)] for c in ("world", "task", "policy", "policy_options", "clock", "arm"))
+    return tuple(
+        cell[CELL.index(c)] for c in ("world", "task", "controller", "policy", "policy_options", "clock", "arm")
+    )
 
 
 def _scenario_row(s: Scenario) -> dict[str, Any]:
