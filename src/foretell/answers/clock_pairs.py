@@ -47,7 +47,7 @@ class ClockPair:
     task: str
     policy: str
     clock: dict[str, Any]
-    """As it stands in the rows."""
+    """The clock of the rows, from JSON."""
     label: str
     units: tuple[str, ...]
     """Scenarios with at least one pair that counts."""
@@ -68,7 +68,7 @@ class ClockPair:
 
     @cached_property
     def latency(self) -> float | None:
-        """Of an inference, in simulated seconds (speed included): as measured, else as the clock says."""
+        """Latency of an inference in simulated seconds (speed included): the measured one, else that of the clock."""
         measured = self.metrics["latency_per_inference_s"]
         if measured is not None:
             return measured
@@ -203,7 +203,7 @@ def _only(table: Table, column: str, wanted: Sequence[str]) -> Table:
 
 
 def _has_both(table: Table) -> None:
-    """Sync and something else; or the error that says what to add."""
+    """Raises UsageError, with the clocks to add, unless there are `sync` and another clock."""
     texts = labels(table, "clock")
     listed = ", ".join(sorted(map(safe_label, texts)))
     kinds = {json.loads(text)["kind"] for text in texts}

@@ -82,7 +82,7 @@ class Table:
         return f"{self.name}, {self.kind} {self.marks[row]}"
 
     def keep(self, rows: Sequence[int]) -> Table:
-        """These rows only."""
+        """The same table with these rows only."""
         columns = {name: [column[i] for i in rows] for name, column in self.columns.items()}
         kept = [self.rows[i] for i in rows]
         return replace(self, columns=columns, marks=[self.marks[i] for i in rows], rows=kept)

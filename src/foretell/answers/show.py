@@ -49,7 +49,7 @@ def show(
 
     The interval is that of `foretell bound` where all that was planned is finished: Clopper-Pearson's, or `star` where
     scenarios were tried several times. Elsewhere the entry is `running`: it counts the leading scenarios that are
-    complete, and its interval holds whenever one looks (see `study.running`).
+    complete, and its interval holds whenever one looks (see `episodes.tally`).
     Errors blamed on the policy count as failures; those of world or machine are left out of n and counted apart.
     A policy whose weights changed, or a world whose θ did, under one name is listed once for each, with its hash.
     """
@@ -61,12 +61,12 @@ def show(
 
 
 def figures(plan: pa.Table, rows: pa.Table, alpha: float = ALPHA, besides: Iterable[Cell] = ()) -> Figures:
-    """As `show`, of a plan and rows that have been read already. `besides`: cells of other runs on the same page."""
+    """The entries of `show` from a plan and rows. `besides`: cells of other runs on the same page."""
     return counted_figures(Tally(plan, rows=rows), alpha, besides)
 
 
 def counted_figures(tally: Tally, alpha: float = ALPHA, besides: Iterable[Cell] = ()) -> Figures:
-    """As `show`, of episodes that have been counted already."""
+    """The entries of `show` from a tally."""
     entries = tally.figures(alpha, begun=True, besides=besides)
     return Figures({name: value for name, value in row.items() if name != "pace"} for row in entries)
 

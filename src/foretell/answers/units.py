@@ -65,7 +65,7 @@ class Measured:
         return replace(self, units=units, turn=turn, waiting=len(self.trials) - len(turn))
 
     def only(self, ids: Collection[str]) -> Measured:
-        """These scenarios."""
+        """The same with these scenarios only."""
         return self.without({unit for unit in self.ids if unit not in ids})
 
     def place(self, unit: str) -> str:
@@ -78,7 +78,7 @@ class Measured:
         return self.units.scores[[at[unit] for unit in ids]]
 
     def without(self, units: Collection[str]) -> Measured:
-        """All scenarios but these."""
+        """The same without these scenarios."""
         kept = self.units.take([i for i, unit in enumerate(self.ids) if unit not in units])
         return replace(self, units=kept, fitted=self.fitted - set(units))
 

@@ -71,7 +71,7 @@ class _Count:
     """Units at the beginning that are complete."""
     planned: int = 0
     finished: int = 0
-    """Of the planned ones."""
+    """Number of planned episodes that have ended."""
     rows: int = 0
     """Planned or not."""
     n: int = 0
@@ -144,7 +144,7 @@ class Tally:
 
     @cached_property
     def _blames(self) -> dict[str, str | None]:
-        """Of the rows that there are."""
+        """Episode -> its blame, for all rows so far."""
         return dict(zip(*map(cells, self._rows), strict=True)) if self._rows else {}
 
     def _load(self, plan: pa.Table, rows: pa.Table) -> None:
@@ -227,7 +227,7 @@ class Tally:
     def _unplanned(
         self, every: list[_Count], place: np.ndarray, which: np.ndarray, right: np.ndarray, rows: Any
     ) -> None:
-        """These rows, which were judged and which no plan has, by the unit that they count for."""
+        """Count judged rows that no plan has, each for its unit."""
         rows = rows.select(["parent", "scenario", "episode"]).take(pa.array(which))
         for i, unit in zip(which.tolist(), cells(units(rows)), strict=True):
             counts = every[place[i]].unplanned[unit]
@@ -243,7 +243,7 @@ class Tally:
 
     @property
     def finished(self) -> int:
-        """Of those planned."""
+        """Number of planned episodes that have ended."""
         return sum(cell.finished for cell in self._cells.values())
 
     def add(self, row: Mapping[str, Any]) -> None:

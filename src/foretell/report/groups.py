@@ -112,7 +112,7 @@ def groups(runs: Runs) -> list[Group]:
 
 
 def first_groups(runs: Runs) -> list[Group]:
-    """Of every world and task one group: the clean arm and the clock `sync`, or what comes first without them."""
+    """One group for each world and task: the clean arm under the clock `sync`, or else the first group."""
     first: dict[tuple[str, str], Group] = {}
     for group in sorted(groups(runs), key=lambda g: (g.arm != "none", g.clock != "sync")):
         first.setdefault((group.world, group.task), group)

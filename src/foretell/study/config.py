@@ -149,11 +149,11 @@ class Record(_Model):
     of `all`; see `foretell judge`. Filmed and real episodes always have theirs."""
 
     def keeps_events(self, index: int) -> bool:
-        """Of the scenario of this index?"""
+        """Whether the events of the scenario with this index are kept."""
         return self.events == "all" or index < self.events
 
     def keeps_steps(self, index: int) -> bool:
-        """Of the scenario of this index?"""
+        """Whether the steps of the scenario with this index are kept."""
         return self.steps == "all" or index < self.steps
 
 
@@ -325,7 +325,7 @@ def _anchor(study: Study, folder: Path) -> Study:
         return str(anchored) if os.path.exists(anchored) or not os.path.exists(path) else path
 
     def use(name: str) -> str:
-        """Such as file.py:Class, or onnx:model.onnx."""
+        """The name with its path made absolute, if it has one: file.py:Class, onnx:model.onnx."""
         kind, colon, rest = name.partition(":")
         if colon and kind.endswith(".py"):
             return f"{there(kind)}:{rest}"

@@ -48,7 +48,7 @@ def _unplaced(use: str) -> str:
 
 
 def identity(study: Study) -> str:
-    """Names what a study asks for."""
+    """A digest of all fields that decide which episodes a study has."""
     return digest(contents(study))
 
 

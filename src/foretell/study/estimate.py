@@ -117,7 +117,7 @@ def estimate(
 
 
 def _steps_bytes(episodes: list[Planned]) -> int:
-    """Of the episodes that keep their steps."""
+    """The size of all steps that are kept."""
     kept = Counter(e.group.task for e in episodes if e.steps)
     tasks = {entry: make_task(entry.use, entry.time_limit) for entry in kept}
     return sum(round(n * tasks[entry].time_limit * tasks[entry].action_rate) * STEP_BYTES for entry, n in kept.items())

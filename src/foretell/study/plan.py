@@ -85,7 +85,7 @@ class Planned:
 
     @property
     def scenario(self) -> Scenario:
-        """Made when somebody asks: who needs the name alone takes that of `scenarios`."""
+        """The scenario. It is made at each call; `scenarios.names` has its name without making it."""
         return self.scenarios[self.index]
 
 
@@ -112,7 +112,7 @@ class TooLarge(UsageError):  # noqa: N818 - says what is wrong
 
 def check_size(study: Study, large: bool = False, scenarios: Mapping[str, Sequence[Scenario]] | None = None) -> None:
     """Raises TooLarge if a study has more than `LARGE` episodes and `large` is not set. Before its scenarios are
-    drawn, layouts and those of a file or of another run count as one of each task: nobody knows how many they are."""
+    drawn, layouts and those of a file or of another run count as one for each task, because their number is unknown."""
     source = study.scenarios
     drawn = (source.count or COUNT) if (source.layouts, source.file, source.like) == (None, None, None) else 1
     each = study.trials * len(study.policies) * len(study.clocks)
@@ -245,7 +245,7 @@ def _as_it_is(clock: Clock, policy: str, task: TaskEntry) -> Clock:
 
 
 def _kept(study: Study, arm: str, under: Scenarios, once: bool) -> Iterator[tuple[str, bool, bool, bool]]:
-    """Of each scenario: its arm, and whether its film, events and steps are kept. From some scenario on this is the
+    """The arm of each scenario, and whether its film, events and steps are kept. From some scenario on these are the
     same for all."""
     record, own = study.record, arm == "none" and not under.clean
     last = max(0, FAILURES, *(n for n in (record.video, record.events, record.steps) if isinstance(n, int)))

@@ -360,7 +360,7 @@ def _with_retired(plan: pa.Table, retired: np.ndarray) -> pa.Table:
 
 
 def _asked(cell: tuple[str, ...]) -> tuple[str, ...]:
-    """What a study says of a cell, without what is in the files that it names."""
+    """The columns of a cell that a study states, without versions of the files that it names."""
     return tuple(
         cell[CELL.index(c)] for c in ("world", "task", "controller", "policy", "policy_options", "clock", "arm")
     )
