@@ -16,6 +16,7 @@ from foretell.factors import arms, factor
 from foretell.fingerprint.loaded import loading, remember
 from foretell.registry import resolve
 from foretell.scenario import Scenario
+from foretell.stats.order import by_id
 from foretell.study.config import Study, TaskEntry
 from foretell.study.films import FAILURES, while_it_runs
 from foretell.study.fix import fixed
@@ -110,7 +111,7 @@ def check_size(study: Study, large: bool = False, scenarios: Mapping[str, Sequen
     """Raises TooLarge if a study has more than `LARGE` episodes and `large` is not set. Before its scenarios are
     drawn, layouts and those of a file or of another run count as one of each task: nobody knows how many they are."""
     source = study.scenarios
-    drawn = (source.count or COUNT) if (source.layouts, source.file, source.like) == (None, None, None) else 1
+    drawn = (study.count or COUNT) if not source.listed else 1
     each = study.trials * len(study.policies) * len(study.clocks)
     count = 0
     for entry in study.tasks:
@@ -128,11 +129,13 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, Scenarios], str]:
     """Task entry -> its scenarios, and how they were chosen: iid, grid or chosen. Guarantees depend on that."""
     source = study.scenarios
     tasks = {entry.use: make_task(entry.use) for entry in study.tasks}
+    if study.until is not None:
+        study.until.check(study.policies)
     if source.layouts is not None:
         published = {use: list(task.layouts())[: source.count] for use, task in tasks.items()}
         if none := next((use for use, found in published.items() if not found), None):
             raise UsageError(f"scenarios: layouts: task {none!r} publishes no layouts; draw scenarios by `count`")
-        return {use: Scenarios.of(found) for use, found in published.items()}, "grid"
+        return {use: Scenarios.of(_in_turn(study, use, found)) for use, found in published.items()}, "grid"
     if source.file is None and source.like is None:
         return {use: _drawn(study, task) for use, task in tasks.items()}, "iid"
     listed, where, design = _listed(study)
@@ -143,12 +146,28 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, Scenarios], str]:
     if testset := testset_of(study):
         for use, task in tasks.items():
             testset.check_task(task.name, task.version)
-            chosen[use] = [s for under in testset.arms(task.name, source.count).values() for s in under]
+            chosen[use] = [s for under in testset.arms(task.name, study.count).values() for s in under]
     for use, scenarios in chosen.items():
         if not scenarios:
             raise UsageError(f"scenarios: {where} has none of task {use!r}; it has {sorted(by_task) or 'nothing'}")
         _check_fit(scenarios, use, tasks[use], where)
+    if testset is None:  # a test set was drawn by seed, so its order is a random one
+        chosen = {use: _in_turn(study, use, scenarios) for use, scenarios in chosen.items()}
     return {use: Scenarios.of(scenarios) for use, scenarios in chosen.items()}, design
+
+
+def _in_turn(study: Study, use: str, listed: list[Scenario]) -> list[Scenario]:
+    """Scenarios that are not drawn, in the order in which they run. A study that stops by `until` takes them in the
+    order of a hash of their ids: a file may be sorted by how hard they are, and then the first are no fair sample."""
+    if study.until is None:
+        return listed
+    most = study.until.max
+    if most is not None and len(listed) < most:
+        raise UsageError(
+            f"until: `max` is {most}, and there are {len(listed)} scenarios of task {use!r}: lower it, or leave it out "
+            "to take them all"
+        )
+    return [listed[i] for i in by_id([scenario.id for scenario in listed])][:most]
 
 
 def _listed(study: Study) -> tuple[list[Scenario], str, str]:
@@ -187,7 +206,7 @@ def _drawn(study: Study, task: Task) -> Scenarios:
         return fixed(found, task, source.fix) if source.fix else found
 
     # a task of one's own may give its scenarios factors
-    return Scenarios(source.count or COUNT, make=make, clean=type(task).scenario is TabletopTask.scenario)
+    return Scenarios(study.count or COUNT, make=make, clean=type(task).scenario is TabletopTask.scenario)
 
 
 def testset_of(study: Study) -> ScenarioFile | None:
@@ -204,7 +223,7 @@ def perturb_scenarios(study: Study, scenarios: Mapping[str, Scenarios]) -> Pertu
     if made := testset_of(study):
         if study.arms != ["none"]:
             raise UsageError(f"arms: {study.scenarios.file} is a test set and has its own arms: leave `arms` out")
-        given = {use: made.arms(task.name, study.scenarios.count) for use, task in tasks.items()}
+        given = {use: made.arms(task.name, study.count) for use, task in tasks.items()}
         return {use: {arm: Scenarios.of(s) for arm, s in by_arm.items()} for use, by_arm in given.items()}
     for item in study.arms:
         if not any(arms.expand([item], task) for task in tasks.values()):

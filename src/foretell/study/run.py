@@ -9,17 +9,19 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from foretell.clock import Realtime
 from foretell.counting import counted
 from foretell.episode import Episode, keys
-from foretell.episodes.planned import CELL, PLAN
+from foretell.episodes.columns import spread
+from foretell.episodes.planned import CELL, PLAN, SPARED, plan_table
 from foretell.episodes.provenance import provenance
 from foretell.episodes.tally import Tally
 from foretell.errors import UsageError, suggest
@@ -37,6 +39,7 @@ from foretell.study.engine import Batch, make_engine
 from foretell.study.latencies import Settler
 from foretell.study.patience import Patience, uncollected
 from foretell.study.plan import Group, Planned, check_size, left_out, make_task, plan, testset_of
+from foretell.study.rounds import Rounds, check_rules
 from foretell.study.session import Opened
 from foretell.study.store import Store
 from foretell.tasks.frame import frame
@@ -85,7 +88,9 @@ class Run(Displayed):
     skipped: int
     """Already there from earlier calls."""
     left: int
-    """Not run, because of `limit`."""
+    """Not run, because of `limit`. With `until` at most so many: cells may stop before."""
+    spared: int = 0
+    """Not needed, because their cells stopped by `until`."""
     notes: tuple[str, ...] = ()
     """Plain sentences on what went wrong, and where."""
     failing: tuple[str, ...] = ()
@@ -95,8 +100,10 @@ class Run(Displayed):
         """What was done, and where the results are."""
         earlier = f", {counted(self.skipped, 'was', 'were')} there already" if self.skipped else ""
         left = f", {self.left} left by --limit" if self.left else ""
+        spared = f", {self.spared} spared by `until`" if self.spared else ""
         notes = [f"note: {note}" for note in self.notes]
-        return "\n".join([*notes, f"{counted(self.ran, 'episode')} run{earlier}{left}; everything is in {self.path}"])
+        done = f"{counted(self.ran, 'episode')} run{earlier}{left}{spared}"
+        return "\n".join([*notes, f"{done}; everything is in {self.path}"])
 
 
 def run(
@@ -171,6 +178,8 @@ def run(
             if (made := testset_of(study)) and made.header:
                 about["testset"] = made.header.id
                 store.write_testset(made.path.read_bytes())
+            if study.until is not None:
+                about["until"] = study.until.model_dump(mode="json", exclude_none=True)
             store.write_provenance({**about, **provenance()})
             try:
                 look = _stopper(store)
@@ -250,26 +259,42 @@ def _fill(
     keep: bool,
 ) -> Run:
     _distinct(opened)
+    earlier = store.earlier()
     with uncollected():
         named = name_all(episodes, opened, told)
-        todo = {name: e for name, e in named.items() if store.done.get(name, "machine") == "machine"}
-    skipped = len(episodes) - len(todo)
-    left = max(0, len(todo) - limit) if limit else 0
-    chosen = dict(list(todo.items())[: len(todo) - left])
-    planned = _planned(named, opened)
+        rounds = Rounds(study.until, named, store.done, earlier)
+    skipped = rounds.ended
+    planned = _planned(named, opened, rounds)
+    check_rules(plan_table(store.path, spared=True), planned, store.done)
     retired = store.write_plan(planned, keep=keep)
-    tally = Tally(planned, time.time(), store.earlier())
+    tally = Tally(planned, time.time(), earlier)
+    tally.spare(rounds.spared)
     alone = store.planned == len(planned)
-    state = Progress(planned=len(episodes), done=skipped, ran=0, tally=tally, study=study.name, alone=alone)
+    state = Progress(planned=rounds.planned, done=skipped, ran=0, tally=tally, study=study.name, alone=alone)
     progress(state)
     troubles: dict[str, list[str]] = {}
     traces: Counter[str] = Counter()
-    for name, outcome in execute(chosen):
-        row = row_of(study, name, chosen[name], opened[chosen[name].group], outcome)
-        if row.video is None and chosen[name].video:
-            steps = _keeps_steps(replace(chosen[name], video=False), opened[chosen[name].group])
-            films.unfilm(store.path, _video(name, chosen[name], row.task), name, steps)
+
+    def turn() -> Iterator[tuple[str, Outcome]]:
+        """Outcomes, round by round."""
+        while ready := rounds.next():
+            left = len(ready) if limit is None else min(len(ready), limit - state.ran)
+            yield from execute(dict(islice(ready.items(), left)))
+            if spared := rounds.look():
+                tally.spare(spared)
+                store.write_plan(_planned(named, opened, rounds), keep=keep)
+                state.planned = rounds.planned
+                progress(state)
+            if state.ran == limit:
+                return
+
+    for name, outcome in turn():
+        row = row_of(study, name, named[name], opened[named[name].group], outcome)
+        if row.video is None and named[name].video:
+            steps = _keeps_steps(replace(named[name], video=False), opened[named[name].group])
+            films.unfilm(store.path, _video(name, named[name], row.task), name, steps)
         store.append([row])
+        rounds.add(name, row.success)
         state.tally.add(vars(row))
         state.done, state.ran = state.done + 1, state.ran + 1
         label = f"{row.task} {row.policy}"
@@ -288,8 +313,9 @@ def _fill(
                 f"episode {row.episode}, {counted(int(row.metrics['out_of_range_actions']), 'action')}"
             )
         progress(state)
-        if state.ran < len(chosen):
+        if state.done < state.planned and state.ran != limit:
             look()
+    left = rounds.planned - rounds.ended
     notes = [f"{what}: {counted(len(where), 'episode')}, first {where[0]}" for what, where in troubles.items()]
     if retired:
         notes.append(
@@ -308,7 +334,8 @@ def _fill(
     failing = tuple(state.tally.failing())
     return Run(
         path=store.path,
-        planned=len(episodes),
+        planned=rounds.planned,
+        spared=len(rounds.spared),
         ran=state.ran,
         skipped=skipped,
         left=left,
@@ -329,24 +356,27 @@ def _distinct(opened: dict[Group, Opened]) -> None:
             )
 
 
-def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> pa.Table:
+def _planned(named: dict[str, Planned], opened: dict[Group, Opened], rounds: Rounds) -> pa.Table:
     """Every episode to be, as `Store.write_plan` takes it."""
     cells: dict[tuple[int, str, str], int] = {}
     columns: list[dict[str, Any]] = []
     index, units = [], []
+    names, rules = list(named), rounds.rules()
     for alike in _by_cell(named.values()):
         cell = (id(alike[0].group), alike[0].policy, alike[0].arm)
         if cell not in cells:
             cells[cell] = len(columns)
-            columns.append({**_columns(alike[0], opened[alike[0].group]), "retired": ""})
+            columns.append({**_columns(alike[0], opened[alike[0].group]), "until": rules.get(names[len(index)], "")})
             columns[-1]["task_version"] = str(opened[alike[0].group].task_version)
         index += [cells[cell]] * len(alike)
         pairs = alike[0].scenarios.units
         units += [pairs[episode.index] for episode in alike]
-    shared = pa.Table.from_pylist(columns, schema=pa.schema([PLAN.field(c) for c in (*CELL, "retired")]))
+    shared = pa.Table.from_pylist(columns, schema=pa.schema([PLAN.field(c) for c in (*CELL, "until")]))
     shared = shared.take(pa.array(index, pa.int64()))
+    spared = np.array([name in rounds.spared for name in names], dtype=np.int64)
+    shared = shared.append_column("retired", spread(["", SPARED], spared))
     shared = shared.append_column("unit", pa.array(units, pa.string()))
-    return shared.append_column("episode", pa.array(list(named), pa.string()))
+    return shared.append_column("episode", pa.array(names, pa.string()))
 
 
 def _by_cell(episodes: Iterable[Planned]) -> Iterator[list[Planned]]:
