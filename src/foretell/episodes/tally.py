@@ -12,8 +12,8 @@ scenarios of the plan, up to the first with an episode still to come, and an epi
 Validity asks no more: the interval holds for all prefixes at once, so which one is looked at may depend on anything.
 Trials of one scenario, or of children of one parent, are no independent draws, and enter as their mean.
 
-A cell that stops by a rule (`until` in a study) has a number of scenarios that depends on outcomes. Its interval is that
-of the rule (`stats.until`), before and after it stopped.
+A cell that stops by a rule (`until` in a study) has a number of scenarios that depends on outcomes. Its interval is
+that of the rule (`stats.until`), before and after it stopped.
 """
 
 from __future__ import annotations
@@ -34,12 +34,13 @@ from foretell.episodes.cells import Cell, cells_of, turns_of
 from foretell.episodes.columns import by_name, cells, codes
 from foretell.episodes.names import names_of
 from foretell.episodes.planned import CELL, PLAN, is_retired, rules_of
+from foretell.episodes.stopped import rule_words
 from foretell.episodes.units import unit_of, units
 
 if TYPE_CHECKING:
     from foretell.stats import Interval
 
-__all__ = ["COLUMNS", "METHOD_NAMES", "Tally"]
+__all__ = ["COLUMNS", "METHOD_NAMES", "Tally", "method_name"]
 
 COLUMNS = (*CELL, "judge", "episode", "scenario", "parent", "success", "blame", "events", "wall_started", "wall_s")
 """What a tally reads of a row."""
@@ -49,6 +50,15 @@ METHOD_NAMES = {
     "betting": "betting (valid at every look), where episodes are still to come",
 }
 """Method of an interval -> what a table says of it."""
+
+
+def method_name(entry: Mapping[str, Any]) -> str:
+    """What a table says of the method of an entry's interval."""
+    if rule := entry.get("until"):
+        return f"{entry['method']} (valid at every look), where scenarios run until {rule_words(rule)}"
+    return METHOD_NAMES.get(entry["method"], str(entry["method"]))
+
+
 WINDOW, LEAST = 60.0, 10
 """The pace is that of so many seconds, and of at least so many episodes."""
 
@@ -329,10 +339,9 @@ class Tally:
         self, alpha: float = 0.05, now: float | None = None, *, begun: bool = False, besides: Iterable[Cell] = ()
     ) -> list[dict[str, Any]]:
         """One entry per cell: the names, n, successes, rate, interval, errors, `events` (in how many episodes
-        each happened); `planned`, `finished`, `running` and
-        `retired` (n is then that of the leading scenarios), the `method` of the interval, `until` (the rule by which the
-        cell stops, or None), `stopped` (whether it did so before its largest number of scenarios), and the `pace` in
-        episodes per second.
+        each happened); `planned`, `finished`, `running` and `retired` (n is then that of the leading scenarios), the
+        `method` of the interval, `until` (the rule by which the cell stops, or None), `stopped` (whether it did so
+        before its largest number of scenarios), and the `pace` in episodes per second.
 
         Errors blamed on the policy count as failures; those of world or machine are left out of n and counted apart.
         A policy whose weights changed, a task whose file did, or a world whose θ did, under one name is listed once for

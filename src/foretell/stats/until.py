@@ -54,4 +54,3 @@ def stop_after(stops: Callable[[int], bool], horizon: int, every: int = EVERY) -
     """The number of scenarios after which a rule stops. stops(n): whether it stops at the look after n of them."""
     planned = looks(horizon, every)
     return next((n for n in planned[:-1] if stops(n)), planned[-1])
-

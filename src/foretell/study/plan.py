@@ -144,9 +144,11 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, Scenarios], str]:
         by_task[scenario.task].append(scenario)
     chosen = {use: by_task.get(task.name, [])[: source.count] for use, task in tasks.items()}
     if testset := testset_of(study):
+        if study.until is not None:
+            raise UsageError(f"until: {source.file} is a test set, which runs whole: leave `until` out")
         for use, task in tasks.items():
             testset.check_task(task.name, task.version)
-            chosen[use] = [s for under in testset.arms(task.name, study.count).values() for s in under]
+            chosen[use] = [s for under in testset.arms(task.name, source.count).values() for s in under]
     for use, scenarios in chosen.items():
         if not scenarios:
             raise UsageError(f"scenarios: {where} has none of task {use!r}; it has {sorted(by_task) or 'nothing'}")
@@ -223,7 +225,7 @@ def perturb_scenarios(study: Study, scenarios: Mapping[str, Scenarios]) -> Pertu
     if made := testset_of(study):
         if study.arms != ["none"]:
             raise UsageError(f"arms: {study.scenarios.file} is a test set and has its own arms: leave `arms` out")
-        given = {use: made.arms(task.name, study.count) for use, task in tasks.items()}
+        given = {use: made.arms(task.name, study.scenarios.count) for use, task in tasks.items()}
         return {use: {arm: Scenarios.of(s) for arm, s in by_arm.items()} for use, by_arm in given.items()}
     for item in study.arms:
         if not any(arms.expand([item], task) for task in tasks.values()):

@@ -9,20 +9,22 @@ slots or the moment at which a study was cut off: looks are taken again from the
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 import pyarrow as pa
 
-from foretell.episodes.columns import cells, codes, grouped, listed
-from foretell.episodes.planned import CELL
-from foretell.errors import UsageError
+from foretell.episodes.columns import cells
+from foretell.rollout import Outcome
 from foretell.stats.until import is_decided, is_narrow, looks
 from foretell.study.plan import Planned
 from foretell.study.until import Until
 
-__all__ = ["Rounds", "check_rules"]
+__all__ = ["Execute", "Rounds"]
 
+Execute = Callable[[dict[str, Planned]], Iterator[tuple[str, Outcome]]]
+"""Runs episodes, side by side, and yields (key, outcome) as each ends."""
 RERUN = "machine"
 """Blame of an episode that is worth another try."""
 
@@ -68,11 +70,12 @@ class _Race:
         if self.until.width is not None:
             return is_narrow([*scores[0].values()], self.until.width, self.horizon, self.until.alpha)
         common = [unit for unit in scores[0] if unit in scores[1]]
-        return is_decided(*([s[unit] for unit in common] for s in scores), self.horizon, self.until.alpha)
+        a, b = ([mine[unit] for unit in common] for mine in scores)
+        return is_decided(a, b, self.horizon, self.until.alpha)
 
 
 def _scores(cell: _Cell, end: int, success: Mapping[str, bool | None]) -> dict[str, float]:
-    """Unit -> share of its judged episodes that succeeded, of the first so many units. Those not judged are left out."""
+    """Unit -> share of its judged episodes that succeeded, of the first so many units that have one."""
     found = {}
     for unit in list(cell.units)[:end]:
         judged = [value for name in cell.units[unit] if (value := success.get(name)) is not None]
@@ -123,7 +126,9 @@ class Rounds:
                 elif self.until.decided is None:
                     yield from (_Race([cell], self.until) for cell in mine)
                 elif policy == self.until.decided[0]:
-                    yield from (_Race([*pair], self.until) for pair in zip(mine, policies[self.until.decided[1]], strict=True))
+                    yield from (
+                        _Race([*pair], self.until) for pair in zip(mine, policies[self.until.decided[1]], strict=True)
+                    )
 
     def look(self) -> list[str]:
         """Look at every cell whose block has ended. Gives the episodes that this spares."""
@@ -138,10 +143,21 @@ class Rounds:
         self.spared.update(spared)
         return spared
 
-    def add(self, name: str, success: bool | None) -> None:
-        """An episode has ended. It is not tried again in this call."""
-        self._ended.add(name)
-        self._success[name] = success
+    def run(
+        self, execute: Execute, limit: int | None, spare: Callable[[list[str]], None]
+    ) -> Iterator[tuple[str, Outcome]]:
+        """Run round after round, at most `limit` episodes. Yields (key, outcome) as each ends. `spare` is called with
+        the episodes that looks make needless."""
+        ran = 0
+        while (ready := self.next()) and ran != limit:
+            most = None if limit is None else limit - ran
+            for name, outcome in execute(dict(islice(ready.items(), most))):
+                ran += 1
+                self._ended.add(name)  # it is not tried again in this call
+                self._success[name] = outcome.success
+                yield name, outcome
+            if spared := self.look():
+                spare(spared)
 
     def next(self) -> dict[str, Planned]:
         """The episodes that may start now: of cells that go on, those up to the coming look."""
@@ -167,22 +183,3 @@ class Rounds:
             for cell in race.cells
             for name in cell.names(0, race.horizon)
         }
-
-
-def check_rules(old: pa.Table, new: pa.Table, done: Collection[str]) -> None:
-    """Raises UsageError if a cell that has rows would get another rule. old, new: the plan in the folder, and the one to
-    be written. done: keys of the rows that are there."""
-    if not len(old) or not any(codes(plan["until"])[1] != [""] for plan in (old, new)):
-        return
-    there, here = (grouped([plan[c] for c in (*CELL, "until")]) for plan in (old, new))
-    names = listed(old["episode"])
-    begun = {there[1][number] for number, name in zip(there[0].tolist(), names, strict=True) if name in done}
-    rules = {cell[:-1]: cell[-1] for cell in begun}
-    for *cell, rule in here[1]:
-        if rules.get(tuple(cell), rule) != rule:
-            known = f"ran with {rules[tuple(cell)]}" if rules[tuple(cell)] else "ran without a rule"
-            policy, task = (cell[CELL.index(column)] for column in ("policy", "task"))
-            raise UsageError(
-                f"until: a rule is fixed before the first episode, and episodes of {policy!r} on {task} {known}: give "
-                "this study another `name` or folder (--out)"
-            )

@@ -9,7 +9,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import groupby, islice
+from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from foretell.clock import Realtime
 from foretell.counting import counted
 from foretell.episode import Episode, keys
 from foretell.episodes.columns import spread
-from foretell.episodes.planned import CELL, PLAN, SPARED, plan_table
+from foretell.episodes.planned import CELL, PLAN, SPARED
 from foretell.episodes.provenance import provenance
 from foretell.episodes.tally import Tally
 from foretell.errors import UsageError, suggest
@@ -39,7 +39,7 @@ from foretell.study.engine import Batch, make_engine
 from foretell.study.latencies import Settler
 from foretell.study.patience import Patience, uncollected
 from foretell.study.plan import Group, Planned, check_size, left_out, make_task, plan, testset_of
-from foretell.study.rounds import Rounds, check_rules
+from foretell.study.rounds import Execute, Rounds
 from foretell.study.session import Opened
 from foretell.study.store import Store
 from foretell.tasks.frame import frame
@@ -74,6 +74,8 @@ class Progress:
     tally: Tally = field(default_factory=Tally)
     """The figures so far, cell by cell, with those of earlier calls."""
     study: str = ""
+    until: bool = False
+    """Whether cells stop by a rule: `planned` is then the largest number."""
     alone: bool = False
     """Whether the run folder has no plan but this study's: `foretell show` then counts what the tally counts."""
 
@@ -89,6 +91,8 @@ class Run(Displayed):
     """Already there from earlier calls."""
     left: int
     """Not run, because of `limit`. With `until` at most so many: cells may stop before."""
+    until: bool = False
+    """Whether cells stop by a rule."""
     spared: int = 0
     """Not needed, because their cells stopped by `until`."""
     notes: tuple[str, ...] = ()
@@ -99,7 +103,7 @@ class Run(Displayed):
     def text(self) -> str:
         """What was done, and where the results are."""
         earlier = f", {counted(self.skipped, 'was', 'were')} there already" if self.skipped else ""
-        left = f", {self.left} left by --limit" if self.left else ""
+        left = f", {'at most ' * self.until}{self.left} left by --limit" if self.left else ""
         spared = f", {self.spared} spared by `until`" if self.spared else ""
         notes = [f"note: {note}" for note in self.notes]
         done = f"{counted(self.ran, 'episode')} run{earlier}{left}{spared}"
@@ -171,16 +175,10 @@ def run(
             store.write_latencies(settler.fresh)
             store.write_study(written.to_yaml())
             keep_scenarios(store, drawn)
-            about: dict[str, Any] = {"study": study.name, "design": drawn.design, "studies": studies}
-            about["frames"] = {task.name: frame(task) for task in map(make_task, (t.use for t in written.tasks))}
-            if seen := sorted({one for group in opened.values() for one in group.params.get("fitted_to", ())}):
-                about["fitted_to"] = seen
             if (made := testset_of(study)) and made.header:
-                about["testset"] = made.header.id
                 store.write_testset(made.path.read_bytes())
-            if study.until is not None:
-                about["until"] = study.until.model_dump(mode="json", exclude_none=True)
-            store.write_provenance({**about, **provenance()})
+            about = {"study": study.name, "design": drawn.design, "studies": studies}
+            store.write_provenance({**about, **_about(study, written, opened), **provenance()})
             try:
                 look = _stopper(store)
 
@@ -195,6 +193,19 @@ def run(
                     part.unlink(missing_ok=True)
     finally:
         crew.close()
+
+
+def _about(study: Study, written: Study, opened: dict[Group, Opened]) -> dict[str, Any]:
+    """What provenance has of a study, as it was opened. written: the study in the run folder."""
+    about: dict[str, Any] = {}
+    about["frames"] = {task.name: frame(task) for task in map(make_task, (t.use for t in written.tasks))}
+    if seen := sorted({one for group in opened.values() for one in group.params.get("fitted_to", ())}):
+        about["fitted_to"] = seen
+    if (made := testset_of(study)) and made.header:
+        about["testset"] = made.header.id
+    if study.until is not None:
+        about["until"] = study.until.model_dump(mode="json", exclude_none=True)
+    return about
 
 
 def asked_of(
@@ -251,7 +262,7 @@ def _fill(
     store: Store,
     episodes: list[Planned],
     opened: dict[Group, Opened],
-    execute: Callable[[dict[str, Planned]], Iterator[tuple[str, Outcome]]],
+    execute: Execute,
     look: Callable[[], None],
     limit: int | None,
     progress: Callable[[Progress], None],
@@ -265,36 +276,35 @@ def _fill(
         rounds = Rounds(study.until, named, store.done, earlier)
     skipped = rounds.ended
     planned = _planned(named, opened, rounds)
-    check_rules(plan_table(store.path, spared=True), planned, store.done)
     retired = store.write_plan(planned, keep=keep)
     tally = Tally(planned, time.time(), earlier)
     tally.spare(rounds.spared)
     alone = store.planned == len(planned)
-    state = Progress(planned=rounds.planned, done=skipped, ran=0, tally=tally, study=study.name, alone=alone)
+    state = Progress(
+        planned=rounds.planned,
+        done=skipped,
+        ran=0,
+        tally=tally,
+        study=study.name,
+        until=study.until is not None,
+        alone=alone,
+    )
     progress(state)
     troubles: dict[str, list[str]] = {}
     traces: Counter[str] = Counter()
 
-    def turn() -> Iterator[tuple[str, Outcome]]:
-        """Outcomes, round by round."""
-        while ready := rounds.next():
-            left = len(ready) if limit is None else min(len(ready), limit - state.ran)
-            yield from execute(dict(islice(ready.items(), left)))
-            if spared := rounds.look():
-                tally.spare(spared)
-                store.write_plan(_planned(named, opened, rounds), keep=keep)
-                state.planned = rounds.planned
-                progress(state)
-            if state.ran == limit:
-                return
+    def spare(spared: list[str]) -> None:
+        tally.spare(spared)
+        store.write_plan(_planned(named, opened, rounds), keep=keep)
+        state.planned = rounds.planned
+        progress(state)
 
-    for name, outcome in turn():
+    for name, outcome in rounds.run(execute, limit, spare):
         row = row_of(study, name, named[name], opened[named[name].group], outcome)
         if row.video is None and named[name].video:
             steps = _keeps_steps(replace(named[name], video=False), opened[named[name].group])
             films.unfilm(store.path, _video(name, named[name], row.task), name, steps)
         store.append([row])
-        rounds.add(name, row.success)
         state.tally.add(vars(row))
         state.done, state.ran = state.done + 1, state.ran + 1
         label = f"{row.task} {row.policy}"
@@ -335,6 +345,7 @@ def _fill(
     return Run(
         path=store.path,
         planned=rounds.planned,
+        until=study.until is not None,
         spared=len(rounds.spared),
         ran=state.ran,
         skipped=skipped,
@@ -360,7 +371,8 @@ def _planned(named: dict[str, Planned], opened: dict[Group, Opened], rounds: Rou
     """Every episode to be, as `Store.write_plan` takes it."""
     cells: dict[tuple[int, str, str], int] = {}
     columns: list[dict[str, Any]] = []
-    index, units = [], []
+    index: list[int] = []
+    units: list[str] = []
     names, rules = list(named), rounds.rules()
     for alike in _by_cell(named.values()):
         cell = (id(alike[0].group), alike[0].policy, alike[0].arm)

@@ -23,7 +23,7 @@ class Until(BaseModel):
     decided: tuple[str, str] | None = None
     """Two policies, which stop together when the paired test tells them apart, for each task, clock and arm."""
     max: int | None = Field(default=None, ge=1)
-    """Scenarios after which a cell stops in any case. None: `scenarios.count`, or all of `layouts`, `file` or `like`."""
+    """Scenarios after which a cell stops in any case. None: `scenarios.count`, or all that are listed."""
     every: int = Field(default=EVERY, ge=1)
     """Scenarios between two looks."""
     confidence: float = Field(default=0.95, gt=0, lt=1)
