@@ -225,7 +225,7 @@ def bound(
             notes += [note] if note else []
     if y.size < 2:
         raise UsageError(f"{tables[0].name} has {y.size} scenario that counts; a bound needs at least 2")
-    options |= {"design": kept, "horizon": horizon, "unordered": tried.alone > 0}
+    options |= {"design": kept, "horizon": horizon, "unordered": tried.alone > 0, "shuffled": not tried.alone}
     try:
         found, left = _intervals(method, y, f, e, options)
         alone = None

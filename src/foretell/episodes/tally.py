@@ -131,7 +131,8 @@ class _Count:
                 units += [(name, judged, solved) for name, (judged, solved) in self.unplanned.items()]
                 if any(j > 1 for _, j, _ in units):  # bets see one after the other; what is counted has no order
                     units = [units[i] for i in by_id([name for name, *_ in units])]  # as `foretell bound` takes them
-                interval = bound([s / j for _, j, s in units if j], alpha=alpha, unordered=self.unplaced)
+                means = [s / j for _, j, s in units if j]
+                interval = bound(means, alpha=alpha, unordered=self.unplaced, shuffled=not self.unplaced)
             self.known = (basis, interval)
         return n, k, self.known[1]
 

@@ -108,7 +108,7 @@ class Group:
             if rule:
                 found[policy] = interval_at(means, rule)
             else:
-                found[policy] = betting(means, horizon=self.planned) if self.missing else bound(means)
+                found[policy] = betting(means, horizon=self.planned) if self.missing else bound(means, shuffled=True)
         return found
 
     def within(self, others: Sequence[Group]) -> str:
