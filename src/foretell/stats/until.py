@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foretell.stats.betting import star
+from foretell.stats.blocked import surely_wider
 from foretell.stats.compare import compare
 from foretell.stats.interval import ALPHA, Interval
 
@@ -40,7 +41,9 @@ def is_narrow(scores: ArrayLike, width: float, horizon: int, alpha: float = ALPH
     if not 0.0 < width < 1.0:
         raise ValueError(f"width must lie between 0 and 1, got {width:g}")
     y = np.asarray(scores, dtype=np.float64)
-    return bool(y.size) and interval_at(y, horizon, alpha).width <= width
+    if not y.size or surely_wider(y, width, alpha, horizon):
+        return False
+    return interval_at(y, horizon, alpha).width <= width
 
 
 def is_decided(a: ArrayLike, b: ArrayLike, horizon: int, alpha: float = ALPHA) -> bool:
