@@ -1,13 +1,13 @@
 """Speed of the tests between policies, side by side with SciPy's Barnard test, which foretell used before.
 
-    python benchmarks/statistics.py            (a minute; SciPy takes most of it)
+    python benchmarks/comparing.py            (a minute; SciPy takes most of it)
 
 Targets: Barnard's test at 10,000 trials below 50 ms and 10 MB, `compare` of two policies with 1,000 trials below
 50 ms, all 45 pairs of ten policies with 1,000 trials below 5 s. Times are CPU time, which a busy machine distorts less,
 and the best of several runs; the exit code is 1 when a target is missed.
 
-Its folder leaves the path first: there this file would hide Python's module `statistics` from libraries. None that the
-benchmarks import uses that module today.
+It is not called statistics.py: the folder of a script comes first on the path, so that name would hide Python's module
+from every library that a benchmark imports. None uses it today, but a test keeps all scripts off such names.
 """
 
 from __future__ import annotations
@@ -17,11 +17,8 @@ import sys
 import time
 from collections.abc import Callable
 
-from bounds import import_seconds, peak_kb, report
-
-sys.path.pop(0)  # see above
-
 import numpy as np
+from bounds import import_seconds, peak_kb, report
 from scipy.stats import barnard_exact
 
 from foretell.answers.compare import compare
