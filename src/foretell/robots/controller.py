@@ -2,7 +2,7 @@
 
 A controller moves one group of one robot. It holds one plan per slot: a straight way from where the target was to
 where the action wants it, then the tail, which holds. `command` replaces the plan from the current tick; `targets`
-yields the coming ticks. What no action commands holds its start.
+yields the coming ticks. What no action commands holds its start. Plans of other shapes: `robots.profile`.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ class Controller:
         self._delay[slots] = delay
         self._sent[slots] = q[:, None]
 
-    def command(self, slots: Ints, actions: Floats, q: Floats, ticks: Ints) -> None:
-        """Replace the plans: actions (n, size) at measured positions q (n, width), to last `ticks` (n,)."""
+    def command(self, slots: Ints, actions: Floats, q: Floats, v: Floats, ticks: Ints) -> None:
+        """Replace the plans: actions (n, size) at measured positions q and velocities v (n, width), to last `ticks`
+        (n,)."""
         now = self.current(slots)
         now, goal = self._goals(slots, actions, now, q, np.multiply(ticks, self.tick))
         self._start[slots], self._goal[slots] = now, goal
@@ -83,12 +84,20 @@ class Controller:
         share = np.minimum(self._elapsed[slots] / self._ramp[slots], 1.0)[:, None]
         return self._start[slots] + share * (self._goal[slots] - self._start[slots])
 
+    def _coming(self, slots: Ints, elapsed: Ints) -> Floats:
+        """(n, ticks, width) targets at these ticks (n, ticks) of the plans; the first tick of a plan is 1."""
+        share = np.minimum(elapsed / self._ramp[slots][:, None], 1.0)[:, :, None]
+        start, goal = self._start[slots][:, None], self._goal[slots][:, None]
+        ideal: Floats = start + share * (goal - start)
+        return ideal
+
+    def counts(self, slots: Ints) -> dict[str, Ints]:
+        """Metric -> (n,) how often it happened since the reset, for the row of the episode."""
+        return {}
+
     def targets(self, slots: Ints, ticks: int) -> Floats:
         """(n, ticks, width) targets of the coming ticks, as the actuators see them; moves the plans on."""
-        coming = self._elapsed[slots][:, None] + np.arange(1, ticks + 1)
-        share = np.minimum(coming / self._ramp[slots][:, None], 1.0)[:, :, None]
-        start, goal = self._start[slots][:, None], self._goal[slots][:, None]
-        ideal = start + share * (goal - start)
+        ideal = self._coming(slots, self._elapsed[slots][:, None] + np.arange(1, ticks + 1))
         self._elapsed[slots] += ticks
         most = self._sent.shape[1]
         if most == 0:
@@ -156,7 +165,8 @@ class Grip(Controller):
     """How far the target may run ahead of the finger, m: enough for full force, quick to let go."""
 
     def _goals(self, slots: Ints, actions: Floats, now: Floats, q: Floats, seconds: Floats) -> tuple[Floats, Floats]:
-        goal = self.low + (self.high - self.low) * 0.5 * (1.0 - np.clip(actions, -1.0, 1.0))
+        shut, wide = (self.high, self.low) if self.group.shut == "high" else (self.low, self.high)
+        goal = shut + (wide - shut) * 0.5 * (1.0 - np.clip(actions, -1.0, 1.0))
         now = np.clip(now, q - self.WINDUP, q + self.WINDUP)
         reach = self.speed * seconds[:, None]
         return now, np.clip(goal, now - reach, now + reach)

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import mujoco
+import numpy as np
 
 from foretell.arrays import Floats
 from foretell.spec import Feature
@@ -37,6 +38,8 @@ class Group:
     """The site that end-effector controllers move. It is turned like the body it is on."""
     pads: tuple[str, ...] = ()
     """Bodies that hold an object between them."""
+    shut: Literal["low", "high"] = "low"
+    """The end of the joints' ranges at which a gripper is shut."""
 
     @property
     def motors(self) -> tuple[str, ...]:
@@ -49,8 +52,9 @@ class Group:
 
     @property
     def spans(self) -> list[tuple[str, float, float]]:
-        """(joint, low, high) of each joint; the low end of a gripper is shut."""
-        return list(zip(self.joints, self.low, self.high, strict=True))
+        """(joint, shut, open) of each joint of a gripper."""
+        ends = (self.high, self.low) if self.shut == "high" else (self.low, self.high)
+        return list(zip(self.joints, *ends, strict=True))
 
     def measured(self, joints: Floats) -> Floats:
         """(n, width) positions as targets have them, of joints (n, joints)."""
@@ -80,6 +84,8 @@ class RobotPhysics:
     """Collision shape of the finger pads: `box` or `beads`."""
     own: Mapping[str, float] | None = None
     """Numbers that only this robot has, by the names in its `numbers`."""
+    tick: float = 0.002
+    """The world's physics step, s: what an actuator does within a step depends on it."""
 
 
 class Robot:
@@ -90,6 +96,14 @@ class Robot:
     """Group -> its joints; the first is what a scenario calls by the robot's name alone."""
     numbers: Mapping[str, float] = {}
     """What only this robot has and a world may fit, with the published value."""
+    controller: str = "ee_delta"
+    """The controllers that its published experiments use, as a task or study names them."""
+    action_rate: float = 20.0
+    """Actions per second of these experiments."""
+    tick: float | None = None
+    """Physics step that its numbers were identified at, s. A world whose file sets no time step takes it."""
+    frame: str | None = None
+    """The site whose pose its published data give; None: the tool of the first group."""
 
     def __init__(self, physics: RobotPhysics = RobotPhysics()) -> None:
         self.physics = physics
@@ -107,6 +121,11 @@ class Robot:
     def own(self, name: str) -> float:
         """One of its `numbers`, as this world believes it."""
         return (self.physics.own or {}).get(name, self.numbers[name])
+
+    def lead(self, group: str) -> Floats:
+        """(width,) damping over stiffness of a group's actuators, s. A target that runs ahead by this times its own
+        velocity makes them follow the velocity too."""
+        return np.zeros(self.groups[group].width)
 
     @cached_property
     def features(self) -> dict[str, Feature]:

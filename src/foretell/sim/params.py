@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -18,6 +18,8 @@ __all__ = ["MujocoFile", "Physics", "Theta", "load_world"]
 
 FINGER_FORCE = 70.0
 """N; only names are made with it."""
+TICK = 0.002
+"""Physics step where neither the world file nor a robot has one, s."""
 VERSION = 2
 """Raised whenever a change to the native simulation could alter an outcome; part of every world's hash."""
 
@@ -72,7 +74,8 @@ class Physics(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    timestep: float = Field(default=0.002, gt=0, le=0.01)
+    timestep: float | None = Field(default=None, gt=0, le=0.01)
+    """Physics step, s. None: that of the robots, where they have one, or else 0.002."""
     integrator: Literal["implicitfast", "implicit", "euler", "rk4"] = "implicitfast"
     cone: Literal["elliptic", "pyramidal"] = "elliptic"
     impratio: float = Field(default=10.0, gt=0)
@@ -104,20 +107,32 @@ class MujocoFile(WorldFile):
         theta["finger_force"] *= FINGER_FORCE  # it was in N, and worlds keep their names
         if not theta["robots"]:
             del theta["robots"]
-        decides = [VERSION, theta, self.physics.model_dump(mode="json")]
+        decides = [VERSION, theta, self._physics()]
+        if self.physics.timestep == TICK:  # not the same as none: robots may have a step of their own
+            decides.append({"timestep": TICK})
         return [*decides, self._transformed()] if self.transforms else decides  # worlds without any keep their names
 
     @property
     def params(self) -> dict[str, Any]:
-        params = super().params
+        params = {**super().params, "physics": self._physics()}
         del params["transforms"]
         return {**params, "transforms": self._transformed()} if self.transforms else params
+
+    def _physics(self) -> dict[str, Any]:
+        physics = self.physics.model_dump(mode="json")
+        return {**physics, "timestep": physics["timestep"] or TICK}
 
     def _transformed(self) -> list[dict[str, Any]]:
         return [transform.decides() for transform in self.transforms]
 
-    def robot(self, kind: type[Robot]) -> RobotPhysics:
-        """What this world believes of a kind of robot."""
+    def tick(self, kinds: Iterable[type[Robot]]) -> float:
+        """The physics step of a scene with robots of these kinds, s: the file's, or else the robots' shortest."""
+        if self.physics.timestep is not None:
+            return self.physics.timestep
+        return min((kind.tick for kind in kinds if kind.tick is not None), default=TICK)
+
+    def robot(self, kind: type[Robot], tick: float | None = None) -> RobotPhysics:
+        """What this world believes of a kind of robot. `tick`: the physics step, s; None: that of the robot alone."""
         t, p = self.theta, self.physics
         named = {n: getattr(t, n) for n in ("kp_scale", "kv_scale", "damping_scale", "pad_friction", "finger_force")}
         for name, value in t.robots.get(kind.name, {}).items():
@@ -127,7 +142,8 @@ class MujocoFile(WorldFile):
             if name in named:
                 named[name] *= value
         own = {n: v * t.robots.get(kind.name, {}).get(n, 1.0) for n, v in kind.numbers.items()}
-        return RobotPhysics(joint_friction=p.joint_friction, backlash=p.backlash, pads=p.pads, own=own, **named)
+        structure: dict[str, Any] = {"joint_friction": p.joint_friction, "backlash": p.backlash, "pads": p.pads}
+        return RobotPhysics(own=own, tick=self.tick([kind]) if tick is None else tick, **structure, **named)
 
     def objects(self) -> ObjectPhysics:
         return ObjectPhysics(

@@ -61,7 +61,7 @@ class MujocoWorld:
         self.scene = Scene(task, self.file)
         # what besides the scenario decides a model; a task with attributes of its own is like no other of its class
         self._kind = (type(self), object() if vars(task) else type(task), self.hash)
-        self.tick = self.file.physics.timestep
+        self.tick = self.scene.tick
         self.controller = controller or task.controller
         theta, physics = self.file.theta, self.file.physics
         most_delay = round((theta.actuation_delay + physics.delay_spread) / self.tick)
@@ -91,7 +91,8 @@ class MujocoWorld:
 
     @property
     def params(self) -> dict[str, Any]:
-        return self.file.params
+        params = self.file.params
+        return {**params, "physics": {**params["physics"], "timestep": self.tick}}
 
     @property
     def cameras(self) -> list[str]:
@@ -206,9 +207,10 @@ class MujocoWorld:
         for layout, rows in self._split(slots):
             ids, at = slots[rows], 0
             for key, controller in self.controllers.items():
-                joints = layout.qpos[ids[:, None], layout.joints[key]]
+                q = controller.group.measured(layout.qpos[ids[:, None], layout.joints[key]])
+                v = controller.group.measured(layout.qvel[ids[:, None], layout.speeds[key]])
                 size = controller.size
-                controller.command(ids, actions[rows, at : at + size], controller.group.measured(joints), ticks[rows])
+                controller.command(ids, actions[rows, at : at + size], q, v, ticks[rows])
                 at += size
 
     def advance(self, slots: np.ndarray, ticks: np.ndarray) -> None:
@@ -279,8 +281,19 @@ class MujocoWorld:
             stages = {n: float(t * self.tick) for n, t in zip(self._stage_names, ticks, strict=True) if t >= 0}
             (events,) = self._events[id(self._layout(slot))].counts(slots[row : row + 1], solved[row : row + 1])
             score = len(stages) / max(1, len(ticks))
-            verdicts.append(Verdict(success=bool(solved[row]), score=score, stages=stages, events=events))
+            metrics = self._counted(slots[row : row + 1])
+            verdicts.append(
+                Verdict(success=bool(solved[row]), score=score, stages=stages, events=events, metrics=metrics)
+            )
         return verdicts
+
+    def _counted(self, slot: np.ndarray) -> dict[str, float]:
+        """What the controllers of a slot count, summed over them."""
+        total: dict[str, float] = {}
+        for controller in self.controllers.values():
+            for name, count in controller.counts(slot).items():
+                total[name] = total.get(name, 0.0) + float(count[0])
+        return total
 
     def close(self) -> None:
         self._layouts.clear()
