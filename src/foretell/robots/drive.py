@@ -1,13 +1,14 @@
 """Robots whose joints are position servos with large damping, as PhysX has them.
 
-PhysX solves a drive within the tick: force = k (target - q') - d v', with q' = q + tick v' where the tick ends. The
-implicit integrators of MuJoCo take v' for the damping, but q for the spring. So the damping here is d + tick k, which
-makes both equal: k (target - q - tick v') - d v'.
+PhysX solves a drive within the tick h: M (v' - v) = h (k (target - q - h v') - d v' + f), with v' where the tick ends
+and f of contacts and stops. With D = d + h k this is (M + h D) (v' - v) = h (k (target - q) - D v + f): a servo whose
+damping D is taken where the tick begins, on a joint with h D more inertia. Said like this, contacts see the inertia
+that the servo gives the joint. That is what MuJoCo computes with its Euler integrator and an armature of h D, so these
+robots ask for it. In a world with an implicit integrator the damping counts twice within a tick: the joint lags by
+one tick, and contacts push with about half the force that they need.
 
-PhysX limits the force that is left at the end of the tick, which in free motion is what accelerates the link, and is
-small. MuJoCo limits the force at its start, before the damping answers: the published limit would stop an arm that
-PhysX moves, and a servo at its limit is not damped at all. So the limit of an arm's joint here leaves room for the
-damping at the joint's top speed. It holds a stalled arm, and does not touch a moving one.
+PhysX limits the force that is left at the end of the tick, which hardly ever matters in free motion. Here the force at
+the beginning is limited, so an arm that starts at a jump of its target does so a few ticks later.
 """
 
 from __future__ import annotations
@@ -44,11 +45,11 @@ class Drive:
     finger: bool = False
 
 
-def numbers_of(drives: Mapping[str, Drive], arm: float, finger: float) -> dict[str, float]:
-    """`Robot.numbers` of these drives: kp and kv of each joint, and the armature as a share of tick * damping."""
+def numbers_of(drives: Mapping[str, Drive]) -> dict[str, float]:
+    """`Robot.numbers` of these drives: kp and kv of each joint, and the armature as a share of that above."""
     numbers = {f"kp_{joint}": drive.stiffness for joint, drive in drives.items()}
     numbers |= {f"kv_{joint}": drive.damping for joint, drive in drives.items()}
-    return numbers | {"armature": arm, "finger_armature": finger}
+    return numbers | {"armature": 1.0}
 
 
 class DrivenRobot(Robot):
@@ -72,10 +73,8 @@ class DrivenRobot(Robot):
         """Adds a joint and its servo. Targets are held within the joint's limits, as PhysX does."""
         drive, p = self.drives[name], self.physics
         k, d = self.gains(name)
-        damping = d + p.tick * k
-        # MuJoCo's contacts and stops see a joint's inertia without its damping. Against a light link they would push
-        # with too little force for a servo that holds it fast, so some of the damping counts as inertia.
-        share = self.own("finger_armature" if drive.finger else "armature")
+        tick = p.steps.tick
+        damping = d + tick * k
         strongest = max(other.force for other in self.drives.values() if other.finger == drive.finger)
         body.add_joint(
             name=name,
@@ -83,16 +82,16 @@ class DrivenRobot(Robot):
             axis=axis,
             limited=True,
             range=[drive.low, drive.high],
-            armature=share * p.tick * damping,
+            armature=self.own("armature") * tick * damping,
             frictionloss=0.0 if drive.finger else p.joint_friction * drive.force / strongest,
-            solref_limit=[2 * p.tick, 1],
+            solref_limit=[2 * tick, 1],
             solimp_limit=[0.99, 0.999, 0.0001, 0.5, 2],
         )
         motor = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
         motor.set_to_position(kp=k, kv=damping)
         if not drive.finger:  # a finger's controller may run ahead of the limit
             motor.ctrllimited, motor.ctrlrange = True, [drive.low, drive.high]
-        limit = drive.force * p.finger_force if drive.finger else drive.force + damping * drive.speed
+        limit = drive.force * (p.finger_force if drive.finger else 1.0)
         motor.forcelimited, motor.forcerange = True, [-limit, limit]
 
     @staticmethod

@@ -16,7 +16,7 @@ from foretell.camera import Intrinsics
 from foretell.robots.drive import TOUCH, Drive, DrivenRobot, numbers_of
 from foretell.robots.inertia import Inertial
 from foretell.robots.lens import set_lens
-from foretell.robots.robot import Group
+from foretell.robots.robot import Group, Steps
 
 __all__ = ["GoogleRobot"]
 
@@ -152,10 +152,10 @@ class GoogleRobot(DrivenRobot):
 
     name = "google_robot"
     drives = _DRIVES
-    numbers = numbers_of(_DRIVES, arm=0.25, finger=1.0)
+    numbers = numbers_of(_DRIVES)
     controller = "ee_profile+gripper:grip_profile"
     action_rate = 3.0
-    tick = 1 / 513
+    steps = Steps(1 / 513, "euler")
     groups = {
         "arm": Group(
             joints=tuple(_CHAIN),
@@ -227,8 +227,10 @@ class GoogleRobot(DrivenRobot):
             name="finger_tips",
             geomname1="link_finger_tip_right_pad",
             geomname2="link_finger_tip_left_pad",
-            condim=1,
+            condim=3,
+            friction=[2.0, 2.0, 0.005, 0.0001, 0.0001],
             solref=[0.005, 1],
+            solimp=[0.99, 0.999, 0.001, 0.5, 2],  # else the tips creep past each other while they press
         )
 
     def _add_pad(self, body: mujoco.MjsBody, name: str, mesh: str) -> None:

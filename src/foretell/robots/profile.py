@@ -73,6 +73,8 @@ class Profile(Controller):
 
 Limits = tuple[float, float, float]
 """Of speed, acceleration and jerk."""
+TINY = 1e-9
+"""Ways and speeds that count as none, rad and rad/s."""
 
 
 def fastest(
@@ -81,6 +83,10 @@ def fastest(
     """(ticks + 1, width) positions and velocities on the time-optimal way from a moving start to rest at a goal, all
     joints arriving together. It begins without acceleration."""
     width = len(start)
+    # Ruckig fails on ways shorter than it can time
+    start = np.where(np.abs(goal - start) < TINY, goal, start)
+    rate = np.where(np.abs(rate) < TINY, 0.0, rate)
+    hold = np.tile(start, (ticks + 1, 1)), np.zeros((ticks + 1, width))
     asked = ruckig.InputParameter(width)
     asked.current_position, asked.current_velocity = start.tolist(), rate.tolist()
     asked.current_acceleration = [0.0] * width
@@ -88,9 +94,10 @@ def fastest(
     asked.target_velocity = asked.target_acceleration = [0.0] * width
     asked.max_velocity, asked.max_acceleration, asked.max_jerk = ([limit] * width for limit in limits)
     way = ruckig.Trajectory(width)
-    result = ruckig.Ruckig(width).calculate(asked, way)
-    if result not in (ruckig.Result.Working, ruckig.Result.Finished):  # a start beyond its limits
-        return np.tile(start, (ticks + 1, 1)), np.zeros((ticks + 1, width))
+    try:
+        ruckig.Ruckig(width).calculate(asked, way)
+    except ruckig.RuckigError:
+        return hold
     times = np.minimum(np.arange(ticks + 1) * tick, way.duration)
     points = [way.at_time(time) for time in times.tolist()]
     return np.array([p for p, _, _ in points]), np.array([v for _, v, _ in points])

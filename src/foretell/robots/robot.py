@@ -16,7 +16,7 @@ import numpy as np
 from foretell.arrays import Floats
 from foretell.spec import Feature
 
-__all__ = ["Group", "Robot", "RobotPhysics"]
+__all__ = ["Group", "Robot", "RobotPhysics", "Steps"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +61,20 @@ class Group:
         return joints if self.width == joints.shape[1] else joints.mean(axis=1, keepdims=True)
 
 
+@dataclass(frozen=True)
+class Steps:
+    """How a world cuts time."""
+
+    tick: float = 0.002
+    """One physics step, s."""
+    integrator: str = "implicitfast"
+
+    @property
+    def implicit(self) -> bool:
+        """Whether the integrator takes the damping of actuators at the end of a tick."""
+        return self.integrator in ("implicit", "implicitfast")
+
+
 @dataclass(frozen=True, kw_only=True)
 class RobotPhysics:
     """What a world believes of a robot. Numbers are multipliers of the robot's own, so 1 is the robot as published.
@@ -84,8 +98,8 @@ class RobotPhysics:
     """Collision shape of the finger pads: `box` or `beads`."""
     own: Mapping[str, float] | None = None
     """Numbers that only this robot has, by the names in its `numbers`."""
-    tick: float = 0.002
-    """The world's physics step, s: what an actuator does within a step depends on it."""
+    steps: Steps = Steps()
+    """How the world cuts time: what an actuator does within a tick depends on it."""
 
 
 class Robot:
@@ -100,8 +114,8 @@ class Robot:
     """The controllers that its published experiments use, as a task or study names them."""
     action_rate: float = 20.0
     """Actions per second of these experiments."""
-    tick: float | None = None
-    """Physics step that its numbers were identified at, s. A world whose file sets no time step takes it."""
+    steps: Steps | None = None
+    """How time was cut where its numbers were identified. A world whose file does not say takes it."""
     frame: str | None = None
     """The site whose pose its published data give; None: the tool of the first group."""
 

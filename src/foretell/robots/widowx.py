@@ -15,7 +15,7 @@ from foretell.camera import Camera, Intrinsics
 from foretell.robots.drive import TOUCH, Drive, DrivenRobot, numbers_of
 from foretell.robots.inertia import Inertial, fused
 from foretell.robots.lens import set_lens
-from foretell.robots.robot import Group
+from foretell.robots.robot import Group, Steps
 
 __all__ = ["WidowX"]
 
@@ -155,10 +155,10 @@ class WidowX(DrivenRobot):
 
     name = "widowx"
     drives = _DRIVES
-    numbers = numbers_of(_DRIVES, arm=0.25, finger=1.0)
+    numbers = numbers_of(_DRIVES)
     controller = "ee_step+gripper:grip_step"
     action_rate = 5.0
-    tick = 0.002
+    steps = Steps(0.002, "euler")
     frame = "ee_gripper_link"
     groups = {
         "arm": Group(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsA
 
 from foretell.errors import UsageError, suggest
 from foretell.objects import ObjectPhysics
-from foretell.robots import Robot, RobotPhysics
+from foretell.robots import Robot, RobotPhysics, Steps
 from foretell.sim.transforms import Transform, read_transform
 from foretell.world_file import WorldFile
 
@@ -18,8 +18,8 @@ __all__ = ["MujocoFile", "Physics", "Theta", "load_world"]
 
 FINGER_FORCE = 70.0
 """N; only names are made with it."""
-TICK = 0.002
-"""Physics step where neither the world file nor a robot has one, s."""
+STEPS = Steps()
+"""Where neither the world file nor a robot says otherwise."""
 VERSION = 2
 """Raised whenever a change to the native simulation could alter an outcome; part of every world's hash."""
 
@@ -76,7 +76,8 @@ class Physics(BaseModel):
 
     timestep: float | None = Field(default=None, gt=0, le=0.01)
     """Physics step, s. None: that of the robots, where they have one, or else 0.002."""
-    integrator: Literal["implicitfast", "implicit", "euler", "rk4"] = "implicitfast"
+    integrator: Literal["implicitfast", "implicit", "euler", "rk4"] | None = None
+    """None: that of the robots, where they agree, or else `implicitfast`."""
     cone: Literal["elliptic", "pyramidal"] = "elliptic"
     impratio: float = Field(default=10.0, gt=0)
     contact_time: float = Field(default=0.005, gt=0)
@@ -108,8 +109,10 @@ class MujocoFile(WorldFile):
         if not theta["robots"]:
             del theta["robots"]
         decides = [VERSION, theta, self._physics()]
-        if self.physics.timestep == TICK:  # not the same as none: robots may have a step of their own
-            decides.append({"timestep": TICK})
+        # to ask for what is usual is not the same as to ask for nothing, which leaves it to the robots
+        usual = {"timestep": STEPS.tick, "integrator": STEPS.integrator}
+        if stated := {name: value for name, value in usual.items() if getattr(self.physics, name) == value}:
+            decides.append(stated)
         return [*decides, self._transformed()] if self.transforms else decides  # worlds without any keep their names
 
     @property
@@ -119,20 +122,25 @@ class MujocoFile(WorldFile):
         return {**params, "transforms": self._transformed()} if self.transforms else params
 
     def _physics(self) -> dict[str, Any]:
-        physics = self.physics.model_dump(mode="json")
-        return {**physics, "timestep": physics["timestep"] or TICK}
+        """How this world computes; what is left to the robots is as without any."""
+        steps = self.steps([])
+        return self.physics.model_dump(mode="json") | {"timestep": steps.tick, "integrator": steps.integrator}
 
     def _transformed(self) -> list[dict[str, Any]]:
         return [transform.decides() for transform in self.transforms]
 
-    def tick(self, kinds: Iterable[type[Robot]]) -> float:
-        """The physics step of a scene with robots of these kinds, s: the file's, or else the robots' shortest."""
-        if self.physics.timestep is not None:
-            return self.physics.timestep
-        return min((kind.tick for kind in kinds if kind.tick is not None), default=TICK)
+    def steps(self, kinds: Collection[type[Robot]]) -> Steps:
+        """How time is cut in a scene with robots of these kinds: as the file says, or else as the robots ask."""
+        tick, integrator = self.physics.timestep, self.physics.integrator
+        if tick is None:
+            tick = min((kind.steps.tick for kind in kinds if kind.steps is not None), default=STEPS.tick)
+        if integrator is None:
+            asked = {kind.steps.integrator if kind.steps else STEPS.integrator for kind in kinds}
+            return Steps(tick, asked.pop() if len(asked) == 1 else STEPS.integrator)
+        return Steps(tick, integrator)
 
-    def robot(self, kind: type[Robot], tick: float | None = None) -> RobotPhysics:
-        """What this world believes of a kind of robot. `tick`: the physics step, s; None: that of the robot alone."""
+    def robot(self, kind: type[Robot], steps: Steps | None = None) -> RobotPhysics:
+        """What this world believes of a kind of robot. `steps`: those of the scene; None: those of the robot alone."""
         t, p = self.theta, self.physics
         named = {n: getattr(t, n) for n in ("kp_scale", "kv_scale", "damping_scale", "pad_friction", "finger_force")}
         for name, value in t.robots.get(kind.name, {}).items():
@@ -143,7 +151,7 @@ class MujocoFile(WorldFile):
                 named[name] *= value
         own = {n: v * t.robots.get(kind.name, {}).get(n, 1.0) for n, v in kind.numbers.items()}
         structure: dict[str, Any] = {"joint_friction": p.joint_friction, "backlash": p.backlash, "pads": p.pads}
-        return RobotPhysics(own=own, tick=self.tick([kind]) if tick is None else tick, **structure, **named)
+        return RobotPhysics(own=own, steps=steps or self.steps([kind]), **structure, **named)
 
     def objects(self) -> ObjectPhysics:
         return ObjectPhysics(

@@ -43,8 +43,8 @@ class Scene:
     def __init__(self, task: TabletopTask, world: MujocoFile):
         self.task, self.world = task, world
         kinds = {name: _kind(mount) for name, mount in task.robots.items()}
-        self.tick = world.tick(kinds.values())
-        self.robots: dict[str, Robot] = {name: kind(world.robot(kind, self.tick)) for name, kind in kinds.items()}
+        self.steps = world.steps(kinds.values())
+        self.robots: dict[str, Robot] = {name: kind(world.robot(kind, self.steps)) for name, kind in kinds.items()}
         known = [*names("robots"), *(robot.name for robot in self.robots.values())]
         if unknown := next((name for name in world.theta.robots if name not in known), None):
             raise UsageError(f"{world.name}: theta.robots.{unknown}: there is no such robot; {suggest(unknown, known)}")
@@ -56,8 +56,8 @@ class Scene:
         physics = self.world.physics
         spec = mujoco.MjSpec()
         spec.modelname = self.task.name
-        spec.option.timestep = self.tick
-        spec.option.integrator = INTEGRATORS[physics.integrator]
+        spec.option.timestep = self.steps.tick
+        spec.option.integrator = INTEGRATORS[self.steps.integrator]
         spec.option.cone = CONES[physics.cone]
         spec.option.impratio = physics.impratio
         spec.default.geom.solref = [physics.contact_time, 1.0]

@@ -61,7 +61,7 @@ class MujocoWorld:
         self.scene = Scene(task, self.file)
         # what besides the scenario decides a model; a task with attributes of its own is like no other of its class
         self._kind = (type(self), object() if vars(task) else type(task), self.hash)
-        self.tick = self.scene.tick
+        self.tick = self.scene.steps.tick
         self.controller = controller or task.controller
         theta, physics = self.file.theta, self.file.physics
         most_delay = round((theta.actuation_delay + physics.delay_spread) / self.tick)
@@ -91,8 +91,8 @@ class MujocoWorld:
 
     @property
     def params(self) -> dict[str, Any]:
-        params = self.file.params
-        return {**params, "physics": {**params["physics"], "timestep": self.tick}}
+        params, steps = self.file.params, self.scene.steps
+        return {**params, "physics": params["physics"] | {"timestep": steps.tick, "integrator": steps.integrator}}
 
     @property
     def cameras(self) -> list[str]:
