@@ -14,6 +14,7 @@ import numpy as np
 
 from foretell.camera import Intrinsics
 from foretell.robots.drive import TOUCH, Drive, DrivenRobot, numbers_of
+from foretell.robots.google_looks import dress_google_robot, dress_google_robot_fully
 from foretell.robots.inertia import Inertial
 from foretell.robots.lens import set_lens
 from foretell.robots.robot import Group, Steps
@@ -196,6 +197,8 @@ class GoogleRobot(DrivenRobot):
         # it looks along the head's x, with the head's z up
         set_lens(head.add_camera(name="overhead", pos=[0.10488, 0, 0], quat=[0.5, 0.5, -0.5, -0.5]), LENS)
         _add_shapes(spec)
+        if visuals:
+            (dress_google_robot_fully if self.physics.looks == "menagerie" else dress_google_robot)(spec)
         return spec
 
     def _add_chain(self, spec: mujoco.MjSpec, body: mujoco.MjsBody, chain: Any) -> mujoco.MjsBody:

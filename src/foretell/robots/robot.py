@@ -98,6 +98,8 @@ class RobotPhysics:
     """Collision shape of the finger pads: `box` or `beads`."""
     own: Mapping[str, float] | None = None
     """Numbers that only this robot has, by the names in its `numbers`."""
+    looks: str = "own"
+    """What it looks like: our `own` shells, or those of the `menagerie`, where the robot has them."""
     steps: Steps = Steps()
     """How the world cuts time: what an actuator does within a tick depends on it."""
 

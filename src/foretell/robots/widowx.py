@@ -16,6 +16,7 @@ from foretell.robots.drive import TOUCH, Drive, DrivenRobot, numbers_of
 from foretell.robots.inertia import Inertial, fused
 from foretell.robots.lens import set_lens
 from foretell.robots.robot import Group, Steps
+from foretell.robots.widowx_looks import dress_widowx, dress_widowx_fully
 
 __all__ = ["WidowX"]
 
@@ -197,6 +198,8 @@ class WidowX(DrivenRobot):
         for name, camera in CAMERAS.items():
             set_lens(base.add_camera(name=name, pos=camera.pos, quat=camera.orientation), camera.intrinsics or _LENS)
         body.add_camera(name="wrist", pos=_WRIST_POS, quat=_WRIST_QUAT, fovy=_WRIST_FOVY)
+        if visuals:
+            (dress_widowx_fully if self.physics.looks == "menagerie" else dress_widowx)(spec)
         return spec
 
     def _add_fingers(self, spec: mujoco.MjSpec, hand: mujoco.MjsBody) -> None:

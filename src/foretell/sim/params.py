@@ -100,6 +100,8 @@ class MujocoFile(WorldFile):
 
     theta: Theta = Theta()
     physics: Physics = Physics()
+    looks: Literal["own", "menagerie"] = "own"
+    """Shells of robots: our own, or the meshes of MuJoCo Menagerie, where they can be had. Physics does not change."""
     transforms: tuple[SerializeAsAny[Annotated[Transform, BeforeValidator(read_transform)]], ...] = ()
     """What happens to rendered pictures, in this order."""
 
@@ -113,12 +115,16 @@ class MujocoFile(WorldFile):
         usual = {"timestep": STEPS.tick, "integrator": STEPS.integrator}
         if stated := {name: value for name, value in usual.items() if getattr(self.physics, name) == value}:
             decides.append(stated)
+        if self.looks != "own":  # worlds without it keep their names
+            decides.append({"looks": self.looks})
         return [*decides, self._transformed()] if self.transforms else decides  # worlds without any keep their names
 
     @property
     def params(self) -> dict[str, Any]:
         params = {**super().params, "physics": self._physics()}
         del params["transforms"]
+        if self.looks == "own":
+            del params["looks"]
         return {**params, "transforms": self._transformed()} if self.transforms else params
 
     def _physics(self) -> dict[str, Any]:
@@ -151,7 +157,7 @@ class MujocoFile(WorldFile):
                 named[name] *= value
         own = {n: v * t.robots.get(kind.name, {}).get(n, 1.0) for n, v in kind.numbers.items()}
         structure: dict[str, Any] = {"joint_friction": p.joint_friction, "backlash": p.backlash, "pads": p.pads}
-        return RobotPhysics(own=own, steps=steps or self.steps([kind]), **structure, **named)
+        return RobotPhysics(own=own, looks=self.looks, steps=steps or self.steps([kind]), **structure, **named)
 
     def objects(self) -> ObjectPhysics:
         return ObjectPhysics(
