@@ -87,6 +87,8 @@ BUILTIN: dict[str, dict[str, str]] = {
     "worlds": {
         "mujoco": "foretell.sim.world:MujocoWorld",
         "standin": "foretell.sim.world:MujocoWorld",
+        "simpler_worse_1": "foretell.sim.world:MujocoWorld",
+        "simpler_worse_2": "foretell.sim.world:MujocoWorld",
     },
 }
 

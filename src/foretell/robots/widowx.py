@@ -151,6 +151,10 @@ CAMERAS: Final = {
 """On base_link. `third_view` is SIMPLER's camera of the table, `sink_view` that of the sink."""
 
 
+WRIST: Final = Camera(pos=(-0.01, 0.0, 0.075), target=(0.12, 0.0, 0.0), fovy=62.0)
+"""On gripper_link, above the servo of the hand; it looks at the finger tips. Our choice: SIMPLER has none."""
+
+
 class WidowX(DrivenRobot):
     """Six-axis arm with two sliding fingers (WidowX 250 S), with SIMPLER's gains and controllers."""
 
@@ -197,7 +201,7 @@ class WidowX(DrivenRobot):
         tool.add_site(name="ee", group=4)
         for name, camera in CAMERAS.items():
             set_lens(base.add_camera(name=name, pos=camera.pos, quat=camera.orientation), camera.intrinsics or _LENS)
-        body.add_camera(name="wrist", pos=_WRIST_POS, quat=_WRIST_QUAT, fovy=_WRIST_FOVY)
+        body.add_camera(name="wrist", pos=WRIST.pos, quat=WRIST.orientation, fovy=WRIST.fovy)
         if visuals:
             (dress_widowx_fully if self.physics.looks == "menagerie" else dress_widowx)(spec)
         return spec
@@ -221,13 +225,6 @@ class WidowX(DrivenRobot):
                 solref=[0.005, 1],
                 **TOUCH,
             )
-
-
-# Wrist camera on gripper_link: above the hand (+z), tilted towards the finger tips; image up is the hand's +z.
-_WRIST_POS: Final = (0.0, 0.0, 0.075)
-_WRIST_TILT: Final = np.deg2rad(35.0)
-_WRIST_QUAT: Final = (1.0, 0.0, 0.0, 0.0)
-_WRIST_FOVY: Final = 58.0
 
 
 def _add_shapes(spec: mujoco.MjSpec) -> None:
