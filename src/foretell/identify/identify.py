@@ -68,7 +68,4 @@ def identify(
     joints = sum(len(group.joints) for group in kind.groups.values())
     _, action = controllers(task.controller, {"robot": kind()}, 1, 0.002)
     recordings = read_recordings(file, joints, action.size)
-    likenesses = replay(recordings, task, world)
-    return Identified(
-        robot, world if isinstance(world, str) else str(getattr(world, "name", "world")), tuple(likenesses)
-    )
+    return Identified(robot, load_world(world).name, tuple(replay(recordings, task, world)))

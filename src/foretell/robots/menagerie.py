@@ -1,7 +1,7 @@
 """Looks from MuJoCo Menagerie, for worlds with `looks: menagerie`: the full meshes on our own joints.
 
-They come from the folder in MENAGERIE_ROOT, or else from the package `mujoco-menagerie`, which downloads a robot when it
-is first used. Physics does not change.
+They come from the folder in MENAGERIE_ROOT, or else from the package `mujoco-menagerie`, which downloads a robot when
+it is first used. Physics does not change.
 """
 
 from __future__ import annotations

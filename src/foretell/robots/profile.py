@@ -58,18 +58,6 @@ class Profile(Controller):
         ahead: Floats = self._at[rows, index] + self._lead * self._rate[rows, index]
         return ahead
 
-    def fastest(self, start: Floats, rate: Floats, goal: Floats, ticks: Ints, limits: Limits) -> tuple[Floats, Floats]:
-        """(n, most ticks + 1, width) the fastest way from positions and velocities (n, width) to rest at a goal, as far
-        as it gets in `ticks` (n,)."""
-        most = int(np.max(ticks))
-        at, speed = np.empty((len(start), most + 1, start.shape[1])), np.zeros((len(start), most + 1, start.shape[1]))
-        for row, count in enumerate(ticks.tolist()):
-            at[row, : count + 1], speed[row, : count + 1] = fastest(
-                start[row], rate[row], goal[row], count, self.tick, limits
-            )
-            at[row, count + 1 :] = at[row, count]
-        return at, speed
-
 
 Limits = tuple[float, float, float]
 """Of speed, acceleration and jerk."""
@@ -78,26 +66,59 @@ TINY = 1e-9
 
 
 def fastest(
-    start: Floats, rate: Floats, goal: Floats, ticks: int, tick: float, limits: Limits
+    start: Floats, rate: Floats, goal: Floats, ticks: Ints, tick: float, limits: Limits
 ) -> tuple[Floats, Floats]:
-    """(ticks + 1, width) positions and velocities on the time-optimal way from a moving start to rest at a goal, all
-    joints arriving together. It begins without acceleration."""
-    width = len(start)
+    """(n, most ticks + 1, width) positions and velocities at every tick of time-optimal ways, as far as they get in
+    `ticks` (n,): from moving starts to rest at goals, all (n, width), all joints of a way arriving together. They begin
+    without acceleration."""
     # Ruckig fails on ways shorter than it can time
     start = np.where(np.abs(goal - start) < TINY, goal, start)
     rate = np.where(np.abs(rate) < TINY, 0.0, rate)
-    hold = np.tile(start, (ticks + 1, 1)), np.zeros((ticks + 1, width))
-    asked = ruckig.InputParameter(width)
-    asked.current_position, asked.current_velocity = start.tolist(), rate.tolist()
-    asked.current_acceleration = [0.0] * width
-    asked.target_position = goal.tolist()
-    asked.target_velocity = asked.target_acceleration = [0.0] * width
+    ways = [_way(*row, limits) for row in zip(start.tolist(), rate.tolist(), goal.tolist(), strict=True)]
+    whole = np.arange(int(np.max(ticks)) + 1)
+    ends = np.array([0.0 if way is None else way.duration for way in ways])
+    times = np.minimum(np.minimum(whole, ticks[:, None]) * tick, ends[:, None])  # (n, most ticks + 1)
+    at, speed = _sampled(ways, start, times)
+    speed[whole > ticks[:, None]] = 0.0
+    return at, speed
+
+
+def _way(start: list[float], rate: list[float], goal: list[float], limits: Limits) -> ruckig.Trajectory | None:
+    """None where there is none: it holds its start."""
+    width = len(start)
+    asked, way = ruckig.InputParameter(width), ruckig.Trajectory(width)
+    asked.current_position, asked.current_velocity, asked.target_position = start, rate, goal
     asked.max_velocity, asked.max_acceleration, asked.max_jerk = ([limit] * width for limit in limits)
-    way = ruckig.Trajectory(width)
     try:
         ruckig.Ruckig(width).calculate(asked, way)
     except ruckig.RuckigError:
-        return hold
-    times = np.minimum(np.arange(ticks + 1) * tick, way.duration)
-    points = [way.at_time(time) for time in times.tolist()]
-    return np.array([p for p, _, _ in points]), np.array([v for _, v, _ in points])
+        return None
+    return way
+
+
+def _sampled(ways: list[ruckig.Trajectory | None], start: Floats, times: Floats) -> tuple[Floats, Floats]:
+    """(n, times, width) positions and velocities at times (n, times). A way is seven pieces of constant jerk for each
+    joint; what comes before them where a start is beyond its limits is left to Ruckig."""
+    shape = (*start.shape, 8)
+    ends, at, rate, force, jerk = (np.zeros(shape) for _ in range(5))
+    at[:] = start[:, :, None]
+    braked = []
+    for row, way in enumerate(ways):
+        joints = [] if way is None else way.profiles[0]
+        if any(joint.brake.duration > 0 for joint in joints):
+            braked.append(row)
+        for k, joint in enumerate(joints):
+            ends[row, k, :7], jerk[row, k, :7] = joint.t, joint.j
+            at[row, k], rate[row, k], force[row, k] = joint.p, joint.v, joint.a
+    np.cumsum(ends, axis=2, out=ends)
+    piece = np.minimum((times[:, :, None, None] >= ends[:, None, :, :7]).sum(axis=3), 6)
+    rows, joint = np.arange(len(ways))[:, None, None], np.arange(start.shape[1])
+    t = times[:, :, None] - np.where(piece > 0, ends[rows, joint, piece - 1], 0.0)
+    v, a, j = (values[rows, joint, piece] for values in (rate, force, jerk))
+    positions, speeds = at[rows, joint, piece] + t * (v + t * (a / 2 + t * j / 6)), v + t * (a + t * j / 2)
+    for row in braked:
+        way = ways[row]
+        assert way is not None
+        points = [way.at_time(time) for time in times[row].tolist()]
+        positions[row], speeds[row] = [p for p, _, _ in points], [v for _, v, _ in points]
+    return positions, speeds

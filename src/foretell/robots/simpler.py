@@ -25,7 +25,7 @@ import numpy as np
 from foretell.arrays import Bools, Floats, Ints
 from foretell.robots.closed_loop import ClosedLoop
 from foretell.robots.controller import Controller
-from foretell.robots.profile import Limits, Profile
+from foretell.robots.profile import Limits, Profile, fastest
 from foretell.robots.robot import Robot
 from foretell.rotation import from_axis_angle, multiply, rotate
 from foretell.spec import DimSpec
@@ -92,7 +92,7 @@ class PoseProfile(Profile):
         pos, quat = pos + actions[:, :3], multiply(from_axis_angle(actions[:, 3:6]), quat)
         goal = self._reaching.solve(slots, q, pos, quat)
         start, rate = (q, np.clip(v, -self.LIMITS[0], self.LIMITS[0])) if self.sensed else self._now(slots)
-        return self.fastest(start, rate, goal, ticks, self.LIMITS)
+        return fastest(start, rate, goal, ticks, self.tick, self.LIMITS)
 
 
 class PoseProfilePaper(PoseProfile):
@@ -126,7 +126,7 @@ class FingerProfile(Profile):
         goal = np.clip(last + delta, self.low - self.SLACK, self.high + self.SLACK)
         self._goal[slots] = goal = np.where(np.abs(delta) < self.SMALL, self._goal[slots], goal)
         start, rate = (q, np.clip(v, -self.LIMITS[0], self.LIMITS[0])) if self.sensed else (last, speed)
-        return self.fastest(start, rate, goal, ticks, self.LIMITS)
+        return fastest(start, rate, goal, ticks, self.tick, self.LIMITS)
 
     def _coming(self, slots: Ints, elapsed: Ints) -> Floats:
         index = np.minimum(elapsed, self._at.shape[1] - 1)
