@@ -13,6 +13,7 @@ import numpy as np
 from foretell.arrays import Bools, Floats
 from foretell.identify.recording import Recording
 from foretell.robots import Robot
+from foretell.robots.controller import counted
 from foretell.rotation import conjugate, from_matrix, multiply, to_axis_angle
 from foretell.scenario import Placement, Scenario
 from foretell.sim.world import MujocoWorld
@@ -101,7 +102,8 @@ def replay(
             place.advance(slots, np.ones(len(slots), dtype=np.int64))
             for slot in slots.tolist():
                 went[slot].append(layout.qpos[slot, address].copy())
-    failures = [int(place._counted(every[i : i + 1]).get("ik_failures", 0)) for i in range(len(recordings))]
+    counts = [counted(place.controllers.values(), every[i : i + 1]) for i in range(len(recordings))]
+    failures = [int(count.get("ik_failures", 0)) for count in counts]
     moved = _moved(place, robot)
     likenesses = []
     for recording, paths, failed in zip(recordings, went, failures, strict=True):

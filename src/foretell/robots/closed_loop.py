@@ -85,13 +85,14 @@ class ClosedLoop(Kinematics):
             self._place(slots, now)
         if self._glide:
             error = self._error(slots, now, origin, back)
+        near = np.zeros(len(slots), dtype=bool)
         for _ in range(self.NEWTON):
-            step_, regular = self._answer(slots, error - left)
-            certain &= regular
-            now = now - step_
+            answer, regular = self._answer(slots, error - left)
+            certain &= regular | near
+            now = np.where(near[:, None], now, now - answer)  # one that is there does not wait for others
             error = self._error(slots, now, origin, back)
             near = _length(error - left) < 1e-3 * self.CLOSE
-            if near[certain].all():
+            if (near | ~certain).all():
                 break
         return now, certain & near & (np.abs(now - q).max(axis=1) < 0.5)
 

@@ -8,7 +8,7 @@ yields the coming ticks. What no action commands holds its start. Plans of other
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +21,7 @@ from foretell.robots.robot import Robot
 from foretell.rotation import from_axis_angle, multiply
 from foretell.spec import GRIPPER, ActionSpec, DimSpec, ee_delta
 
-__all__ = ["Controller", "EndEffectorDelta", "EndEffectorTarget", "Grip", "JointPosition", "controllers", "scheme"]
+__all__ = ["Controller", "EndEffectorDelta", "EndEffectorTarget", "Grip", "JointPosition", "controllers", "counted", "scheme"]
 
 
 class Controller:
@@ -198,6 +198,15 @@ def scheme(name: str, robots: Mapping[str, Robot]) -> dict[tuple[str, str], str]
             known = names("controllers")
             raise UsageError(f"controller: {controller!r:.200} is not known; {suggest(controller, known)}")
     return {key: named[key] for key in groups if key in named}
+
+
+def counted(moving: Iterable[Controller], slot: Ints) -> dict[str, float]:
+    """What controllers count in one slot (1,), summed over them."""
+    total: dict[str, float] = {}
+    for controller in moving:
+        for name, count in controller.counts(slot).items():
+            total[name] = total.get(name, 0.0) + float(count[0])
+    return total
 
 
 def controllers(

@@ -13,7 +13,7 @@ from foretell import factors
 from foretell.arrays import Floats
 from foretell.camera import Camera, Intrinsics
 from foretell.errors import UsageError, suggest
-from foretell.robots import controllers
+from foretell.robots.controller import controllers, counted
 from foretell.scenario import Scenario
 from foretell.seeding import generator
 from foretell.sim.images import Images
@@ -209,9 +209,8 @@ class MujocoWorld:
             for key, controller in self.controllers.items():
                 q = controller.group.measured(layout.qpos[ids[:, None], layout.joints[key]])
                 v = controller.group.measured(layout.qvel[ids[:, None], layout.speeds[key]])
-                size = controller.size
-                controller.command(ids, actions[rows, at : at + size], q, v, ticks[rows])
-                at += size
+                controller.command(ids, actions[rows, at : at + controller.size], q, v, ticks[rows])
+                at += controller.size
 
     def advance(self, slots: np.ndarray, ticks: np.ndarray) -> None:
         for layout, rows in self._split(slots):
@@ -281,19 +280,9 @@ class MujocoWorld:
             stages = {n: float(t * self.tick) for n, t in zip(self._stage_names, ticks, strict=True) if t >= 0}
             (events,) = self._events[id(self._layout(slot))].counts(slots[row : row + 1], solved[row : row + 1])
             score = len(stages) / max(1, len(ticks))
-            metrics = self._counted(slots[row : row + 1])
-            verdicts.append(
-                Verdict(success=bool(solved[row]), score=score, stages=stages, events=events, metrics=metrics)
-            )
+            judged = {"success": bool(solved[row]), "score": score, "stages": stages, "events": events}
+            verdicts.append(Verdict(metrics=counted(self.controllers.values(), slots[row : row + 1]), **judged))
         return verdicts
-
-    def _counted(self, slot: np.ndarray) -> dict[str, float]:
-        """What the controllers of a slot count, summed over them."""
-        total: dict[str, float] = {}
-        for controller in self.controllers.values():
-            for name, count in controller.counts(slot).items():
-                total[name] = total.get(name, 0.0) + float(count[0])
-        return total
 
     def close(self) -> None:
         self._layouts.clear()
