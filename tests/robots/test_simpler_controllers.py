@@ -26,7 +26,9 @@ class Arm:
         self.world.reset(SLOT, [scenario], [0])
         self.ticks = np.array([round(1 / (task.action_rate * self.world.tick))])
 
-    def act(self, *, move: tuple = (0, 0, 0), turn: tuple = (0, 0, 0), grip: float | None = None, times: int = 1) -> None:
+    def act(
+        self, *, move: tuple = (0, 0, 0), turn: tuple = (0, 0, 0), grip: float | None = None, times: int = 1
+    ) -> None:
         for _ in range(times):
             action = np.array([[*move, *turn, self.still if grip is None else grip]])
             self.world.command(SLOT, action, self.ticks)

@@ -171,7 +171,12 @@ def test_masses_and_inertias_are_those_of_the_original_engine(robot: type[Robot]
     model = robot().spec(visuals=False).compile()
     ours = {model.body(i).name: float(model.body_mass[i]) for i in range(1, model.nbody)}
     theirs = dict(zip(meta["links"], meta["link_mass"], strict=True))
-    for name in set(ours) & set(theirs) - {"gripper_link", "link_base", "link_finger_tip_right", "link_finger_tip_left"}:
+    for name in set(ours) & set(theirs) - {
+        "gripper_link",
+        "link_base",
+        "link_finger_tip_right",
+        "link_finger_tip_left",
+    }:
         assert ours[name] == pytest.approx(theirs[name], rel=1e-4, abs=1e-5), name
         at = meta["links"].index(name)
         body = model.body(name)
@@ -180,7 +185,14 @@ def test_masses_and_inertias_are_those_of_the_original_engine(robot: type[Robot]
         assert body.ipos == pytest.approx(meta["link_cmass_local"][at][:3], abs=1e-5), name
         assert sorted(body.inertia) == pytest.approx(sorted(meta["link_inertia"][at]), rel=5e-3, abs=2e-9), name
     if robot is WidowX:
-        hand = ("gripper_link", "ee_arm_link", "gripper_prop_link", "gripper_bar_link", "fingers_link", "ee_gripper_link")
+        hand = (
+            "gripper_link",
+            "ee_arm_link",
+            "gripper_prop_link",
+            "gripper_bar_link",
+            "fingers_link",
+            "ee_gripper_link",
+        )
         assert ours["gripper_link"] == pytest.approx(sum(theirs[name] for name in hand), rel=1e-5)
     for name, (low, high) in zip(meta["active_joints"], meta["qlimits"], strict=True):
         assert model.joint(name).range == pytest.approx([low, high], abs=1e-6), name

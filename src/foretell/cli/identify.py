@@ -2,7 +2,7 @@
 
 Examples:
     foretell identify recorded.npz --robot widowx --no-fit
-    foretell identify recorded.npz --robot google_robot --no-fit --world worlds/mine.yaml --json
+    foretell identify recorded.npz --robot widowx --no-fit --json
 """
 
 from __future__ import annotations

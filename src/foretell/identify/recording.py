@@ -46,13 +46,13 @@ class Recording:
 def read_recordings(path: str | Path, joints: int, size: int) -> list[Recording]:
     """All sequences of a file, for a robot with so many joints that takes so many numbers in an action."""
     path = Path(path)
+    if not path.is_file():
+        raise UsageError(f"identify: there is no file {path}")
     try:
+        if not zipfile.is_zipfile(path):
+            raise ValueError("it is no archive")
         with np.load(path, allow_pickle=False) as arrays:
-            if not hasattr(arrays, "files"):
-                raise ValueError("it holds one array")
             fields = {key: arrays[key] for key in arrays.files if key.rpartition("/")[2] in FIELDS}
-    except FileNotFoundError:
-        raise UsageError(f"identify: there is no file {path}") from None
     except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
         raise UsageError(f"identify: {path} is no NumPy file with named arrays (.npz): {error}") from None
     names = list(dict.fromkeys(key.rpartition("/")[0] for key in fields))

@@ -21,7 +21,16 @@ from foretell.robots.robot import Robot
 from foretell.rotation import from_axis_angle, multiply
 from foretell.spec import GRIPPER, ActionSpec, DimSpec, ee_delta
 
-__all__ = ["Controller", "EndEffectorDelta", "EndEffectorTarget", "Grip", "JointPosition", "controllers", "counted", "scheme"]
+__all__ = [
+    "Controller",
+    "EndEffectorDelta",
+    "EndEffectorTarget",
+    "Grip",
+    "JointPosition",
+    "controllers",
+    "counted",
+    "scheme",
+]
 
 
 class Controller:
