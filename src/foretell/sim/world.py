@@ -280,7 +280,7 @@ class MujocoWorld:
             stages = {n: float(t * self.tick) for n, t in zip(self._stage_names, ticks, strict=True) if t >= 0}
             (events,) = self._events[id(self._layout(slot))].counts(slots[row : row + 1], solved[row : row + 1])
             score = len(stages) / max(1, len(ticks))
-            judged = {"success": bool(solved[row]), "score": score, "stages": stages, "events": events}
+            judged: dict[str, Any] = {"success": bool(solved[row]), "score": score, "stages": stages, "events": events}
             verdicts.append(Verdict(metrics=counted(self.controllers.values(), slots[row : row + 1]), **judged))
         return verdicts
 
