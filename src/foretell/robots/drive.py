@@ -24,10 +24,14 @@ from foretell.arrays import Floats
 from foretell.robots.inertia import Inertial
 from foretell.robots.robot import Robot
 
-__all__ = ["TOUCH", "Drive", "DrivenRobot", "numbers_of"]
+__all__ = ["PADS", "TOUCH", "Drive", "DrivenRobot", "numbers_of"]
 
 TOUCH: dict[str, Any] = {"contype": 2, "conaffinity": 1, "group": 3, "mass": 0}
 """Collision shapes of a robot: they touch the world and its objects, not the robot itself."""
+
+
+PADS = (0.999, 0.9999, 0.001, 0.5, 2.0)
+"""Impedance (solimp) of pads: fingers press a light object with hundreds of newtons and must not sink into it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 
 from foretell.camera import Intrinsics
-from foretell.robots.drive import TOUCH, Drive, DrivenRobot, numbers_of
+from foretell.robots.drive import PADS, TOUCH, Drive, DrivenRobot, numbers_of
 from foretell.robots.google_looks import dress_google_robot, dress_google_robot_fully
 from foretell.robots.inertia import Inertial
 from foretell.robots.lens import set_lens
@@ -245,6 +245,7 @@ class GoogleRobot(DrivenRobot):
             condim=4,
             friction=[friction, friction * PATCH, 0.0001],
             priority=2,
+            solimp=PADS,
             solref=[0.005, 1],
             **TOUCH,
         )

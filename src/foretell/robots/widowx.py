@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from foretell.camera import Camera, Intrinsics
-from foretell.robots.drive import TOUCH, Drive, DrivenRobot, numbers_of
+from foretell.robots.drive import PADS, TOUCH, Drive, DrivenRobot, numbers_of
 from foretell.robots.inertia import Inertial, fused
 from foretell.robots.lens import set_lens
 from foretell.robots.robot import Group, Steps
@@ -222,6 +222,7 @@ class WidowX(DrivenRobot):
                 condim=4,
                 friction=[friction, friction * PATCH, 0.0001],
                 priority=2,
+                solimp=PADS,
                 solref=[0.005, 1],
                 **TOUCH,
             )
