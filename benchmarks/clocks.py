@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
-from foretell.clock import Virtual
+from foretell.clock import Clock, Realtime, Sync, Virtual
 from foretell.latency.latency import parse_latency
 from foretell.policy import Policy, PolicySpec
 from foretell.rollout import Job, Outcome, realtime, run_virtual
@@ -98,7 +98,7 @@ class Played:
     """Of every inference, simulated seconds from being asked to looking."""
 
 
-def _session(task: str, entry: PolicyEntry, clock: Any) -> Session:
+def _session(task: str, entry: PolicyEntry, clock: Clock) -> Session:
     more = {"slots": 1, "threads": 1, "controller": None, "world": "mujoco"}
     return Session(task=task, policies={"p": entry}, clock=clock, **more)
 
@@ -112,7 +112,7 @@ def _story(path: Path, tick: float) -> tuple[list[int], list[float], list[float]
 
 def in_real_time(task: str, entry: PolicyEntry, speed: float, seeds: list[int]) -> tuple[dict[int, Played], int]:
     """Episodes by the clock on the wall, and how many of them the machine was too slow for and were run again."""
-    session = _session(task, entry, {"realtime": {"speed": speed}})
+    session = _session(task, entry, Realtime(speed=speed))
     left, slow, found = list(seeds), 0, {}
     with tempfile.TemporaryDirectory() as scratch:
 
@@ -145,7 +145,7 @@ def in_virtual_time(
 ) -> dict[int, Played]:
     """The same episodes, with the latencies that were recorded, and with when the policy looked or as if it had looked
     at once. They are in simulated seconds already."""
-    session, found = _session(task, entry, "sync"), {}
+    session, found = _session(task, entry, Sync()), {}
     with tempfile.TemporaryDirectory() as scratch:
         for seed, played in shown.items():
             path = Path(scratch) / f"{seed}.parquet"
@@ -230,7 +230,7 @@ def pacing(seconds: float, speed: float) -> dict[str, Any]:
     machine falls behind is off, so that all of it is seen."""
     sys.path.insert(0, str(Path(__file__).parent))
     realtime.KEEPS_UP = 0.0
-    session = _session("lift", PolicyEntry(use="clocks:Busy"), {"realtime": {"speed": speed, "chunks": "replace"}})
+    session = _session("lift", PolicyEntry(use="clocks:Busy"), Realtime(speed=speed, chunks="replace"))
     session.world.task.time_limit = seconds * speed
     jobs = iter([Job(policy="p", scenario=session.world.task.scenario(0))])
     ((_, outcome),) = session.run(lambda: next(jobs, None))

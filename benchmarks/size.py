@@ -87,7 +87,7 @@ def outcome(rng: np.random.Generator, solves: float, stages: list[str]) -> Any:
 def write(study: dict[str, Any], folder: Path) -> int:
     """Write a whole run of the study; returns how many episodes it has."""
     from foretell.episodes.journal import plain, to_table
-    from foretell.episodes.parts import write_table
+    from foretell.episodes.parts import merge_parts, write_table
     from foretell.episodes.provenance import provenance
     from foretell.study import run as running
     from foretell.study.config import load_study
@@ -122,6 +122,7 @@ def write(study: dict[str, Any], folder: Path) -> int:
             rows, part = [], part + 1
     if rows:
         write_table(folder / "episodes" / f"part-{part:06d}.parquet", to_table(rows))
+    merge_parts(folder)  # as the store does while it writes
     return len(named)
 
 

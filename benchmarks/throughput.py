@@ -154,9 +154,9 @@ def bare_foretell(name: str, slots: int, actions: int = 200, every: int = 10) ->
         if action % every == 0:
             states.append(layout.batch.state.copy())
         world.command(ids, rng.uniform(world.action.low, world.action.high, (slots, world.action.size)), period)
-        targets = np.empty((slots, TICKS, layout.model.nu))
-        for robot, controller in world.controllers.items():
-            targets[:, :, layout.actuators[robot]] = controller.targets(ids, TICKS)
+        targets = np.repeat(layout.hold[ids][:, None], TICKS, axis=1)
+        for key, controller in world.controllers.items():
+            targets[:, :, layout.motors[key]] = controller.targets(ids, TICKS)
         controls.append(targets)
         layout.advance(ids, targets)
     bare = Bare(layout.models, np.array(states), np.array(controls))

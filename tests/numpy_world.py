@@ -53,6 +53,14 @@ class Attended(Puck):
     can = frozenset({"wait", "pause"})
 
 
+class Undeclared(Puck):
+    """A person sets its table, which its class does not tell."""
+
+    @property
+    def can(self):
+        return frozenset({"wait", "pause"})
+
+
 class Partial:
     """It lacks most of the contract."""
 

@@ -19,7 +19,7 @@ from foretell.episodes.read import read
 from foretell.report import bounds
 from foretell.tasks.lift import Lift
 
-ARGUMENTS = ["--trials", "3", "--more", "3", "--seen", "1", "--no-films", "--workers", "0"]
+ARGUMENTS = ["--trials", "3", "--more", "3", "--ranked", "3", "--seen", "1", "--no-films", "--workers", "0"]
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_every_figure_is_in_the_rows_and_in_the_report(out: Path, capsys: pytest
     rows = read(out / "demo-cloth").to_pylist()
     solved = [sum(r["success"] for r in rows if r["arm"] == arm) for arm in ("none", "Table_Texture")]
     assert [cloth["figures"]["clean"][0], cloth["figures"]["cloth"][0]] == solved
-    tried = read(out / "demo-standin").to_pylist()
+    tried = [row for name in ("demo-standin", "demo-standin-part") for row in read(out / name).to_pylist()]
     for policy, rate in ranking["figures"]["rates"].items():
         mine = [r["success"] for r in tried if r["policy"] == policy]
         assert rate["real"] == pytest.approx(sum(mine) / len(mine)) and f"{rate['real']:.0%}" in ranking["text"]
@@ -96,7 +96,7 @@ def test_the_story_and_the_report_say_the_same_of_what_simulation_is_worth(tmp_p
     tried = [made.row(PART, s, ok, world="standin") for s, ok in zip(scenarios[:30], solved, strict=False)]
     runs = {
         "demo-part": made.run(tmp_path / "demo-part", scenarios, simulated),
-        "demo-standin": made.run(tmp_path / "demo-standin", scenarios[:30], tried, world="standin"),
+        "demo-standin-part": made.run(tmp_path / "demo-standin-part", scenarios[:30], tried, world="standin"),
     }
     chapter = part(runs)
     assert chapter.figures["alike"] == [30, 30] and f"takes about {chapter.figures['worth']} trials" in chapter.text

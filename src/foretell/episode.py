@@ -22,7 +22,7 @@ __all__ = ["LATER", "SCHEMA", "Episode", "Identity", "Outcome", "arrow_schema", 
 
 SCHEMA = 1
 """Version of the row. Rows of a newer one are refused, not guessed at."""
-LATER = ("task_hash", "real", "events")
+LATER = ("task_hash", "real", "stands_in", "events")
 """Columns that older rows of this version lack."""
 
 
@@ -40,6 +40,8 @@ class Identity:
     world_hash: str
     real: bool | None = None
     """Whether the world is reality; None in rows that are older than this column."""
+    stands_in: bool | None = None
+    """Whether the world is simulated and plays reality; None in rows that are older than this column."""
     robot: str
     controller: str
     task: str

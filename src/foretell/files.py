@@ -18,6 +18,8 @@ __all__ = ["MOST", "SMALL", "create", "inside", "read_file", "require_writable",
 
 MOST = 1 << 30
 """Bytes of the largest file that is read whole."""
+PIECE = 1 << 16
+"""Bytes that are read at a time of what a file has beyond its size."""
 SMALL = 16 << 20
 """Bytes of the largest text that a person writes: a study, a world, a profile, a trace."""
 
@@ -43,7 +45,13 @@ def read_file(path: str | Path, most: int = MOST, *, follow: bool = False, start
         if status.st_size > most:
             raise OSError(errno.EFBIG, f"it has {size(status.st_size)}, more than {size(most)}", str(path))
         file.seek(start)
-        return file.read(most)
+        # what is asked for is set aside, so no more than there is; what is appended meanwhile comes in pieces
+        pieces = [file.read(min(most, max(0, status.st_size - start) + 1))]
+        left = most - len(pieces[0])
+        while pieces[-1] and left > 0:
+            pieces.append(file.read(min(PIECE, left)))
+            left -= len(pieces[-1])
+        return b"".join(pieces)
 
 
 def create(path: str | Path) -> int:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Chunk", "Policy", "PolicySpec", "as_chunk", "fingerprint", "observed", "source_hash"]
 
+TIMEOUT = 60.0
+"""Wall seconds after which a call of a policy counts as hung, unless the study has its own `policy_timeout`."""
 PLANS = ("plan", "committed")
 """Streams that come from the driver, not the world: `plan` (chunk, dim), the actions that are to run next, and
 `committed` (), how many of them will have begun when the answer arrives. All zero but under `chunks: rtc`."""

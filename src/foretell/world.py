@@ -98,7 +98,8 @@ class World(Protocol):
     hash: str
     """Names the world with all its parameters; part of every episode's key."""
     real: bool
-    """Whether this is reality."""
+    """Whether this is reality. A simulated world that plays reality has `stands_in = True` besides, which may be left
+    out elsewhere."""
     can: AbstractSet[str]
     """Which of `ABILITIES` it has; `draw` and `snapshot` come with the methods of `Drawing`. A driver refuses what a
     world cannot do before the first episode."""
@@ -150,7 +151,7 @@ class Drawing(Protocol):
     def cameras(self) -> Sequence[str]:
         """Names of its cameras."""
 
-    def draw(self, slot: int, stream: str, asked: Stream, seen: Any = None) -> np.ndarray:
+    def draw(self, slot: int, stream: str, wanted: Stream, seen: Any = None) -> np.ndarray:
         """What a camera's stream shows now, or showed at a snapshot: (height, width, channels)."""
 
     def picture(self, slot: int, camera: str | Camera, height: int, width: int, seen: Any = None) -> np.ndarray:

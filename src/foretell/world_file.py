@@ -36,12 +36,14 @@ if TYPE_CHECKING:
 __all__ = [
     "WorldFile",
     "asks_person",
+    "attended",
     "explain",
     "file_of",
     "is_real",
     "kind_of",
     "make_world",
     "params_of",
+    "resets",
     "world_class",
     "world_hash",
 ]
@@ -135,6 +137,18 @@ def asks_person(source: str | Path | Mapping[str, Any] | WorldFile) -> bool:
 def is_real(source: str | Path | Mapping[str, Any] | WorldFile) -> bool:
     """Whether a world is reality, by what its class says."""
     return getattr(world_class(source), "real", False) is True
+
+
+def resets(source: str | Path | Mapping[str, Any] | WorldFile) -> bool:
+    """Whether a world sets the table by itself, by what its class says."""
+    can = getattr(world_class(source), "can", ())
+    return not isinstance(can, Collection) or "reset" in can  # a property: the session finds out
+
+
+def attended(source: str | Path | Mapping[str, Any] | WorldFile) -> bool:
+    """Whether there is one table, and somebody attends to it: reality, or a world that asks a person or cannot reset.
+    Its episodes run one at a time, none runs twice, and nothing is tried on it."""
+    return is_real(source) or asks_person(source) or not resets(source)
 
 
 def file_of(source: str | Path | Mapping[str, Any] | WorldFile) -> WorldFile | None:

@@ -276,7 +276,7 @@ def test_refusals(refused, tmp_path):
     text = tmp_path / "a.csv"
     text.write_text("a,b\n1,2\n")
     assert "neither a run folder nor a Parquet file" in refused(clocks, text)
-    twice = pa.concat_tables([both, table(rows("bc", virtual(0.1), [0] * 6, controller="joint"))])
+    twice = pa.concat_tables([both, table(rows("bc", virtual(0.1), [0] * 6, success_rule="end"))])
     assert "is there twice under one clock" in refused(clocks, twice)
 
 

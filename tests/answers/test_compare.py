@@ -8,6 +8,7 @@ from statsmodels.stats.multitest import multipletests
 
 from foretell import stats
 from foretell.answers.compare import compare
+from foretell.episodes.planned import CELL
 from foretell.errors import UsageError
 from foretell.stats.compare import compare_all
 from foretell.stats.order import by_id
@@ -324,9 +325,7 @@ def test_two_files_must_tell_which_pair_was_complete_first(refused):
 
 def test_a_study_counts_up_to_the_first_trial_to_come(tmp_path):
     scenarios, rows = made.rows({"a": 0.7, "b": 0.3}, 12)
-    cell = ("world", "world_hash", "task", "policy", "policy_hash", "policy_options", "clock", "arm", "task_version")
-    plan = [{**{c: str(getattr(e, c)) for c in cell}, "task_hash": "", "unit": e.scenario, "episode": e.episode}
-            for e in rows]  # fmt: skip
+    plan = [{**{c: str(getattr(e, c)) for c in CELL}, "unit": e.scenario, "episode": e.episode} for e in rows]
     sizes = {}
     for name, there in {"all": rows, "gap": [e for e in rows if e is not rows[12 + 4]]}.items():
         path = made.run(tmp_path / name, scenarios, reversed(there))

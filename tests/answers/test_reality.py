@@ -45,6 +45,15 @@ def test_swapped_arguments_are_recognised(runs):
         bound(many, few)
 
 
+def test_a_stand_in_is_known_by_its_rows_and_not_by_its_name(runs, tmp_path):
+    for world, stands_in in (("lab", True), ("standin", False)):
+        scenarios, rows = made.rows({"p": 0.6}, 20, world=world, real=False, stands_in=stands_in)
+        run = made.run(tmp_path / world, scenarios, rows)
+        words = "look swapped" if stands_in else "real trials are expected"
+        with pytest.raises(foretell.UsageError, match=words):
+            bound(runs["sim"], run, policy="p")
+
+
 def test_one_world_cannot_predict_itself(runs):
     for one in ("sim", "standin", "lab"):
         with pytest.raises(foretell.UsageError, match=f"real and sim are the same world.*{STAND_IN}"):

@@ -22,7 +22,7 @@ MAINS = {verb: with_defaults(verb, import_module(f"foretell.cli.{path.stem}").ma
 SHELL = {"json", "confidence"}
 """Flags of every verb that has them. Python returns objects, and takes `alpha`."""
 
-PYTHON = {"progress", "told", "policies", "options", "first"}
+PYTHON = {"progress", "notify", "policies", "options", "first"}
 """Arguments that are Python objects: functions to call, policies, options and sections."""
 
 ONLY_SHELL = {
@@ -68,7 +68,7 @@ def test_what_is_given_by_place_is_so_in_python_too(verb: str) -> None:
 
 def test_a_default_that_is_no_plain_data_is_left_out() -> None:
     found = defaults("testset")
-    assert found["arms"] == ("colosseum:each", "colosseum:all") and "told" not in found
+    assert found["arms"] == ("colosseum:each", "colosseum:all") and "notify" not in found
     assert defaults("bound")["alpha"] == foretell.stats.ALPHA  # through two imports
 
 

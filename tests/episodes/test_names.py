@@ -79,10 +79,12 @@ def test_all_tables_print_the_same_names(seed: int, tmp_path: Path) -> None:
     worlds, tasks, policies, clocks = (
         draw.sample(some, draw.randint(1, len(some))) for some in (WORLDS, TASKS, POLICIES, CLOCKS)
     )
+    controllers = ("ee_delta", "joint")[: 1 + seed % 2]
     each = product(SCENARIOS, worlds, tasks, policies, clocks)
-    run = made.run(tmp_path / "run", SCENARIOS, [row(*one) for one in each])
-    shown = in_show(run)
-    assert len(shown) == len(worlds) * len(tasks) * len(policies) * len(clocks), "each cell has a name of its own"
+    rows = [row(*one, controller=controller) for one in each for controller in controllers]
+    run = made.run(tmp_path / "run", SCENARIOS, rows)
+    shown, count = in_show(run), len(worlds) * len(tasks) * len(policies) * len(clocks) * len(controllers)
+    assert len(shown) == count, "each cell has a name of its own"
     assert in_answers(run) == shown
     assert in_report(run) == shown
 
@@ -105,6 +107,32 @@ def test_two_controllers_are_two_entries_of_a_leaderboard(tmp_path: Path) -> Non
     rows = [row(*one, controller=controller) for one in each for controller in ("ee_delta", "joint")]
     board = foretell.leaderboard(made.run(tmp_path / "run", SCENARIOS, rows))
     assert {e["policy"] for e in board.entries} == {"bc (controller ee_delta)", "bc (controller joint)"}
+
+
+def test_two_controllers_are_two_lines_of_show(tmp_path: Path) -> None:
+    """Planned or not, and where a study that is added plans the second one later."""
+    each = {
+        controller: [row(s, WORLDS[0], TASKS[0], POLICIES[0], SYNC, controller=controller) for s in SCENARIOS]
+        for controller in ("ee_delta", "joint")
+    }
+    for episode in each["joint"]:
+        episode.success = False
+    run = made.run(tmp_path / "run", SCENARIOS, [*each["ee_delta"][:2], *each["joint"]])
+    for planned in ("", "ee_delta", "joint"):
+        plan = [
+            {**{c: str(getattr(e, c)) for c in CELL}, "unit": e.scenario, "episode": e.episode}
+            for e in each.get(planned, ())
+        ]
+        with Store(run) as store:
+            assert store.write_plan(plan) == 0, "nothing of the other controller is retired"
+        found = {entry["task"]: entry for entry in foretell.show(run)}
+        assert {task: (e["n"], e["successes"]) for task, e in found.items()} == {
+            "lift (controller ee_delta)": (2, 2),
+            "lift (controller joint)": (3, 0),
+        }
+        assert found["lift (controller ee_delta)"]["running"] == bool(planned)
+    joint = foretell.bound(run, task="lift (controller joint)", stand_in=True).intervals[0]
+    assert (joint.low, joint.high) == tuple(found["lift (controller joint)"][end] for end in ("low", "high"))
 
 
 def test_what_a_person_judged_has_no_version(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import made
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -13,7 +14,7 @@ from studies import Lab
 import foretell
 from foretell.episode import Episode
 from foretell.episodes.parts import read_table, write_table
-from foretell.episodes.planned import read_plan
+from foretell.episodes.planned import CELL, read_plan
 from foretell.episodes.tally import Tally
 from foretell.stats import clopper_pearson, star
 from foretell.stats.order import by_id
@@ -81,6 +82,21 @@ def test_a_complete_cell_with_several_trials_counts_scenarios_not_trials() -> No
     means = {**{f"{u}": float(u % 2 == 0) for u in range(8)}, "8": 0.5}
     wanted = star([list(means.values())[i] for i in by_id(list(means))])
     assert (found["low"], found["high"], found["method"]) == (wanted.low, wanted.high, "star")
+
+
+def test_planned_and_unplanned_rows_of_one_scenario_are_one_unit(tmp_path: Path) -> None:
+    """As where a study with two trials was replaced by one with a single trial: `bound` averages them too."""
+    scenarios, first = made.rows({"p": 0.5}, 8)
+    again = [made.row("p", s, i % 3 == 0, trial=1) for i, s in enumerate(scenarios)]
+    run = made.run(tmp_path / "run", scenarios, [*first, *again])
+    with Store(run) as store:
+        store.write_plan(
+            [{**{c: str(getattr(e, c)) for c in CELL}, "unit": e.scenario, "episode": e.episode} for e in first]
+        )
+    (shown,) = foretell.show(run)
+    (interval,) = foretell.bound(run, stand_in=True).intervals
+    assert (shown["n"], shown["method"]) == (16, "star")
+    assert (shown["rate"], shown["low"], shown["high"]) == (interval.estimate, interval.low, interval.high)
 
 
 def test_what_the_machine_lost_gives_way_and_others_do_not() -> None:

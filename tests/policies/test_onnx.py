@@ -17,7 +17,7 @@ from foretell.policies.onnx import Onnx
 from foretell.registry import resolve
 from foretell.rollout import Job, run_sync
 from foretell.sim.world import MujocoWorld
-from foretell.spec import Stream
+from foretell.spec import Feature, Stream
 
 F = TensorProto.FLOAT
 READS = {"panda/ee_pos": 3, "panda/ee_quat": 4, "cube/pos": 3}
@@ -276,6 +276,17 @@ def test_pictures_come_as_the_input_wants_them(tmp_path, kind):
     picture = np.full((1, 4, 6, 3), 51, dtype=np.uint8)
     expected = 51.0 if kind == TensorProto.UINT8 else 0.2
     np.testing.assert_allclose(policy.act(np.array([0]), {"front/rgb": picture}).actions, expected, rtol=1e-6)
+
+
+def test_bytes_that_are_no_picture_stay_as_they_are(tmp_path):
+    """Whether a stream is a picture is declared by the world, not read off its type."""
+    nodes = [helper.make_node("MatMul", ["panel/button", "w"], ["action"])]
+    w = {"w": np.ones((1, 7), "f4")}
+    policy = bound(save(tmp_path / "p.onnx", nodes, {"panel/button": ["n", 1]}, {"action": ["n", 7]}, w))
+    policy.inform({"panel/button": Feature(kind="scalar", shape=(1,), dtype="uint8")})
+    policy.reset(np.array([0]), [""], [0])
+    pressed = {"panel/button": np.full((1, 1), 51, dtype=np.uint8)}
+    np.testing.assert_allclose(policy.act(np.array([0]), pressed).actions, 51.0)
 
 
 def test_history_has_an_axis_of_its_own(tmp_path):

@@ -195,7 +195,8 @@ def test_runs_of_different_protocols_are_told_apart(tmp_path: Path) -> None:
     _, others = made.rows(RATES, 6, task_version=99, controller="joint", world_hash="v" * 16)
     said = contents([made.run(tmp_path / "a", scenarios, episodes), made.run(tmp_path / "b", scenarios, others)])
     (version,) = (note for note in said["notes"] if "version" in note)
-    names = [f"lift#{digest([version, ''])[:6]}" for version in ("2", "99")]
+    versions = {"2": "ee_delta", "99": "joint"}
+    names = [f"lift#{digest([v, ''])[:6]} (controller {c})" for v, c in versions.items()]
     told = f"2 in a, called {names[0]}; 99 in b, called {names[1]}"
     assert version == f"Task lift does not have the same version in all runs ({told}): rates are not comparable."
     assert any("controller" in note for note in said["notes"])

@@ -17,9 +17,9 @@ from foretell.answers.inputs import open_table
 from foretell.answers.units import measure, pair
 from foretell.digest import digest
 from foretell.episodes.planned import CELL
-from foretell.report import bounds, reality
+from foretell.report import bounds, reality, verdict
 from foretell.report.runs import Runs
-from foretell.report.section import Section
+from foretell.report.section import Section, Words
 from foretell.study.store import Store
 from foretell.tasks.lift import Lift
 
@@ -243,3 +243,16 @@ def test_policies_that_were_not_simulated_are_noted(paths: tuple[Path, Path], tm
     assert section is not None
     assert any("new on lift was not simulated" in getattr(b, "text", "") for b in section.blocks)
     assert all(math.isfinite(row["width"]) for row in block(section, "bounds").rows)
+
+
+@pytest.mark.parametrize(("world", "stands_in"), [("lab", True), ("standin-like", False)])
+def test_a_stand_in_is_known_by_its_rows_and_not_by_its_name(tmp_path: Path, world: str, stands_in: bool) -> None:
+    scenarios, episodes = drawn(REAL, 30, world)
+    for episode in episodes:
+        episode.real, episode.stands_in = not stands_in, stands_in
+    real = made.run(tmp_path / "real", scenarios, episodes)
+    runs = Runs.open([real, made.run(tmp_path / "sim", *drawn(SIM, 330, "mujoco"))])
+    for section in (reality.section(runs), bounds.section(runs), verdict.section(runs)):
+        assert section is not None
+        said = [one.text for one in section.blocks if isinstance(one, Words)]
+        assert any(verdict.MECHANISM in text for text in said) == stands_in

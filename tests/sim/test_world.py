@@ -191,3 +191,10 @@ def test_sensors_show_what_was_there_a_while_ago(steps: tuple[int, ...]) -> None
         assert np.allclose(now[name], then[name], atol=1e-9), name
         assert now.ticks[name][0] == sum(steps) - 5
     assert not np.allclose(now["panda/joint_pos"], first["panda/joint_pos"], atol=1e-4)
+
+
+def test_a_world_file_of_kind_standin_stands_in_whatever_its_name() -> None:
+    worlds = {"mujoco": "mujoco", "standin": "standin", "lab": {"name": "lab", "kind": "standin"}}
+    worlds["standin-like"] = {"name": "standin-like", "kind": "mujoco"}
+    made = {name: MujocoWorld(make_task("lift"), world, slots=1).stands_in for name, world in worlds.items()}
+    assert made == {"mujoco": False, "standin": True, "lab": True, "standin-like": False}

@@ -10,10 +10,14 @@ import yaml
 from studies import Lab, refused
 
 import foretell
+from foretell.clock import Virtual
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
+from foretell.factors import arms
 from foretell.study.config import Record, Study, load_study
-from foretell.study.plan import check_size, plan, resolve_scenarios
+from foretell.study.plan import check_size, left_out, plan, resolve_scenarios
+from foretell.study.run import asked_of
+from foretell.study.session import Session
 
 GOOD = {"name": "s", "tasks": ["lift"], "policies": {"expert": "expert"}, "scenarios": {"count": 2}}
 
@@ -318,3 +322,30 @@ def test_a_study_that_is_not_there(tmp_path: Path) -> None:
     assert "there is no study file nope.yaml" in refused("run", "nope.yaml", cwd=tmp_path)
     with pytest.raises(UsageError, match="there is no study file"):
         load_study(tmp_path)
+
+
+def test_clocks_and_arms_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the study to the session everybody has the same objects; the text is kept for the run folder only."""
+    made: list[str] = []
+    clock_init, arm_read = Virtual.__post_init__, arms._parsed
+
+    def counted_clock(self: Virtual) -> None:
+        made.append("clock")
+        clock_init(self)
+
+    def counted_arm(item: Any) -> arms.Arm:
+        made.append("arm")
+        return arm_read(item)
+
+    monkeypatch.setattr(Virtual, "__post_init__", counted_clock)
+    monkeypatch.setattr(arms, "_parsed", counted_arm)
+    listed = [{"MO_Size": [0.9, 1.1]}, 2, "Light_Color"]
+    study = load_study(GOOD | {"clocks": {"virtual": {"latency": 0.1}}, "arms": listed})
+    check_size(study)
+    episodes = plan(study, resolve_scenarios(study)[0])
+    left_out(study)
+    Session(**asked_of(study, episodes[0].group), slots=1, threads=1).close()
+    assert sorted(made) == ["arm"] * 3 + ["clock"]
+    assert episodes[0].group.clock is study.clocks[0]
+    assert yaml.safe_load(study.to_yaml())["arms"] == listed
+    assert load_study(yaml.safe_load(study.to_yaml())) == study

@@ -243,7 +243,7 @@ def test_what_takes_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(patience, "EVERY", 0.0)
     draw(load_study(STUDY), tmp_path, said.append)
     assert said[0] == "drawing scenarios of lift, arm none: 0 of 100"
-    estimate({**STUDY, "scenarios": {"count": 3}}, told=said.append)
+    estimate({**STUDY, "scenarios": {"count": 3}}, notify=said.append)
     assert said[-1] == "timing lift: 0 of 1 groups of policies done"
     assert "planning: 0 episodes so far" in said
 

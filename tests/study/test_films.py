@@ -92,7 +92,7 @@ def test_one_film_of_each_outcome_and_no_row_changes(tmp_path: Path) -> None:
     assert all((filmed.path / row["video"]).stat().st_size > 1000 for row in rows if row["video"])
     apart = [c for c in read(plain.path).column_names if c == "video" or c.startswith("wall_")]
     assert read(filmed.path).drop(apart).equals(read(plain.path).drop(apart))
-    again = foretell.run({**study, "record": {"video": 2}}, out=tmp_path / "filmed", workers=0, told=pytest.fail)
+    again = foretell.run({**study, "record": {"video": 2}}, out=tmp_path / "filmed", workers=0, notify=pytest.fail)
     assert again.ran == 0 and not again.notes, "nothing is filmed twice"
 
 

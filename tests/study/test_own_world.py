@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +104,23 @@ def test_a_world_that_needs_a_person_for_every_episode_is_not_driven_by_the_chec
         report = foretell.check("world", world, task=TASK)
         assert not report.ok and why in report["able"].detail
         assert [finding.name for finding in report.findings] == ["loads", "able"]
+
+
+@pytest.mark.parametrize("how", [{"engine": "here", "slots": 4}, {"workers": 3, "slots": 2}])
+def test_a_world_that_cannot_reset_runs_one_episode_at_a_time(how: dict[str, Any]) -> None:
+    foretell.run(study(world="more.py:Attended", record={"video": 0}), out="it", **how)
+    times = sorted((r["wall_started"], r["wall_s"]) for r in foretell.read("it").to_pylist())
+    assert len(times) == 4
+    assert all(a + took <= b for (a, took), (b, _) in pairwise(times))
+    with pytest.raises(foretell.UsageError, match=r"cannot reset .*and 4 are asked for: use slots 1"):
+        foretell.run(study(world="more.py:Undeclared"), out="other", engine="here", slots=4)
+    assert foretell.run(study(world="more.py:Undeclared"), out="other", engine="here", slots=1).ran == 4
+
+
+def test_no_latency_is_measured_in_a_world_that_cannot_reset() -> None:
+    clocks = {"virtual": {"latency": "measured"}}
+    with pytest.raises(foretell.UsageError, match="cannot reset by itself: measure in simulation, or give the latency"):
+        foretell.run(study(world="more.py:Attended", clocks=clocks), out="it", engine="here")
 
 
 def test_a_hash_that_does_not_know_theta_fails_the_check(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections import Counter
 from itertools import count
 from pathlib import Path
 
@@ -155,3 +156,26 @@ def test_a_worker_killed_again_and_again_is_the_machines_and_tried_again(lab: La
     done = cli("run", "mortal.yaml", "--out", lab.folder / "again", "--workers", 1, cwd=lab.folder)
     assert "1 episode run" in done.stdout
     assert foretell.read(lab.folder / "again")["blame"].to_pylist() == [None]
+
+
+PLACES = """
+import os
+from pathlib import Path
+from foretell.policies.random import Random
+
+class Placed(Random):
+    \"\"\"Writes down which process each episode ran in.\"\"\"
+    def reset(self, slots, instructions, seeds):
+        with open(Path(__file__).with_name("places"), "a") as file:
+            file.write(f"{os.getpid()}\\\\n" * len(slots))
+        super().reset(slots, instructions, seeds)
+"""
+
+
+def test_workers_share_a_few_episodes_evenly(lab: Lab) -> None:
+    """The first worker must not take all of them while the other one waits."""
+    (lab.folder / "places.py").write_text(PLACES.replace("\\\\n", "\\n"))
+    study = lab.study("places", "Blink", 6, policies={"p": "places.py:Placed"})
+    foretell.run(study, out=lab.folder / "places-run", workers=2)
+    counts = Counter((lab.folder / "places").read_text().split())
+    assert sorted(counts.values()) == [3, 3]

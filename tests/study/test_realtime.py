@@ -16,7 +16,7 @@ import pytest
 from studies import Lab, wait_for
 
 import foretell
-from foretell.clock import Virtual
+from foretell.clock import Realtime, Sync, Virtual
 from foretell.errors import UsageError
 from foretell.latency.latency import parse_latency
 from foretell.process import gone
@@ -135,7 +135,7 @@ def play(use: str, n: int = 1, limit: float = 0.8, patience: float = 30.0, **clo
         policies={"p": PolicyEntry(use=use)},
         slots=1,
         threads=1,
-        clock={"realtime": clock},
+        clock=Realtime(**clock),
         patience=patience,
     )
     session.world.task.time_limit = limit
@@ -220,7 +220,7 @@ def test_a_virtual_clock_with_the_same_latencies_gives_the_same_timeline(
     limit = 8.0 if name.startswith("zoo:") else 1.2 * speed
     common: dict[str, Any] = {"task": task, "controller": None, "world": "mujoco", "slots": 1, "threads": 1}
     common["policies"] = {"p": PolicyEntry(use=name)}
-    session = Session(**common, clock={"realtime": {"speed": speed}})
+    session = Session(**common, clock=Realtime(speed=speed))
     session.world.task.time_limit = limit
     jobs = iter([Job(policy="p", scenario=session.world.task.scenario(0), events=tmp_path / "shown.parquet")])
     ((_, shown),) = session.run(lambda jobs=jobs: next(jobs, None))
@@ -228,7 +228,7 @@ def test_a_virtual_clock_with_the_same_latencies_gives_the_same_timeline(
     assert shown.blame is None, shown.error
     actions, trace, walls = story(tmp_path / "shown.parquet")
     assert all(w is not None and w >= 0 for w in walls)
-    replay = Session(**common, clock="sync")
+    replay = Session(**common, clock=Sync())
     replay.world.task.time_limit = limit
     jobs = iter([Job(policy="p", scenario=replay.world.task.scenario(0), events=tmp_path / "again.parquet")])
     clock = Virtual(parse_latency({k: [s / speed for s in seconds] for k, seconds in trace.items()}), speed=speed)
@@ -275,7 +275,7 @@ def test_a_policy_that_dies_between_episodes_is_buried_and_starts_again(policies
     """Killed while nobody listens, such as after its last episode, it must not stay defunct."""
     entries = {name: PolicyEntry(use=policies(name)) for name in ("Slow", "Steady")}
     more: dict[str, Any] = {"controller": None, "world": "mujoco", "slots": 1, "threads": 1}
-    session = Session(task="lift", policies=entries, clock={"realtime": {}}, **more)
+    session = Session(task="lift", policies=entries, clock=Realtime(), **more)
     session.world.task.time_limit = 0.3
     jobs = iter([Job(policy=name, scenario=session.world.task.scenario(0)) for name in ("Slow", "Steady", "Slow")])
     launch, started = session._launch, []
@@ -297,7 +297,7 @@ def test_a_policy_that_dies_between_episodes_is_buried_and_starts_again(policies
 def test_a_flood_is_not_the_next_policys(policies: Any) -> None:
     entries = {name: PolicyEntry(use=policies(name)) for name in ("Floods", "Steady")}
     more: dict[str, Any] = {"controller": None, "world": "mujoco", "slots": 1, "threads": 1}
-    session = Session(task="lift", policies=entries, clock={"realtime": {}}, **more)
+    session = Session(task="lift", policies=entries, clock=Realtime(), **more)
     session.world.task.time_limit = 0.3
     jobs = iter([Job(policy=name, scenario=session.world.task.scenario(0)) for name in entries])
     flooded, steady = (outcome for _, outcome in session.run(lambda: next(jobs, None)))
@@ -326,7 +326,7 @@ def test_a_policy_may_keep_its_own_time(policies: Any) -> None:
 def test_a_machine_too_slow_says_so(policies: Any) -> None:
     session = Session(
         task="lift", controller=None, world="mujoco", policies={"p": PolicyEntry(use=policies("Steady"))}, slots=1,
-        threads=1, clock={"realtime": {"speed": 500}},
+        threads=1, clock=Realtime(speed=500),
     )  # fmt: skip
     jobs = iter([Job(policy="p", scenario=session.world.task.scenario(0))])
     ((_, outcome),) = session.run(lambda: next(jobs, None))
@@ -357,7 +357,7 @@ def test_the_end_of_the_cameras_is_no_failure_of_the_policy(
     monkeypatch.setattr("foretell.rollout.realtime.BLIND_S", 1.5)
     session = Session(
         task="lift", controller=None, world="mujoco", policies={"p": PolicyEntry(use=policies("Sees"))}, slots=1,
-        threads=1, clock={"realtime": {"speed": 0.2}},
+        threads=1, clock=Realtime(speed=0.2),
     )  # fmt: skip
     session.world.task.time_limit = 3.0
     launch, struck = session._launch, []

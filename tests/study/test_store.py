@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 from foretell.cli import main
 from foretell.episode import SCHEMA, Episode, arrow_schema
 from foretell.episodes import journal
+from foretell.episodes import parts as part_files
 from foretell.episodes.read import read
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import ForetellError, UsageError
@@ -210,6 +211,39 @@ def test_seals_per_thousand_and_at_close(run: Path) -> None:
         assert keys(run) == names(1005)
     assert [pq.read_metadata(p).num_rows for p in parts(run)] == [1001, 4]
     assert keys(run) == names(1005)
+
+
+def test_small_parts_become_one_in_the_same_order(run: Path, seal: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store(run) as s:
+        for n in range(19):
+            s.append(episodes(10 * n, 10 * n + 10))
+        plain, before = read(run), len(parts(run))
+        stored = [key for path in parts(run) for key in pq.read_table(path)["episode"].to_pylist()]
+        s.append(episodes(190, 200))
+        assert (before, len(parts(run))) == (19, 1)
+        s.append(episodes(200, 210))
+    assert [pq.read_metadata(p).num_rows for p in parts(run)] == [200, 10]
+    assert keys(run) == names(210)
+    assert read(run).filter([n in set(stored) for n in read(run)["episode"].to_pylist()]).equals(plain)
+    assert pq.read_table(parts(run)[0])["episode"].to_pylist()[:190] == stored
+    assert pq.read_table(parts(run)[0]).schema.equals(pq.read_table(parts(run)[1]).schema)
+    monkeypatch.setattr(part_files, "SMALL", 10)  # now all are large
+    with Store(run) as s:
+        for n in range(21, 45):
+            s.append(episodes(10 * n, 10 * n + 10))
+    assert len(parts(run)) == 26
+
+
+def test_a_damaged_part_is_not_merged(run: Path, seal: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(part_files, "MERGE", 3)
+    with Store(run) as s:
+        s.append(episodes(0, 10))
+        parts(run)[0].write_bytes(b"PAR1 and no more")
+        s.append(episodes(10, 20))
+        s.append(episodes(20, 30))
+        assert len(parts(run)) == 3
+    with pytest.warns(UserWarning, match="is damaged"):
+        assert len(read(run)) == 20
 
 
 def test_machine_rows_give_way_to_others_and_to_later_tries(run: Path) -> None:
@@ -489,7 +523,8 @@ WRITER = """
     import os, sys
     sys.path[:0] = {paths!r}
     from test_store import *
-    store.SEAL = 7
+    from foretell.episodes import parts as part_files
+    store.SEAL, part_files.MERGE = 7, 3
     run = Path(sys.argv[1])
 """
 
@@ -583,22 +618,22 @@ def test_kill_at_random_moments_loses_and_doubles_nothing(run: Path) -> None:
     with Store(run) as s:
         assert sorted(s.done) == found
     assert keys(run) == found
-    print(len(reported), len(parts(run)))
+    print(len(reported), int(parts(run)[-1].stem.removeprefix("part-")), len(parts(run)))
     """
     done = subprocess.run([*script(body), run], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    rows, sealed = map(int, done.stdout.split())
+    rows, sealed, left = map(int, done.stdout.split())
     assert rows > 30  # the machine may be busy
     assert sealed > 3
+    assert left < 3, "small parts became larger ones"
 
 
 def test_kill_at_every_state_of_the_disk(tmp_path: Path) -> None:
     """A child dies at each line of the store that finds the disk changed, starting from what kills had left."""
     body = """
     pure = {"plain", "_cast", "encode", "_finite", "rank", "rank_of", "_note", "to_table", "parse"}  # no disk
-    from foretell.episodes import parts
-    files = (store.__file__, journal.__file__, parts.__file__)
-    store.SEAL = 4
+    files = (store.__file__, journal.__file__, part_files.__file__)
+    store.SEAL, part_files.MERGE = 4, 2
 
     template = run / "template"
     with Store(template) as s:

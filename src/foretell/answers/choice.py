@@ -40,12 +40,12 @@ def choose(
     kept, notes = list(tables), []
     for column in (c for c in ORDER if c in columns):
         known = [labels(table, column) for table in kept]
-        asked = getattr(choice, column)
-        if asked is not None:
-            picks = [_asked(table, column, names, asked) for table, names in zip(kept, known, strict=True)]
+        wanted = getattr(choice, column)
+        if wanted is not None:
+            picks = [_asked(table, column, names, wanted) for table, names in zip(kept, known, strict=True)]
             if not any(known):
                 listed = ", ".join(table.name for table in kept)
-                raise UsageError(f"{listed}: there is no column {column!r}, so {plain(asked)!r} cannot be chosen")
+                raise UsageError(f"{listed}: there is no column {column!r}, so {plain(wanted)!r} cannot be chosen")
             notes += _unlike(column, picks, kept)
         elif all(len(names) < 2 for names in known):
             picks = [names[0] if names else None for names in known]
@@ -63,36 +63,36 @@ def _unlike(column: str, picks: Sequence[str | None], tables: Sequence[Table]) -
     """A note where tables have different names of one column."""
     if len({pick for pick in picks if pick is not None}) < 2:
         return []
-    told = ", ".join(f"{plain(p)!r} in {t.name}" for p, t in zip(picks, tables, strict=True) if p is not None)
-    return [f"{column}: {told}"]
+    listed = ", ".join(f"{plain(p)!r} in {t.name}" for p, t in zip(picks, tables, strict=True) if p is not None)
+    return [f"{column}: {listed}"]
 
 
-def meaning(table: Table, column: str, names: Sequence[str], asked: str) -> str:
+def meaning(table: Table, column: str, names: Sequence[str], word: str) -> str:
     """The name that is asked for, by itself or by another word that tables print for it."""
-    if asked in names:
-        return asked
-    also = table.also.get(column, {}).get(asked, frozenset())
+    if word in names:
+        return word
+    also = table.also.get(column, {}).get(word, frozenset())
     meant = [name for name in names if name in also]
     if len(meant) == 1:
         return meant[0]
     if meant:
-        told = ", ".join(map(plain, meant))
-        raise UsageError(f"{column} {plain(asked)!r} matches several names in {table.name}; choose one: {told}")
-    raise UsageError(f"{column} {plain(asked)!r} is not in {table.name}; {suggest(asked, map(plain, names))}")
+        listed = ", ".join(map(plain, meant))
+        raise UsageError(f"{column} {plain(word)!r} matches several names in {table.name}; choose one: {listed}")
+    raise UsageError(f"{column} {plain(word)!r} is not in {table.name}; {suggest(word, map(plain, names))}")
 
 
-def _asked(table: Table, column: str, names: list[str], asked: str) -> str | None:
-    if len(names) == 1 and _not_marked(table, column, names[0], asked):
+def _asked(table: Table, column: str, names: list[str], word: str) -> str | None:
+    if len(names) == 1 and _not_marked(table, column, names[0], word):
         return names[0]
-    return meaning(table, column, names, asked) if names else None
+    return meaning(table, column, names, word) if names else None
 
 
-def _not_marked(table: Table, column: str, name: str, asked: str) -> bool:
+def _not_marked(table: Table, column: str, name: str, word: str) -> bool:
     """Whether real trials leave open what is asked: people record no simulated clock, and often no policy's version."""
     if set(labels(table, "judge")) != {"person"}:
         return False
     if column == "policy":
-        return asked.partition("#")[0] == name and labels(table, "policy_hash") == [""]
+        return word.partition("#")[0] == name and labels(table, "policy_hash") == [""]
     return column == "clock"
 
 

@@ -19,7 +19,7 @@ from foretell.answers.inputs import Source, Table, open_table
 from foretell.answers.words import plain
 from foretell.clock import safe_label
 from foretell.counting import counted
-from foretell.episodes.columns import by_name, cells, codes
+from foretell.episodes.columns import by_name, cells, codes, grouped
 from foretell.episodes.names import family
 from foretell.episodes.parts import DamagedError, read_parquet
 from foretell.episodes.provenance import design_of
@@ -92,31 +92,20 @@ def clock_pairs(
     sources: Sequence[Source], tasks: Sequence[str], policies: Sequence[str], arm: str | None
 ) -> tuple[list[ClockPair], list[str]]:
     """Every task, policy and asynchronous clock that has a synchronous partner, in that order, clocks by latency."""
-    found, notes = _gathered(sources)
-    table = open_table(found, ", ".join(_name(s, i) for i, s in enumerate(sources)))
-    measured = by_name(found["metrics"])
-    nothing = np.full(len(found), np.nan)
+    whole, notes = _gathered(sources)
+    table = open_table(whole, ", ".join(_name(s, i) for i, s in enumerate(sources)))
+    measured = by_name(whole["metrics"])
+    nothing = np.full(len(whole), np.nan)
     metrics = {name: measured.get(name, nothing) for name in METRICS}
     if not table.episodes:
         raise UsageError(f"{table.name} has no episodes: give run folders, or Parquet files made from one")
-    table = replace(table, columns={**table.columns, "clock": cells(found["clock"]), "row": list(range(len(found)))})
+    table = replace(table, columns={**table.columns, "clock": cells(whole["clock"]), "row": list(range(len(whole)))})
     for column, wanted in (("task", tasks), ("policy", policies)):
         table = _only(table, column, wanted)
-    (table,), said = choose([table], Choice(arm=arm), ("arm",))
+    (table,), about = choose([table], Choice(arm=arm), ("arm",))
     single_version(table)
     _has_both(table)
-    left: Counter[str] = Counter()
-    groups: dict[tuple[str, str], dict[str, Rows]] = defaultdict(lambda: defaultdict(dict))
-    columns = [table.columns[c] for c in ("task", "policy", "clock", "scenario", "parent", "trial", "success", "blame")]
-    for i, (task, policy, clock, scenario, parent, trial, success, blame) in enumerate(zip(*columns, strict=True)):
-        if success is None:
-            left[str(blame or "not judged")] += 1
-            continue
-        rows = groups[task, policy][clock]
-        if (scenario, str(trial)) in rows:
-            told = f"trial {trial} of scenario {scenario} is there twice under one clock"
-            raise UsageError(f"{table.place(i)}: {told}: two controllers or versions of a task cannot be told apart")
-        rows[scenario, str(trial)] = (str(unit_of(parent, scenario)), success, table.columns["row"][i])
+    groups, left = _by_clock(table)
     if left:
         why = ", ".join(f"{count} {reason}" for reason, count in left.items())
         notes.append(
@@ -124,12 +113,37 @@ def clock_pairs(
             f"neither does any partner"
         )
     made: list[ClockPair] = []
-    for (task, policy), by_clock in sorted(groups.items()):
+    for (task, policy), by_clock in groups:
         made += _paired(task, policy, by_clock, metrics, notes)
     if not made:
-        told = "\n".join(f"  {plain(note)}" for note in notes)
-        raise UsageError(f"no trial ran both under `sync` and under another clock\n{told}".rstrip())
-    return made, [*said, *dict.fromkeys(notes)]
+        listed = "\n".join(f"  {plain(note)}" for note in notes)
+        raise UsageError(f"no trial ran both under `sync` and under another clock\n{listed}".rstrip())
+    return made, [*about, *dict.fromkeys(notes)]
+
+
+def _by_clock(table: Table) -> tuple[list[tuple[tuple[str, str], dict[str, Rows]]], Counter[str]]:
+    """(task and policy -> clock -> its trials that count; why the others do not count -> how many)"""
+    columns = [table.columns[c] for c in ("task", "policy", "clock", "scenario", "parent", "trial", "success", "blame")]
+    text = [pa.chunked_array([pa.array(column, pa.string())]) for column in columns[:3]]
+    group, keys = grouped(text)
+    trials: list[Rows] = [{} for _ in keys]
+    left: Counter[str] = Counter()
+    rows = zip(group.tolist(), *columns[3:], strict=True)
+    for i, (number, scenario, parent, trial, success, blame) in enumerate(rows):
+        if success is None:
+            left[str(blame or "not judged")] += 1
+            continue
+        if (scenario, str(trial)) in trials[number]:
+            raise UsageError(
+                f"{table.place(i)}: trial {trial} of scenario {scenario} is there twice under one clock: two versions "
+                "of a task or of its rule of success cannot be told apart"
+            )
+        trials[number][scenario, str(trial)] = (str(unit_of(parent, scenario)), success, table.columns["row"][i])
+    by_policy: dict[tuple[str, str], dict[str, Rows]] = defaultdict(dict)
+    for (task, policy, clock), mine in zip(keys, trials, strict=True):
+        if mine:
+            by_policy[task, policy][clock] = mine
+    return sorted(by_policy.items()), left
 
 
 def _name(source: Source, index: int) -> str:
@@ -145,14 +159,14 @@ def _gathered(sources: Sequence[Source]) -> tuple[pa.Table, list[str]]:
         name = _name(source, i)
         with warnings.catch_warnings(record=True) as damage:
             warnings.simplefilter("always", UserWarning)
-            found = _read(source, name)
+            rows = _read(source, name)
         notes += [str(w.message) for w in damage]
-        missing = [c for c in ("episode", "clock", "metrics") if c not in found.column_names]
+        missing = [c for c in ("episode", "clock", "metrics") if c not in rows.column_names]
         if missing:
             raise UsageError(f"{name} has no column {missing[0]!r}: give run folders, or Parquet files made from one")
-        if not found.num_rows:
+        if not rows.num_rows:
             raise UsageError(f"{name} has no episodes yet")
-        tables.append(found)
+        tables.append(rows)
         if isinstance(source, (str, Path)) and Path(source).is_dir() and (design := design_of(source)) != "iid":
             notes.append(
                 f"{name}: scenarios are {design}, not drawn at random: intervals hold for these scenarios only"
@@ -191,10 +205,10 @@ def _only(table: Table, column: str, wanted: Sequence[str]) -> Table:
 def _has_both(table: Table) -> None:
     """Sync and something else; or the error that says what to add."""
     texts = labels(table, "clock")
-    told = ", ".join(sorted(map(safe_label, texts)))
+    listed = ", ".join(sorted(map(safe_label, texts)))
     kinds = {json.loads(text)["kind"] for text in texts}
     if "sync" not in kinds:
-        raise UsageError(f"{table.name} has no episodes under the clock `sync` (it has {told}); {ADVICE}")
+        raise UsageError(f"{table.name} has no episodes under the clock `sync` (it has {listed}); {ADVICE}")
     if kinds == {"sync"}:
         more = "add others to the study's `clocks`, such as `virtual: {latency: 0.1}`, and run it again"
         raise UsageError(f"{table.name} has only the clock `sync`: there is nothing to compare it with; {more}")
@@ -226,14 +240,14 @@ def _paired(
         keys = [keys[i] for i in by_id([rows[key][0] for key in keys])]  # the order of a file must not matter
         names = [rows[key][0] for key in keys]
         sync, asyn = (by_scenario(names, [float(side[key][1]) for key in keys]) for side in (waits, rows))
-        found: dict[str, float | None] = {}
+        middles: dict[str, float | None] = {}
         spread = False
         at = [rows[key][2] for key in keys]
         for name in METRICS:
             values = metrics[name][at]
             values = values[np.isfinite(values)]
             middle = np.median if name in MEDIANS else np.mean
-            found[name] = float(middle(values)) if len(values) else None
+            middles[name] = float(middle(values)) if len(values) else None
             spread |= name == "latency_per_inference_s" and bool(len(values)) and np.ptp(values) > 1e-9
         units = tuple(str(u) for u in sync.ids)
         clock = json.loads(text)
@@ -247,7 +261,7 @@ def _paired(
                 sync=sync.scores,
                 asyn=asyn.scores,
                 pairs=len(keys),
-                metrics=found,
+                metrics=middles,
                 constant=not spread,
             )
         )

@@ -28,39 +28,39 @@ def _percent(value: float) -> str:
     return f"{100.0 * value:.0f}%"
 
 
-def _rate(one: Row) -> str:
-    if one["estimate"] is None:
+def _rate(interval: Row) -> str:
+    if interval["estimate"] is None:
         return "-"
-    return f"{_percent(one['estimate'])} ({_ends(one, 100.0)})"
+    return f"{_percent(interval['estimate'])} ({_ends(interval, 100.0)})"
 
 
-def _ends(one: Row, scale: float = 1.0) -> str:
-    low, high = ("..." if one[k] is None else str(round(scale * one[k])) for k in ("low", "high"))
+def _ends(interval: Row, scale: float = 1.0) -> str:
+    low, high = ("..." if interval[k] is None else str(round(scale * interval[k])) for k in ("low", "high"))
     return f"{low} to {high}"
 
 
-def text_of(found: Clocks) -> str:
+def text_of(answer: Clocks) -> str:
     """All of it, task by task."""
     parts: list[str] = []
-    for task in dict.fromkeys(row["task"] for row in found.cells):
+    for task in dict.fromkeys(row["task"] for row in answer.cells):
 
         def of(rows: list[Row], task: str = task) -> list[Row]:
             return [row for row in rows if row["task"] == task]
 
-        parts += [f"task {plain(task)}", _table(of(found.cells)), *_speeds(of(found.against_speed))]
-        said = [_trend(row, "latency", found.alpha) for row in of(found.against_latency) if len(row["points"]) > 1]
-        told = [_clocks(row) for row in of(found.against_latency)]  # where speed alone made latency differ
-        by_speed = [row for row in of(found.against_speed) if _clocks(row) not in told]
-        said += [_trend(row, "speed", found.alpha) for row in by_speed] + [_fit(row) for row in of(found.fits)]
-        budgets = of(found.budgets)
-        parts += map(sentence, said + ([_budget(row) for row in budgets] if len(budgets) <= FEW else []))
-        parts += [*([_budgets(budgets)] if len(budgets) > FEW else []), *map(sentence, _ranks(of(found.ranks))), ""]
+        parts += [f"task {plain(task)}", _table(of(answer.cells)), *_speeds(of(answer.against_speed))]
+        trends = [_trend(row, "latency", answer.alpha) for row in of(answer.against_latency) if len(row["points"]) > 1]
+        lists = [_clocks(row) for row in of(answer.against_latency)]  # where speed alone made latency differ
+        by_speed = [row for row in of(answer.against_speed) if _clocks(row) not in lists]
+        trends += [_trend(row, "speed", answer.alpha) for row in by_speed] + [_fit(row) for row in of(answer.fits)]
+        budgets = of(answer.budgets)
+        parts += map(sentence, trends + ([_budget(row) for row in budgets] if len(budgets) <= FEW else []))
+        parts += [*([_budgets(budgets)] if len(budgets) > FEW else []), *map(sentence, _ranks(of(answer.ranks))), ""]
     parts.append(
-        f"Intervals are {level(found.alpha)}. gap: sync minus async on the same trials, in points; kept: async as a "
+        f"Intervals are {level(answer.alpha)}. gap: sync minus async on the same trials, in points; kept: async as a "
         "share of sync. Latency, age and starvation are in simulated time, speed included. Verdicts follow the paired "
-        f"test of `foretell compare`, with Holm's adjustment over {_many(len(found.cells))}. Each trend has one test."
+        f"test of `foretell compare`, with Holm's adjustment over {_many(len(answer.cells))}. Each trend has one test."
     )
-    return "\n".join(parts + [f"note: {plain(note)}" for note in found.notes])
+    return "\n".join(parts + [f"note: {plain(note)}" for note in answer.notes])
 
 
 def _many(gaps: int) -> str:
@@ -123,23 +123,23 @@ def _trend(row: Row, by: str, alpha: float) -> str:
     chance = _chance(row["p_value"], alpha)
     if row["verdict"] not in ("falls", "rises"):
         return f"{subject} shows no trend with {by}, {ends} ({chance})"
-    said = f"{subject} {row['verdict']} as {by} grows, {ends} ({chance})"
+    sentence = f"{subject} {row['verdict']} as {by} grows, {ends} ({chance})"
     if row["verdict"] == "rises":
-        return said
+        return sentence
     if row["rise"] is None:
-        return f"{said}, and never rises on the way" if len(row["points"]) > 2 else said
-    return f"{said}, with a rise from {at(row['rise']['from'])} to {at(row['rise']['to'])} on the way (not tested)"
+        return f"{sentence}, and never rises on the way" if len(row["points"]) > 2 else sentence
+    return f"{sentence}, with a rise from {at(row['rise']['from'])} to {at(row['rise']['to'])} on the way (not tested)"
 
 
 def _fit(row: Row) -> str:
-    one = row["points_per_tenfold"]
-    if one["estimate"] is None:
-        return f"no fit of the drop against latency on {plain(row['task'])}: {one['reason']}"
-    sign = "costs" if one["estimate"] >= 0 else "gains"
-    ends = "" if one["low"] is None else f" ({level(one['alpha'])}: {_ends(one)})"
+    slope = row["points_per_tenfold"]
+    if slope["estimate"] is None:
+        return f"no fit of the drop against latency on {plain(row['task'])}: {slope['reason']}"
+    sign = "costs" if slope["estimate"] >= 0 else "gains"
+    ends = "" if slope["low"] is None else f" ({level(slope['alpha'])}: {_ends(slope)})"
     strength = "" if row["correlation"] is None else f", r = {row['correlation']:.2f}"
     of = f"a line through {row['points']} gaps of {row['policies']} {'policies' if row['policies'] > 1 else 'policy'}"
-    points = f"{abs(one['estimate']):.0f} points of success on {plain(row['task'])}{ends}"
+    points = f"{abs(slope['estimate']):.0f} points of success on {plain(row['task'])}{ends}"
     return f"ten times the latency {sign} {points}; {of}{strength}"
 
 
@@ -170,20 +170,20 @@ def _budgets(rows: list[Row]) -> str:
     lines = []
     for row in rows:
         smallest, largest = seconds(row["tried_s"][0]), seconds(row["tried_s"][-1])
-        one = seconds(row["estimate_s"])
+        estimate = seconds(row["estimate_s"])
         if row["estimate_s"] is None and row["kept_at_s"] is not None:
-            one = f"at least {largest}"
+            estimate = f"at least {largest}"
         elif row["estimate_s"] is None and row["lost_at_s"] is not None:
-            one = f"below {smallest}"
+            estimate = f"below {smallest}"
         low = f"below {smallest}" if row["low_s"] is None else seconds(row["low_s"])
         high = f"above {largest}" if row["high_s"] is None else seconds(row["high_s"])
-        ends = "-" if one == "-" else f"{low} to {high}"
-        if one.startswith("at least") and row["low_s"] is not None:
+        ends = "-" if estimate == "-" else f"{low} to {high}"
+        if estimate.startswith("at least") and row["low_s"] is not None:
             ends = f"at least {low}"
-        elif one.startswith("below") and row["high_s"] is not None:
+        elif estimate.startswith("below") and row["high_s"] is not None:
             ends = f"below {high}"
         name = f"{row['policy']} ({row['way']})" if row["way"] else row["policy"]
-        lines.append([name, one, ends, seconds(row["kept_at_s"]), seconds(row["lost_at_s"])])
+        lines.append([name, estimate, ends, seconds(row["kept_at_s"]), seconds(row["lost_at_s"])])
     keep = f"{100.0 * rows[0]['keep']:.10g}%"
     header = ["policy", f"latency budget to keep {keep}", f"{level(rows[0]['alpha'])} interval", "kept at", "lost at"]
     return "\n".join(["", table(header, lines), ""])
@@ -191,7 +191,7 @@ def _budgets(rows: list[Row]) -> str:
 
 def _ranks(rows: list[Row]) -> list[str]:
     """One sentence for every clock under which policies change places, one for the others."""
-    said = []
+    sentences = []
     for row in (r for r in rows if r["reversals"]):
         pairs = []
         for pair in sorted(row["reversals"], key=lambda r: r["p_adjusted"])[:FEW]:
@@ -207,9 +207,9 @@ def _ranks(rows: list[Row]) -> list[str]:
         )
         if changed > FEW:
             pairs.append(f"and {changed - FEW} more; {shown} of the {changed} are shown")
-        said.append(f"{head}: {'; '.join(pairs)}")
+        sentences.append(f"{head}: {'; '.join(pairs)}")
     same = [row for row in rows if not row["reversals"]]
     if same:
-        under = plain(same[0]["clock"]) if len(same) == 1 else f"{len(same)} {'other ' if said else ''}clocks"
-        said.append(f"ranks on {plain(same[0]['task'])} under {under}: no two policies change places")
-    return said
+        under = plain(same[0]["clock"]) if len(same) == 1 else f"{len(same)} {'other ' if sentences else ''}clocks"
+        sentences.append(f"ranks on {plain(same[0]['task'])} under {under}: no two policies change places")
+    return sentences

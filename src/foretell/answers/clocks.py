@@ -182,9 +182,9 @@ def _trend(group: list[ClockPair], way: str, by: str, alpha: float, seed: int) -
     ordered = sorted(group, key=lambda c: (c.latency or 0.0) if by == "latency_s" else c.speed)
     points: list[Row] = []
     for cell in ordered:
-        one = _mean(cell.asyn, alpha)
+        mean = _mean(cell.asyn, alpha)
         at = cell.latency if by == "latency_s" else cell.speed
-        points.append({by: at, "clock": cell.label, "success": one.estimate, "low": one.low, "high": one.high})
+        points.append({by: at, "clock": cell.label, "success": mean.estimate, "low": mean.low, "high": mean.high})
     row: Row = {"task": group[0].task, "policy": group[0].policy, "way": way, "points": points}
     row |= {"p_value": None, "verdict": NO_TREND, "rise": None}
     if by == "speed":
@@ -194,10 +194,10 @@ def _trend(group: list[ClockPair], way: str, by: str, alpha: float, seed: int) -
         return {**row, "trend": "one point only"}
     rates = [float(p["success"]) for p in points]
     steps = [b - a for a, b in pairwise(rates)]
-    found = trend([float(p[by]) for p in points], _matrix(ordered)[1], seed=seed)
-    row["p_value"] = found.p_value
-    if found.p_value is not None and found.p_value <= alpha:
-        row["verdict"] = "rises" if found.value > 0.0 else "falls"
+    test = trend([float(p[by]) for p in points], _matrix(ordered)[1], seed=seed)
+    row["p_value"] = test.p_value
+    if test.p_value is not None and test.p_value <= alpha:
+        row["verdict"] = "rises" if test.value > 0.0 else "falls"
     if max(steps) <= 0:
         return {**row, "trend": "falls" if min(steps) < 0 else "does not change"}
     if min(steps) >= 0:
@@ -228,19 +228,19 @@ def _fits(cells: list[ClockPair], alpha: float, seed: int) -> list[Row]:
             none = _end(None, "a fit needs two latencies or more above 0")
             rows.append({**row, "points_per_tenfold": none, "correlation": None})
             continue
-        found = tenfold_interval([c.latency or 0.0 for c in mine], *_matrix(mine), alpha, seed=seed)
-        strength = found.diagnostics["correlation"]
-        rows.append({**row, "points_per_tenfold": _end(found, scale=100.0), "correlation": strength})
+        fit = tenfold_interval([c.latency or 0.0 for c in mine], *_matrix(mine), alpha, seed=seed)
+        strength = fit.diagnostics["correlation"]
+        rows.append({**row, "points_per_tenfold": _end(fit, scale=100.0), "correlation": strength})
     return rows
 
 
 def _budget(group: list[ClockPair], way: str, keep: float, alpha: float) -> Row:
     sync, asyn = _matrix(group)
     latency = [c.latency or 0.0 for c in group]
-    found = latency_budget(latency, sync, asyn, keep=keep, alpha=alpha).to_dict()
-    ends = {f"{k}_s": found.pop(k) for k in ("estimate", "low", "high", "kept_at", "lost_at")}
+    budget = latency_budget(latency, sync, asyn, keep=keep, alpha=alpha).to_dict()
+    ends = {f"{k}_s": budget.pop(k) for k in ("estimate", "low", "high", "kept_at", "lost_at")}
     tried = sorted(set(latency))
-    return {"task": group[0].task, "policy": group[0].policy, "way": way, **ends, "tried_s": tried, **found}
+    return {"task": group[0].task, "policy": group[0].policy, "way": way, **ends, "tried_s": tried, **budget}
 
 
 def _ranks(cells: list[ClockPair], alpha: float, seed: int) -> list[Row]:
@@ -248,26 +248,26 @@ def _ranks(cells: list[ClockPair], alpha: float, seed: int) -> list[Row]:
     for cell in cells:
         groups[cell.task, cell.family()].append(cell)
     rows = []
-    for (task, family), found in groups.items():
-        names = [c.policy for c in found]
+    for (task, family), pairs in groups.items():
+        names = [c.policy for c in pairs]
         if len(names) < 2 or len(set(names)) < len(names):
             continue
-        common = set(found[0].units).intersection(*(c.units for c in found[1:]))
+        common = set(pairs[0].units).intersection(*(c.units for c in pairs[1:]))
         if len(common) < 2:
             continue
-        kept = [[i for i, u in enumerate(c.units) if u in common] for c in found]
-        order = [np.argsort([c.units[i] for i in rows_]) for c, rows_ in zip(found, kept, strict=True)]
+        kept = [[i for i, u in enumerate(c.units) if u in common] for c in pairs]
+        order = [np.argsort([c.units[i] for i in rows_]) for c, rows_ in zip(pairs, kept, strict=True)]
         picks = [np.array(rows_)[o] for rows_, o in zip(kept, order, strict=True)]
-        sync = [c.sync[p] for c, p in zip(found, picks, strict=True)]
-        asyn = [c.asyn[p] for c, p in zip(found, picks, strict=True)]
+        sync = [c.sync[p] for c, p in zip(pairs, picks, strict=True)]
+        asyn = [c.asyn[p] for c, p in zip(pairs, picks, strict=True)]
         rates = [np.array([x.mean() for x in side]) for side in (asyn, sync)]
         metrics = stats.all_metrics(
             *rates, real_outcomes=asyn, sim_outcomes=sync, alpha=alpha, seed=seed,
             metrics={name: stats.METRICS[name] for name in RANKED},
         )  # fmt: skip
         value = json.loads(family)
-        labels = {c.label for c in found}
-        speed = "" if found[0].speed == 1 else f", speed {found[0].speed:g}"
+        labels = {c.label for c in pairs}
+        speed = "" if pairs[0].speed == 1 else f", speed {pairs[0].speed:g}"
         label = labels.pop() if len(labels) == 1 else f"{value['kind']} {value['latency']}{speed}"
         rows.append(
             {
@@ -277,7 +277,7 @@ def _ranks(cells: list[ClockPair], alpha: float, seed: int) -> list[Row]:
                 "policies": {
                     n: {"sync": float(s), "async": float(a)} for n, a, s in zip(names, rates[0], rates[1], strict=True)
                 },
-                **{name: _end(one) for name, one in metrics.items()},
+                **{name: _end(metric) for name, metric in metrics.items()},
                 "reversals": _reversals(names, sync, asyn, alpha),
             }
         )
@@ -296,10 +296,10 @@ def _reversals(names: list[str], sync: list[Any], asyn: list[Any], alpha: float)
         if before * after < 0:
             tests = [test_of(side[i], side[j], paired=True, alpha=alpha) for side in (sync, asyn)]
             moved[i, j] = before, max(t.p_value for t in tests)
-    found = []
+    reversals = []
     for pair, p in zip(pairs, stats.holm([moved[ij][1] if ij in moved else 1.0 for ij in pairs]), strict=True):
         if pair in moved:
             a, b = pair if moved[pair][0] > 0 else pair[::-1]
             row = {"ahead_sync": names[a], "ahead_async": names[b], "p_adjusted": float(p), "shown": bool(p <= alpha)}
-            found.append(row)
-    return found
+            reversals.append(row)
+    return reversals

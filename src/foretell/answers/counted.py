@@ -6,13 +6,13 @@ and one with a fault, is read row by row.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 from foretell.answers.inputs import Table, refuse
 from foretell.answers.words import plain
-from foretell.episodes.units import unit_of
+from foretell.episodes.units import by_unit, unit_of
 from foretell.reality.rows import NO, YES
 
 __all__ = ["Counted", "at_once", "row_by_row"]
@@ -29,8 +29,6 @@ class Counted:
     """Trial, or its place in the table where it has no number."""
     rows: list[int] = field(default_factory=list)
     """Places in the table."""
-    first: dict[str, int] = field(default_factory=dict)
-    """Unit -> its first row in the table."""
     left_out: Counter[str] = field(default_factory=Counter)
     """Why episodes do not count -> how many."""
     unplaced: set[str] = field(default_factory=set)
@@ -44,12 +42,15 @@ class Counted:
         """What each row counts for: its parent, or its scenario."""
         return [unit_of(up, own) or "" for own, up in zip(self.scenarios, self.parents, strict=True)]
 
+    def first(self) -> dict[str, int]:
+        """Unit -> its first row in the table."""
+        units = by_unit(self.units(), sort=False)
+        return {name: self.rows[i] for name, i in zip(units.names, units.first.tolist(), strict=True)}
+
     def tries(self) -> dict[str, list[tuple[int, float]]]:
         """Unit -> trial and score of each of its rows."""
-        found: dict[str, list[tuple[int, float]]] = defaultdict(list)
-        for unit, trial, score in zip(self.units(), self.trials, self.scores, strict=True):
-            found[unit].append((trial, score))
-        return found
+        units, pairs = by_unit(self.units(), sort=False), list(zip(self.trials, self.scores, strict=True))
+        return {name: [pairs[i] for i in rows.tolist()] for name, rows in zip(units.names, units.rows(), strict=True)}
 
 
 def at_once(table: Table) -> Counted | None:
@@ -65,25 +66,23 @@ def at_once(table: Table) -> Counted | None:
     usual = kinds[0] == {str} and kinds[1] <= {str, nothing} and kinds[2] == {int} and kinds[3] <= {bool, nothing}
     if not usual or not all(scenarios) or "" in parents or min(trials) < 0 or values != successes:
         return None
-    found = Counted(scenarios=scenarios, parents=parents, scores=[], trials=trials)
-    units = found.units()
+    counted = Counted(scenarios=scenarios, parents=parents, scores=[], trials=trials)
+    units = counted.units()
     if None in successes:
         blames = table.columns.get("blame") or [None] * len(table)
         out = [i for i, success in enumerate(successes) if success is None]
-        found.left_out.update(str(blames[i] or "not judged") for i in out)
-        found.broken.update(units[i] for i in out)
+        counted.left_out.update(str(blames[i] or "not judged") for i in out)
+        counted.broken.update(units[i] for i in out)
         rows = [i for i, success in enumerate(successes) if success is not None]
-        scenarios, parents, trials, units = ([c[i] for i in rows] for c in (scenarios, parents, trials, units))
-        found.scenarios, found.parents, found.trials = scenarios, parents, trials
+        scenarios, parents, trials = ([c[i] for i in rows] for c in (scenarios, parents, trials))
+        counted.scenarios, counted.parents, counted.trials = scenarios, parents, trials
     else:
         rows = list(range(len(table)))
     if len(set(zip(scenarios, trials, strict=True))) < len(rows):  # one is there twice: which, is told row by row
         return None
-    found.rows = rows
-    found.scores = [float(success) for success in successes if success is not None]
-    for unit, row in zip(units, rows, strict=True):
-        found.first.setdefault(unit, row)
-    return found
+    counted.rows = rows
+    counted.scores = [float(success) for success in successes if success is not None]
+    return counted
 
 
 def row_by_row(table: Table, unit_range: bool) -> Counted:
@@ -95,7 +94,7 @@ def row_by_row(table: Table, unit_range: bool) -> Counted:
     read = _reader(table)
     seen: dict[tuple[str, str], int] = {}
     faults: list[str] = []
-    found = Counted()
+    counted = Counted()
     for i, value in enumerate(table.columns["value"]):
         own, up, trial = _name(scenarios[i]), _name(parents[i]), _name(trials[i])
         unplaced = own is None and table.episodes  # a trial whose situation was not written down
@@ -106,8 +105,8 @@ def row_by_row(table: Table, unit_range: bool) -> Counted:
             faults.append(f"{table.place(i)}: the scenario is blank, so the row cannot be placed")
             continue
         if table.episodes and successes[i] is None:
-            found.left_out[str(blames[i] or "not judged")] += 1
-            found.broken.add(unit)
+            counted.left_out[str(blames[i] or "not judged")] += 1
+            counted.broken.add(unit)
             continue
         before = seen.setdefault((own, trial or ""), i)
         if before != i:
@@ -128,17 +127,16 @@ def row_by_row(table: Table, unit_range: bool) -> Counted:
         elif (known := _truth(marks[i])) is None:
             faults.append(f"{table.place(i)}, 'fitted_to': expected yes or no; given: {plain(repr(marks[i]))[:60]}")
         elif known:
-            found.fitted.add(unit)
+            counted.fitted.add(unit)
         if unplaced and up is None:
-            found.unplaced.add(own)
-        found.scenarios.append(own)
-        found.parents.append(up)
-        found.scores.append(score)
-        found.trials.append(int(trial) if trial is not None and trial.isdecimal() else i)
-        found.rows.append(i)
-        found.first.setdefault(unit, i)
+            counted.unplaced.add(own)
+        counted.scenarios.append(own)
+        counted.parents.append(up)
+        counted.scores.append(score)
+        counted.trials.append(int(trial) if trial is not None and trial.isdecimal() else i)
+        counted.rows.append(i)
     refuse(faults)
-    return found
+    return counted
 
 
 def _reader(table: Table) -> Any:

@@ -22,10 +22,10 @@ MOST = 10_000_000
 
 def read_counts(source: Any) -> tuple[int, int] | None:
     """Successes and trials of a text such as "14/20"; None of anything else, and of a path that exists."""
-    found = re.fullmatch(r"\s*(\d+)\s*(?:/|of)\s*(\d+)\s*", source) if isinstance(source, str) else None
-    if found is None or Path(str(source)).exists():
+    match = re.fullmatch(r"\s*(\d+)\s*(?:/|of)\s*(\d+)\s*", source) if isinstance(source, str) else None
+    if match is None or Path(str(source)).exists():
         return None
-    k, n = int(found[1]), int(found[2])
+    k, n = int(match[1]), int(match[2])
     if not 1 <= n <= MOST or k > n:
         raise UsageError(
             f"real: {source.strip()!r} should be successes of trials, such as 14/20, of 1 to {MOST:,} trials"

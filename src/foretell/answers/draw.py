@@ -53,20 +53,20 @@ class Shift:
 
     def warnings(self, estimate: float, metric: str) -> list[str]:
         """What should make a reader doubt that the scenarios were drawn alike."""
-        told = []
+        messages = []
         if self.p_value <= LEVEL:
-            told.append(
+            messages.append(
                 f"warning: {self._facts(metric)}. Scenarios drawn in the same way differ so much in fewer than "
                 f"{LEVEL:.0%} of studies (permutation test, p = {max(self.p_value, 1e-4):.1g}), so the others were "
                 "probably drawn differently from the tried ones, and the interval may miss more often than stated"
             )
         if (moved := abs(estimate - self.real_mean)) > LARGE:
             far = f"{100 * moved:.1f} points" if metric == "success" else f"{moved:.3f}"
-            told.append(
+            messages.append(
                 f"warning: simulation moves the estimate by {far}, which is right only if tried and other scenarios "
                 "were drawn in the same way"
             )
-        return told
+        return messages
 
     def _facts(self, metric: str) -> str:
         verb, on = ("solves", "of") if metric == "success" else ("scores", "on")
@@ -98,12 +98,12 @@ def unlike(paired: Paired, sim: Measured, extra: Measured | None) -> list[str]:
     for column, words in {**PROTOCOL, "arm": "arm"}.items():
         one, other = ({_cell(m, unit, column) for m, unit in side} - {None} for side in (ours, others))
         if one and other and one != other:
-            told = " and ".join(", ".join(sorted(plain(str(v)) for v in side)) for side in (one, other))
-            notes.append(f"warning: paired and extra scenarios differ in the task's {words} ({told})")
+            listed = " and ".join(", ".join(sorted(plain(str(v)) for v in side)) for side in (one, other))
+            notes.append(f"warning: paired and extra scenarios differ in the task's {words} ({listed})")
     factors = [{_factors(_cell(m, unit, "factors")) for m, unit in side} for side in (ours, others)]
     if factors[0].isdisjoint(factors[1]):
-        told = " and ".join(", ".join(sorted("+".join(sorted(f)) or "none" for f in side)) for side in factors)
-        notes.append(f"warning: paired and extra scenarios were drawn under different factors ({told})")
+        listed = " and ".join(", ".join(sorted("+".join(sorted(f)) or "none" for f in side)) for side in factors)
+        notes.append(f"warning: paired and extra scenarios were drawn under different factors ({listed})")
     bases = [{_cell(m, unit, "base") for m, unit in side} - {None} for side in (ours, others)]
     if again := len(bases[0] & bases[1]):
         notes.append(
@@ -130,7 +130,7 @@ def _cell(measured: Measured, unit: str, column: str) -> Any:
 def _factors(cell: Any) -> frozenset[str]:
     """Names of the factors that are set."""
     try:
-        found = json.loads(cell or "{}")
+        factors = json.loads(cell or "{}")
     except (TypeError, ValueError):
         return frozenset()
-    return frozenset(found) if isinstance(found, dict) else frozenset()
+    return frozenset(factors) if isinstance(factors, dict) else frozenset()

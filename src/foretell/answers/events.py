@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from foretell.episodes.columns import by_name, grouped
 from foretell.episodes.units import by_unit, units
-from foretell.stats import bound
+from foretell.stats import ALPHA, bound
 from foretell.tasks.events import EVENTS
 
 __all__ = ["READ", "event_shares", "event_words"]
@@ -25,7 +25,7 @@ def event_words(name: str) -> str:
     return EVENTS[name].words if name in EVENTS else name.replace("_", " ")
 
 
-def event_shares(table: pa.Table, by: Sequence[str], alpha: float = 0.05) -> list[dict[str, Any]]:
+def event_shares(table: pa.Table, by: Sequence[str], alpha: float = ALPHA) -> list[dict[str, Any]]:
     """One entry for each combination of the columns `by` and each event that any row has: `n` episodes, in how many of
     them it happened (`episodes`), how often in all (`times`), and their `share` with its interval.
 
@@ -34,14 +34,14 @@ def event_shares(table: pa.Table, by: Sequence[str], alpha: float = 0.05) -> lis
     """
     judged = pc.and_(table["success"].is_valid(), table["events"].is_valid())
     table = table.filter(pc.and_(judged, pc.not_equal(table["judge"], "person").fill_null(True)))
-    found = by_name(table["events"])
+    events = by_name(table["events"])
     some = np.zeros(len(table), dtype=bool)
-    for counts_of_event in found.values():
+    for counts_of_event in events.values():
         some |= counts_of_event > 0
     world, names = grouped([table["world"]]) if len(table) else (np.zeros(0, dtype=int), [])
     counts = np.isin(world, np.flatnonzero(np.bincount(world[some], minlength=len(names))))
-    order = [*(n for n in EVENTS if n in found), *sorted(n for n in found if n not in EVENTS)]
-    happened = {name: np.nan_to_num(found[name]) for name in order}
+    order = [*(n for n in EVENTS if n in events), *sorted(n for n in events if n not in EVENTS)]
+    happened = {name: np.nan_to_num(events[name]) for name in order}
     unit = units(table)
     group, names = grouped([table[c] for c in by]) if len(table) else (np.zeros(0, dtype=int), [])
     entries = []

@@ -65,7 +65,9 @@ def simulated(
     """Control of each policy (none: empty), and with more than two policies the forecast."""
     if len(entrants) == 2:
         return sims, None
-    bets = test == "betting" or (test == "auto" and not all(is_binary(one.units.scores) for one in entrants.values()))
+    bets = test == "betting" or (
+        test == "auto" and not all(is_binary(entry.units.scores) for entry in entrants.values())
+    )
     common = min(len(set(a.ids) & set(b.ids)) for a, b in combinations(entrants.values(), 2))
     bets = bets and common >= 2 and not unpaired
     ahead = forecast(sims, entrants, bets=bets)
@@ -74,8 +76,8 @@ def simulated(
 
 def forecast(sims: dict[str, Measured], tried: dict[str, Measured], *, bets: bool) -> Forecast:
     """Forecast from simulations of the policies tried, by name; bets: leave half of the scenarios for control."""
-    real = {unit for one in tried.values() for unit in one.ids}
-    fresh = {name: [unit for unit in one.ids if unit not in real] for name, one in sims.items()}
+    real = {unit for measured in tried.values() for unit in measured.ids}
+    fresh = {name: [unit for unit in measured.ids if unit not in real] for name, measured in sims.items()}
     source = next(iter(sims.values())).table.name
     lacking = next((name for name, ids in fresh.items() if not ids), None)
     if lacking is not None:
@@ -97,14 +99,14 @@ def forecast(sims: dict[str, Measured], tried: dict[str, Measured], *, bets: boo
     if why is not None:
         notes.append(f"simulation orders the tests and is not a control of the bets: {why}")
     spent = {unit for ids in used.values() for unit in ids}
-    rest = {name: one.without(spent) for name, one in sims.items()}
+    rest = {name: measured.without(spent) for name, measured in sims.items()}
     return Forecast(means=means, scenarios=count, source=source, control=rest if halve else None, notes=tuple(notes))
 
 
 def _no_control(sims: dict[str, Measured], tried: dict[str, Measured], fresh: dict[str, list[str]]) -> str | None:
-    for name, one in tried.items():
+    for name, measured in tried.items():
         known = set(sims[name].ids)
-        missing = next((unit for unit in one.ids if unit not in known), None)
+        missing = next((unit for unit in measured.ids if unit not in known), None)
         if missing is not None:
             return f"scenario {plain(missing)!r} was not simulated with {plain(name)!r}"
         if len(set(sims[name].units.counts)) > 1:

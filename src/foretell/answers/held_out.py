@@ -40,24 +40,24 @@ def leave_out(
     sims = list(sims)
     world = next((f"world {plain(w)!r}" for sim in sims for w in labels(sim.table, "world")), "simulator")
     notes = []
-    for name, one in real.items():
-        tried = [unit for unit in one.ids if unit in seen]
+    for name, side in real.items():
+        fitted = [unit for unit in side.ids if unit in seen]
         of = f" of policy {plain(name)!r}" if name else ""
-        if len(one.ids) - len(tried) < LEAST:
+        if len(side.ids) - len(fitted) < LEAST:
             raise UsageError(
-                f"the {world} was fitted to the real trials of {len(tried)} of "
-                f"{counted(len(one.ids), 'paired scenario')}{of}, so "
+                f"the {world} was fitted to the real trials of {len(fitted)} of "
+                f"{counted(len(side.ids), 'paired scenario')}{of}, so "
                 "these cannot show how well it predicts reality. Try at least 2 scenarios that the fit did not see, or "
                 "leave sim out"
             )
-        if tried:
+        if fitted:
             notes.append(
-                f"{len(tried)} of {len(one.ids)} pairs{of} are left out, because the {world} was fitted to their real "
-                f"trials; {len(one.ids) - len(tried)} held-out pairs remain"
+                f"{len(fitted)} of {len(side.ids)} pairs{of} are left out, because the {world} was fitted to their "
+                f"real trials; {len(side.ids) - len(fitted)} held-out pairs remain"
             )
-    tried_units = {unit for one in real.values() for unit in one.ids}
+    tried_units = {unit for side in real.values() for unit in side.ids}
     others = {unit for sim in sims for unit in sim.ids if unit in seen and unit not in tried_units}
     if others:
         few = counted(len(others), "simulated scenario does", "simulated scenarios do")
         notes.append(f"{few} not count as extra either: the {world} was fitted there")
-    return {name: one.without(seen) for name, one in real.items()}, notes
+    return {name: side.without(seen) for name, side in real.items()}, notes

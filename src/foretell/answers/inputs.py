@@ -107,18 +107,18 @@ def open_table(source: Source, what: str, *, metric: str | None = None, measured
             return _run(path, metric)
         if _is_parquet(path):
             try:
-                found = read_parquet(path, follow=True)
+                arrow = read_parquet(path, follow=True)
             except (DamagedError, OSError) as error:
                 raise UsageError(f"{path} is not a valid Parquet file: {plain(str(error))[:200]}") from None
-            table = _arrow(found, str(path), metric)
+            table = _arrow(arrow, str(path), metric)
         else:
             table = _sheet(path)
     else:
         try:
-            found = source if isinstance(source, pa.Table) else pa.table(source)
+            arrow = source if isinstance(source, pa.Table) else pa.table(source)
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise UsageError(f"{what}: {type(source).__name__} is neither a path nor a table: {error}") from None
-        table = _arrow(found, what, metric)
+        table = _arrow(arrow, what, metric)
     if not len(table):
         raise UsageError(f"{table.name} has no rows below the names of its columns")
     if not measured or table.episodes:
@@ -166,7 +166,7 @@ def _sheet(path: Path) -> Table:
     if not path.read_text(encoding="utf-8", errors="replace").strip("\ufeff \t\r\n"):
         raise UsageError(f"{path} is empty: its first line should name the columns")
     sheet = read_sheet(path)
-    refuse([told for _, told in sheet.faults])
+    refuse([fault for _, fault in sheet.faults])
     columns = {name: [line.cells.get(name) for line in sheet.lines] for name in sheet.columns}
 
     def number(cell: Any) -> float | None:
@@ -177,18 +177,18 @@ def _sheet(path: Path) -> Table:
     )
 
 
-def _arrow(found: pa.Table, name: str, metric: str | None) -> Table:
-    names = [plain_name(column) for column in found.column_names]
+def _arrow(arrow: pa.Table, name: str, metric: str | None) -> Table:
+    names = [plain_name(column) for column in arrow.column_names]
     twice = next((column for column in names if names.count(column) > 1), None)
     if twice is not None:
         raise UsageError(f"{name} has the column {twice!r} twice")
-    if set(_EPISODES) <= set(found.column_names):
-        return _episodes(found, name, metric)
+    if set(_EPISODES) <= set(arrow.column_names):
+        return _episodes(arrow, name, metric)
     columns = {}
-    for column, given in zip(names, found.columns, strict=True):
+    for column, given in zip(names, arrow.columns, strict=True):
         listed = given.to_pylist()
         columns[column] = [None if isinstance(v, str) and not v.strip() else v for v in listed]
-    return Table(name=name, columns=columns, marks=range(1, found.num_rows + 1), kind="row", number=_cell)
+    return Table(name=name, columns=columns, marks=range(1, arrow.num_rows + 1), kind="row", number=_cell)
 
 
 def _cell(value: Any) -> float | None:
@@ -202,40 +202,40 @@ def _cell(value: Any) -> float | None:
 def _run(run: Path, metric: str | None) -> Table:
     with warnings.catch_warnings(record=True) as damage:
         warnings.simplefilter("always", UserWarning)
-        found = read_columns(run)
-    if not found.num_rows:
+        rows = read_columns(run)
+    if not rows.num_rows:
         raise UsageError(f"{run} has no episodes yet")
-    table = _episodes(found, str(run), metric)
-    table = table.keep(planned_rows(run, found["scenario"]).tolist())
+    table = _episodes(rows, str(run), metric)
+    table = table.keep(planned_rows(run, rows["scenario"]).tolist())
     return replace(table, design=design_of(run), notes=tuple(str(w.message) for w in damage), run=run)
 
 
-def _episodes(found: pa.Table, name: str, metric: str | None) -> Table:
+def _episodes(rows: pa.Table, name: str, metric: str | None) -> Table:
     """Episodes of a run, or of a file made from one; names that stand for several versions get their hash."""
     wanted = metric or "success"
     direct = wanted in ("success", "score")
     kept = [
         c
-        for c in (*_EPISODES, *PROTOCOL, "judge", "real", "base", "factors")
-        if c != "metrics" and c in found.column_names
+        for c in (*_EPISODES, *PROTOCOL, "judge", "real", "stands_in", "base", "factors")
+        if c != "metrics" and c in rows.column_names
     ]
-    columns = {c: cells(found[c]) for c in kept}
-    values = columns[wanted] if direct else [dict(m or ()).get(wanted) for m in found["metrics"].to_pylist()]
+    columns = {c: cells(rows[c]) for c in kept}
+    values = columns[wanted] if direct else [dict(m or ()).get(wanted) for m in rows["metrics"].to_pylist()]
     if not direct and all(v is None for v in values):
-        metrics = {k for m in found["metrics"].to_pylist() for k in dict(m or ())} | {"success", "score"}
+        metrics = {k for m in rows["metrics"].to_pylist() for k in dict(m or ())} | {"success", "score"}
         raise UsageError(f"metric {wanted!r} is not in {name}; {suggest(wanted, metrics)}")
     columns["value"] = [
         _value(v, success, blame, wanted)
         for v, success, blame in zip(values, columns["success"], columns["blame"], strict=True)
     ]
-    group, known = cells_of(found)
+    group, known = cells_of(rows)
     names = names_of(known)
     columns["version"] = list(np.array([cell.policy_version for cell in known], dtype=object)[group])
     for column in ("world", "task", "policy", "clock"):
         columns[column] = list(np.array([getattr(name, column) for name in names], dtype=object)[group])
-    if "world_params" in found.column_names:
-        columns["fitted_to"] = _fitted(found["world_params"])
-    drives = found["controller"] if "controller" in columns else pa.chunked_array([pa.nulls(len(found), pa.string())])
+    if "world_params" in rows.column_names:
+        columns["fitted_to"] = _fitted(rows["world_params"])
+    drives = rows["controller"] if "controller" in columns else pa.chunked_array([pa.nulls(len(rows), pa.string())])
     controllers = grouped([pa.chunked_array([pa.array(group)]), drives])[1]
     also = other_words(known, names, [(number, name) for number, name in controllers if name])
     return Table(

@@ -35,18 +35,18 @@ def more_trials(
         return None, ONCE
     rho = float(np.clip(np.corrcoef(y, f)[0, 1], -1.0, 1.0))
     spread = float(np.var(sim.units.scores, ddof=1))
-    found = stats.repeats_worth(
+    worth = stats.repeats_worth(
         y.size, float(y.mean()), rho, extra=extra, trials=now, sim_variance=spread, within=sim.units.within,
         variance=float(np.var(y)), alpha=alpha,
     )  # fmt: skip
-    numbers = {"now": now, **{k: list(getattr(found, k)) for k in ("trials", "correlations", "widths")}}
-    at = {t: (r, w) for t, r, w in zip(found.trials, found.correlations, found.widths, strict=True)}
-    often = OFTEN if now < OFTEN else max(found.trials)
-    said = f"each scenario was simulated {now} times"
+    numbers = {"now": now, **{k: list(getattr(worth, k)) for k in ("trials", "correlations", "widths")}}
+    at = {t: (r, w) for t, r, w in zip(worth.trials, worth.correlations, worth.widths, strict=True)}
+    often = OFTEN if now < OFTEN else max(worth.trials)
+    times = f"each scenario was simulated {now} times"
     if often == now or at[often][1] > 0.99 * at[now][1]:
-        return numbers, f"{said}; more trials of each would hardly narrow the bound (forecast)"
+        return numbers, f"{times}; more trials of each would hardly narrow the bound (forecast)"
     (rho_now, width_now), (rho_then, width_then) = at[now], at[often]
     return numbers, (
-        f"{said}; {often} times would raise the correlation with reality from about {rho_now:.2f} to {rho_then:.2f} "
+        f"{times}; {often} times would raise the correlation with reality from about {rho_now:.2f} to {rho_then:.2f} "
         f"and narrow the bound by about {1.0 - width_then / width_now:.0%} (forecast)"
     )

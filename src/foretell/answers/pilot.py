@@ -50,12 +50,12 @@ def read_pilot(
         raise UsageError(f"a pilot has one policy or two, not {len(policies)}")
     pairs, notes = [], []
     for policy in policies or (None,):
-        tables, said = choose(opened, replace(choice, policy=policy))
-        said += check_roles(tables[0], tables[1], stand_in)
+        tables, about = choose(opened, replace(choice, policy=policy))
+        about += check_roles(tables[0], tables[1], stand_in)
         tried, simulated = measure(tables[0]), measure(tables[1], whole=True)
         paired, lost = pair(tried, simulated, None)
         pairs.append(paired)
-        notes += said + tried.notes() + simulated.notes() + lost
+        notes += about + tried.notes() + simulated.notes() + lost
     a, b = pairs[0], pairs[-1]
     worth: dict[str, Any] | None = None
     if len(pairs) == 2:

@@ -39,21 +39,21 @@ class Predictivity(Displayed):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able form: metric -> {value, low, high, ...}, or task -> that, and `mean`."""
-        made = {task: self._metrics(found, self.scoreboards[task]) for task, found in self.metrics.items()}
+        made = {task: self._metrics(metrics, self.scoreboards[task]) for task, metrics in self.metrics.items()}
         if self.mean is None:
             return made[""]
         return {**made, MEAN: self._metrics(self.mean, None)}
 
     @staticmethod
-    def _metrics(found: Metrics, board: Scoreboard | None) -> dict[str, Any]:
+    def _metrics(metrics: Metrics, board: Scoreboard | None) -> dict[str, Any]:
         rows = {}
-        for name, one in found.items():
-            row: dict[str, Any] = {"value": _finite(one.estimate), "low": one.low, "high": one.high}
-            row |= {"alpha": one.alpha, "method": one.method, "n": one.n}
-            if one.reason is not None:
-                row["reason"] = one.reason
-            if board is not None and "leave_one_out" in one.diagnostics:
-                without = map(_finite, one.diagnostics["leave_one_out"])
+        for name, interval in metrics.items():
+            row: dict[str, Any] = {"value": _finite(interval.estimate), "low": interval.low, "high": interval.high}
+            row |= {"alpha": interval.alpha, "method": interval.method, "n": interval.n}
+            if interval.reason is not None:
+                row["reason"] = interval.reason
+            if board is not None and "leave_one_out" in interval.diagnostics:
+                without = map(_finite, interval.diagnostics["leave_one_out"])
                 row["leave_one_out"] = dict(zip(board.policies, without, strict=True))
             if name == "success_gap" and board is not None:
                 row["policies"] = board.apart()
@@ -66,24 +66,24 @@ class Predictivity(Displayed):
         """A small table for each task, and what one policy alone can change."""
         some = next(iter(next(iter(self.metrics.values())).values()))
         parts = []
-        for task, found in self.metrics.items():
+        for task, of_task in self.metrics.items():
             board = self.scoreboards[task]
             head = f"task {plain(task)}, " if task else ""
             parts.append(
                 f"{head}{counted(len(board.policies), 'policy', 'policies')}: {', '.join(map(plain, board.policies))}"
             )
-            parts.append(_table(found, board))
+            parts.append(_table(of_task, board))
             unlike = [p for p, row in board.apart().items() if row.get("kruskal_wallis_p", 1.0) <= some.alpha]
             if unlike:
                 parts.append(f"Real and sim outcomes differ (Kruskal-Wallis): {', '.join(map(plain, unlike))}")
         if self.mean is not None:
             parts += [f"mean over {len(self.metrics)} tasks", _table(self.mean, None)]
         metrics = [*self.metrics.values(), *([self.mean] if self.mean else [])]
-        lacks = [one for found in metrics for one in found.values() if one.reason]
+        lacks = [interval for of_task in metrics for interval in of_task.values() if interval.reason]
         reasons = dict.fromkeys(
-            f"{'interval' if math.isfinite(one.estimate) else 'value'}: {one.reason}" for one in lacks
+            f"{'interval' if math.isfinite(interval.estimate) else 'value'}: {interval.reason}" for interval in lacks
         )
-        if any(one.low is not None for found in metrics for one in found.values()):
+        if any(interval.low is not None for of_task in metrics for interval in of_task.values()):
             parts.append(f"Intervals: {some.assumes[0]}; asymptotic.")
         parts += [f"no {reason}" for reason in reasons]
         return "\n".join(parts + noted(self.notes))
@@ -93,17 +93,17 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _table(found: Metrics, board: Scoreboard | None) -> str:
+def _table(metrics: Metrics, board: Scoreboard | None) -> str:
     rows = []
-    for name, one in found.items():
-        ends = "-" if one.low is None or one.high is None else f"{one.low:.3f} to {one.high:.3f}"
-        without = [v for v in one.diagnostics.get("leave_one_out", ()) if math.isfinite(v)]
+    for name, interval in metrics.items():
+        ends = "-" if interval.low is None or interval.high is None else f"{interval.low:.3f} to {interval.high:.3f}"
+        without = [v for v in interval.diagnostics.get("leave_one_out", ()) if math.isfinite(v)]
         apart = f"{min(without):.3f} to {max(without):.3f}" if without else "-"
-        value = "-" if math.isnan(one.estimate) else f"{one.estimate:.3f}"
+        value = "-" if math.isnan(interval.estimate) else f"{interval.estimate:.3f}"
         if name == "pairwise_accuracy" and board is not None and board.pairs()[1] == 1:
             value = pairs_told(*board.pairs())  # one pair is no percentage
         rows.append([name, value, ends, apart])
-    alpha = next(iter(found.values())).alpha
+    alpha = next(iter(metrics.values())).alpha
     header = ["metric", "value", f"{level(alpha)} interval", "without one policy"]
     return table(header if board else header[:3], rows if board else [row[:3] for row in rows])
 
@@ -157,11 +157,11 @@ def predictivity(
     if any(board.n_real is not None and board.n_sim is None for board in boards.values()) and over != "policies":
         notes = [*notes, "sim counts as exactly known: its number of trials is not given"]
     try:
-        found = {name: _all(board, options) for name, board in boards.items()}
-        mean = _mean(boards, found, options) if several else None
+        metrics = {name: _all(board, options) for name, board in boards.items()}
+        mean = _mean(boards, metrics, options) if several else None
     except ValueError as error:
         raise UsageError(str(error)) from None
-    return Predictivity(found, mean, boards, tuple(notes))
+    return Predictivity(metrics, mean, boards, tuple(notes))
 
 
 def _known(board: Scoreboard) -> dict[str, Any]:
@@ -174,7 +174,7 @@ def _all(board: Scoreboard, options: dict[str, Any]) -> Metrics:
     return stats.all_metrics(board.real, board.sim, **_known(board), **options)
 
 
-def _mean(boards: dict[str, Scoreboard], found: dict[str, Metrics], options: dict[str, Any]) -> Metrics:
+def _mean(boards: dict[str, Scoreboard], metrics: dict[str, Metrics], options: dict[str, Any]) -> Metrics:
     """Mean of each metric over tasks. Rates of all tasks are bounded at once; policies cannot be redrawn so."""
     every = list(boards.values())
     ends = np.cumsum([len(b.policies) for b in every])[:-1]
@@ -182,10 +182,10 @@ def _mean(boards: dict[str, Scoreboard], found: dict[str, Metrics], options: dic
     sizes = [len(b.policies) for b in every]
     made = {}
     for name, metric in METRICS.items():
-        value = float(np.mean([one[name].estimate for one in found.values()]))
-        template = next(iter(found.values()))[name]
+        value = float(np.mean([mine[name].estimate for mine in metrics.values()]))
+        template = next(iter(metrics.values()))[name]
         blank = replace(template, estimate=value, low=None, high=None, n=len(boards), diagnostics={})
-        undefined = {task: one[name].reason for task, one in found.items() if math.isnan(one[name].estimate)}
+        undefined = {task: mine[name].reason for task, mine in metrics.items() if math.isnan(mine[name].estimate)}
         if undefined:
             task, why = next(iter(undefined.items()))
             made[name] = replace(blank, reason=f"no value in task {plain(task)!r}: {why}")
@@ -217,7 +217,7 @@ def _joined(boards: list[Scoreboard]) -> Scoreboard:
 
     def outcomes(name: str) -> Any:
         parts = [getattr(b, name) for b in boards]
-        return None if any(p is None for p in parts) else tuple(one for part in parts for one in part)
+        return None if any(p is None for p in parts) else tuple(scores for part in parts for scores in part)
 
     rates = {name: side(name) for name in ("real", "sim", "n_real", "n_sim")}
     return Scoreboard(policies=(), **rates, **{name: outcomes(name) for name in ("real_outcomes", "sim_outcomes")})

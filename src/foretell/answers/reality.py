@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple
 
 from foretell.answers.choice import labels
 from foretell.answers.inputs import Source, Table
 from foretell.answers.words import plain
+from foretell.episodes.reality import is_real, stands_in
 from foretell.errors import UsageError
 from foretell.registry import names
 
 __all__ = ["check_roles", "check_sources", "simulated"]
 
-ROBOT = ("robot", "real")
-"""Worlds that are real in rows which do not say themselves: older ones, and tables from elsewhere."""
-STAND_IN = "standin"
-"""The built-in world that is made to play reality."""
 ADVICE = "add --stand-in (in Python stand_in=True)"
 
 
 def simulated(table: Table) -> str | None:
     """Name of a simulated world that rows are from; None where all are from a robot, or do not say."""
-    if table.episodes:
-        return next((world for world, real in _worlds(table) if not real), None)
     known = names("worlds")
-    return next((world for world in labels(table, "world") if _name(world) not in ROBOT and world in known), None)
+    worlds = [world for world in _worlds(table) if not world.real]
+    return next((world.name for world in worlds if table.episodes or world.name in known), None)
 
 
 def check_roles(real: Table, sim: Table | None, stand_in: bool) -> list[str]:
     """What to say of who plays reality. Raises UsageError where a simulated world does and nobody said so."""
     plays = simulated(real)
-    if sim is not None and plays is not None and not _stands_in(plays) and _tried(sim):
+    if sim is not None and plays is not None and not _tried(real) and _tried(sim):
         raise UsageError(
             f"real and sim look swapped: {real.name} holds episodes of {plain(plays)!r}, a simulated world, and "
             f"{sim.name} those of {plain(labels(sim, 'world')[0])!r}. Give {sim.name} as real and {real.name} as sim"
@@ -56,39 +53,35 @@ def check_roles(real: Table, sim: Table | None, stand_in: bool) -> list[str]:
 def check_sources(real: Source, sim: Source | None) -> None:
     """Raises UsageError where real trials and simulations are one file: simulation would predict itself. Run folders
     name their world, and `check_roles` looks at that."""
-    paths = [Path(one) for one in (real, sim) if isinstance(one, (str, Path)) and Path(one).is_file()]
+    paths = [Path(source) for source in (real, sim) if isinstance(source, (str, Path)) and Path(source).is_file()]
     if len(paths) == 2 and paths[0].samefile(paths[1]):
         raise UsageError(f"real and sim are both {real}: give the simulations of these scenarios as sim")
 
 
-def _worlds(table: Table) -> list[tuple[str, bool]]:
-    """The worlds of episodes, each with whether its rows are from a robot: what they say, and where they do not say,
-    whether the world has a robot's name or a person judged."""
+class _World(NamedTuple):
+    name: str
+    real: bool
+    stands_in: bool
+
+
+def _worlds(table: Table) -> list[_World]:
+    """The worlds of a table, and which of them are real or play reality."""
     worlds = table.columns.get("world", [])
-    said = table.columns.get("real") or [None] * len(worlds)
-    person = labels(table, "judge") == ["person"]
+    # a sheet may have columns of these names too, with a meaning of their own
+    stated = [table.columns.get(name) if table.episodes else None for name in ("real", "stands_in")]
+    columns = [column or [None] * len(worlds) for column in stated]
+    person = table.episodes and labels(table, "judge") == ["person"]
     return [
-        (str(world), (person or _name(world) in ROBOT) if real is None else bool(real))
-        for world, real in dict.fromkeys(zip(worlds, said, strict=True))
+        _World(str(world), is_real(world, real, person), stands_in(world, played))
+        for world, real, played in dict.fromkeys(zip(worlds, *columns, strict=True))
         if world is not None
     ]
 
 
-def _name(world: str) -> str:
-    return str(world).partition("#")[0]
-
-
-def _stands_in(world: str) -> bool:
-    return _name(world) == STAND_IN
-
-
 def _tried(table: Table) -> bool:
-    """Whether the rows come from a robot for sure, or from the world that is made to play it."""
-    if table.episodes:
-        worlds = _worlds(table)
-        return bool(worlds) and all(real or _stands_in(world) for world, real in worlds)
-    listed = labels(table, "world")
-    return bool(listed) and all(_name(world) in (*ROBOT, STAND_IN) for world in listed)
+    """Whether all rows come from a robot, or from a world that plays reality."""
+    worlds = _worlds(table)
+    return bool(worlds) and all(world.real or world.stands_in for world in worlds)
 
 
 def _same(real: Table, sim: Table) -> bool:

@@ -54,7 +54,7 @@ class Scoreboard:
 
     def negated(self) -> Scoreboard:
         """For a proxy of which less is better."""
-        outcomes = None if self.sim_outcomes is None else tuple(-one for one in self.sim_outcomes)
+        outcomes = None if self.sim_outcomes is None else tuple(-scores for scores in self.sim_outcomes)
         return replace(self, sim=-self.sim, sim_outcomes=outcomes)
 
 
@@ -83,9 +83,9 @@ def from_rates(source: Source, proxy: str | None) -> tuple[dict[str, Scoreboard]
         task, policy = str(names.get("task", "")), str(names["policy"])
         before = seen.setdefault((task, policy), i)
         if before != i:
-            told = f"policy {plain(policy)!r} is already in {table.kind} {table.marks[before]}"
+            problem = f"policy {plain(policy)!r} is already in {table.kind} {table.marks[before]}"
             faults.append(
-                f"{table.place(i)}: {told}" + ("" if tasks else "; add a column `task` if there are several tasks")
+                f"{table.place(i)}: {problem}" + ("" if tasks else "; add a column `task` if there are several tasks")
             )
             continue
         cells = [_number(table, column, i, faults) for column in numbers]
@@ -138,17 +138,17 @@ def from_trials(
     roles = check_roles(opened[0], opened[1] if proxy is None else None, stand_in)
     made, notes = {}, [*roles, *opened[0].notes, *opened[1].notes]
     for task in shared if several else [choice.task]:
-        tables, said = choose(opened, replace(choice, task=task, policy=None), ("task", "clock", "arm"))
+        tables, about = choose(opened, replace(choice, task=task, policy=None), ("task", "clock", "arm"))
         board, left = _board(tables, proxy)
         made[task or ""] = board
-        notes += said + left
+        notes += about + left
     return made, several, list(dict.fromkeys(notes))
 
 
 def _board(tables: list[Table], proxy: str | None) -> tuple[Scoreboard, list[str]]:
     names, others = (labels(table, "policy") for table in tables)
     notes: list[str] = []
-    found: dict[str, tuple[Any, Any]] = {}
+    scores: dict[str, tuple[Any, Any]] = {}
     only = [n for n in names if n not in others] + [n for n in others if n not in names]
     if only:
         notes.append(f"policies without a partner are left out: {', '.join(map(plain, only))}")
@@ -156,28 +156,28 @@ def _board(tables: list[Table], proxy: str | None) -> tuple[Scoreboard, list[str
         if name not in others:
             continue
         both, _ = choose(tables, Choice(policy=name), ("policy",))
-        a, b, _, told = held_out(measure(both[0]), measure(both[1], unit_range=proxy is None))
-        notes += a.notes() + b.notes() + told
+        a, b, _, about = held_out(measure(both[0]), measure(both[1], unit_range=proxy is None))
+        notes += a.notes() + b.notes() + about
         known = set(b.ids)
         common = [u for u in a.ids if u in known]
         if not common:
             notes.append(f"policy {plain(name)!r} is left out: real and sim have no scenario in common")
             continue
-        found[name] = (a.of(common), b.of(common))
-    if len(found) < 2:
+        scores[name] = (a.of(common), b.of(common))
+    if len(scores) < 2:
         reasons = "\n".join(f"  {note}" for note in notes)
-        have = "1 policy has" if found else "no policy has"
+        have = "1 policy has" if scores else "no policy has"
         raise UsageError(
             f"{have} scenarios in common in {tables[0].name} and {tables[1].name}; "
             f"at least 2 are needed\n{reasons}".rstrip()
         )
-    tried, simulated = (tuple(pair[side] for pair in found.values()) for side in (0, 1))
+    tried, simulated = (tuple(pair[side] for pair in scores.values()) for side in (0, 1))
     size = np.array([x.size for x in tried])
     rates = [np.array([x.mean() for x in side]) for side in (tried, simulated)]
     if len(set(size.tolist())) > 1:
         notes.append(f"policies were tried on different numbers of scenarios, {size.min()} to {size.max()}")
     return Scoreboard(
-        policies=tuple(found),
+        policies=tuple(scores),
         real=rates[0],
         sim=rates[1],
         n_real=size,

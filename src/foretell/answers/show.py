@@ -16,6 +16,7 @@ from foretell.episodes.read import read_columns
 from foretell.episodes.tally import COLUMNS, METHOD_NAMES, Tally
 from foretell.errors import UsageError
 from foretell.notebook import html_of, html_table
+from foretell.stats import ALPHA
 from foretell.tasks.events import EVENTS
 from foretell.terminal import plain
 
@@ -35,11 +36,13 @@ class Figures(list[dict[str, Any]]):
     def _repr_html_(self) -> str:
         if not self:
             return html_of("no episodes yet")
-        told, header, rows, below = _cells(self)
-        return html_of(told) + html_table(header, rows) + html_of(below)
+        common, header, rows, below = _cells(self)
+        return html_of(common) + html_table(header, rows) + html_of(below)
 
 
-def show(run: str | Path, alpha: float = 0.05, *, episodes: bool = False, failed: bool = False) -> list[dict[str, Any]]:
+def show(
+    run: str | Path, alpha: float = ALPHA, *, episodes: bool = False, failed: bool = False
+) -> list[dict[str, Any]]:
     """One entry per world, task, policy, clock and arm: n, successes, rate, interval, errors.
 
     `episodes` gives one entry per episode instead; `failed` gives only the episodes that did not succeed.
@@ -57,15 +60,15 @@ def show(run: str | Path, alpha: float = 0.05, *, episodes: bool = False, failed
     return figures(plan_table(run), read_columns(run, COLUMNS), alpha)
 
 
-def figures(plan: pa.Table, rows: pa.Table, alpha: float = 0.05, besides: Iterable[Cell] = ()) -> Figures:
+def figures(plan: pa.Table, rows: pa.Table, alpha: float = ALPHA, besides: Iterable[Cell] = ()) -> Figures:
     """As `show`, of a plan and rows that have been read already. `besides`: cells of other runs on the same page."""
     return counted_figures(Tally(plan, rows=rows), alpha, besides)
 
 
-def counted_figures(tally: Tally, alpha: float = 0.05, besides: Iterable[Cell] = ()) -> Figures:
+def counted_figures(tally: Tally, alpha: float = ALPHA, besides: Iterable[Cell] = ()) -> Figures:
     """As `show`, of episodes that have been counted already."""
-    found = tally.figures(alpha, begun=True, besides=besides)
-    return Figures({name: value for name, value in row.items() if name != "pace"} for row in found)
+    entries = tally.figures(alpha, begun=True, besides=besides)
+    return Figures({name: value for name, value in row.items() if name != "pace"} for row in entries)
 
 
 def list_episodes(run: str | Path, failed: bool = False) -> list[dict[str, Any]]:
@@ -132,14 +135,14 @@ def table(rows: list[dict[str, Any]]) -> None:
     if not rows:
         print("no episodes yet")
         return
-    told, header, cells, below = _cells(rows)
+    common, header, cells, below = _cells(rows)
     page = _page()
     for column in header:
         page.add_column(column, justify="right" if column in ("success", "n") else "left")
     for row in cells:
         page.add_row(*row)
-    if told:
-        print(told)
+    if common:
+        print(common)
     _print(page)
     if below:
         print(below)
@@ -160,9 +163,9 @@ def _cells(rows: list[dict[str, Any]]) -> tuple[str, list[str], list[list[str]],
         errors = plain(", ".join(f"{count} {blame}" for blame, count in row["errors"].items()))
         made.append([*(plain(str(row[c])) for c in names if c not in fixed), rate, str(row["n"]), bounds, errors])
     methods = dict.fromkeys(METHOD_NAMES.get(row["method"], row["method"]) for row in rows if row["method"])
-    told = ", ".join(f"{column} {rows[0][column]}" for column in fixed)
+    common = ", ".join(f"{column} {rows[0][column]}" for column in fixed)
     below = [f"Intervals: {'; '.join(methods)}."] if methods else []
-    return told, header, made, "\n".join([*below, *_wrong(rows, [c for c in names if c not in fixed])])
+    return common, header, made, "\n".join([*below, *_wrong(rows, [c for c in names if c not in fixed])])
 
 
 def _wrong(rows: list[dict[str, Any]], names: list[str]) -> list[str]:
@@ -172,7 +175,7 @@ def _wrong(rows: list[dict[str, Any]], names: list[str]) -> list[str]:
         counts = [(k, name) for name, k in row["events"].items() if name not in EVENTS or EVENTS[name].wrong]
         most = sorted(counts, key=lambda pair: -pair[0])[:WRONG]
         if most:
-            said = ", ".join(f"{event_words(name)} {k} of {row['finished']}" for k, name in most)
-            lines.append(f"  {plain(', '.join(str(row[c]) for c in names))}: {said}")
+            events = ", ".join(f"{event_words(name)} {k} of {row['finished']}" for k, name in most)
+            lines.append(f"  {plain(', '.join(str(row[c]) for c in names))}: {events}")
     more = [f"  and {len(lines) - LINES} more; foretell report shows all"] if len(lines) > LINES else []
     return ["What went wrong, in episodes:", *lines[:LINES], *more] if lines else []

@@ -61,11 +61,11 @@ def first_trials(table: Table, trials: Iterable[tuple[str, int, float]]) -> tupl
 
     trials: (unit, row, score) of each. Later ones do not count: they would change a unit that was looked at.
     """
-    found = turns(table)
+    when = turns(table)
     first: dict[str, tuple[int, float]] = {}
     for unit, row, score in trials:
-        if row not in found.waits:
-            mine = (found.at[row], score)
+        if row not in when.waits:
+            mine = (when.at[row], score)
             first[unit] = min(first.get(unit, mine), mine)
     order = sorted(first, key=lambda unit: first[unit])
     return {unit: first[unit][0] for unit in order}, [first[unit][1] for unit in order]
@@ -79,24 +79,24 @@ def _planned(run: Path) -> tuple[dict[str, int], frozenset[str]]:
     names = cells(plan["episode"])
     rows = read_columns(run, ["episode", "blame"])
     done = rows["episode"].filter(pc.not_equal(rows["blame"], RERUN).fill_null(True))
-    group, found = cells_of(plan)
+    group, owners = cells_of(plan)
     turn = turns_of(group, np.arange(len(plan)))  # each row by itself
-    leading = turn.leading(turn.counts(still_to_come(plan, done)), len(found))
+    leading = turn.leading(turn.counts(still_to_come(plan, done)), len(owners))
     waits = turn.within[turn.number] > leading[group]
     return {name: i for i, name in enumerate(names)}, frozenset(names[i] for i in np.flatnonzero(waits))
 
 
 def _stored(run: Path) -> dict[str, int]:
     """Episode -> its place among all that were stored, earliest first."""
-    found: list[str] = []
+    stored: list[str] = []
     for path in parts(run):
         try:
-            found += cells(read_part(path, ["episode"])["episode"])
+            stored += cells(read_part(path, ["episode"])["episode"])
         except (DamagedError, OSError):
             continue  # who opened the run was told
     for path in journals(run):
         try:
-            found += [row["episode"] for row in parse(read_file(path, JOURNAL), path).rows]
+            stored += [row["episode"] for row in parse(read_file(path, JOURNAL), path).rows]
         except OSError:
             continue
-    return {name: i for i, name in enumerate(dict.fromkeys(found))}
+    return {name: i for i, name in enumerate(dict.fromkeys(stored))}

@@ -95,21 +95,21 @@ class Measured:
         }
 
     def notes(self) -> list[str]:
-        told = list(self.table.notes)
+        notes = list(self.table.notes)
         if self.left_out:
             why = ", ".join(f"{count} {reason}" for reason, count in self.left_out.items())
             left = sum(self.left_out.values())
-            told.append(f"{self.table.name}: {counted(left, 'episode does', 'episodes do')} not count ({why})")
+            notes.append(f"{self.table.name}: {counted(left, 'episode does', 'episodes do')} not count ({why})")
         if self.alone:
             trials = counted(self.alone, "trial has", "trials have")
-            told.append(f"{self.table.name}: {trials} no scenario, so each counts as one of its own")
+            notes.append(f"{self.table.name}: {trials} no scenario, so each counts as one of its own")
         if self.waiting:
             trials = counted(self.waiting, "trial does", "trials do")
-            told.append(
+            notes.append(
                 f"{self.table.name}: {trials} not count, because a horizon is given: each scenario counts once, by its "
                 "first trial, and a planned study up to the first trial that is still to come"
             )
-        return [*told, *([self.repeats] if self.repeats else [])]
+        return [*notes, *([self.repeats] if self.repeats else [])]
 
 
 def measure(table: Table, *, whole: bool = False, unit_range: bool = True) -> Measured:
@@ -121,26 +121,26 @@ def measure(table: Table, *, whole: bool = False, unit_range: bool = True) -> Me
     if "scenario" not in table.columns:
         known = ", ".join(plain(c) for c in table.columns if c != "value")
         raise UsageError(f"{table.name} has no column 'scenario'; it has {known[:400]}")
-    found = at_once(table) or row_by_row(table, unit_range)
-    rows = list(zip(found.units(), found.rows, found.scores, strict=True))
-    if whole and found.broken:
-        rows = [row for row in rows if row[0] not in found.broken]
-    if not rows:
+    rows = at_once(table) or row_by_row(table, unit_range)
+    trials = list(zip(rows.units(), rows.rows, rows.scores, strict=True))
+    if whole and rows.broken:
+        trials = [trial for trial in trials if trial[0] not in rows.broken]
+    if not trials:
         raise UsageError(f"{table.name} has no row that counts")
-    names, _, scores = zip(*rows, strict=True)
+    names, _, scores = zip(*trials, strict=True)
     units = by_scenario(names, scores)
-    units = units.take(_canonical(units, found.unplaced))  # the answer must not depend on the order of a file
-    again = until_success(found.tries(), table.name)
+    units = units.take(_canonical(units, rows.unplaced))  # the answer must not depend on the order of a file
+    again = until_success(rows.tries(), table.name)
     return Measured(
         table=table,
         units=units,
-        first=found.first,
-        left_out=dict(found.left_out),
-        alone=len(found.unplaced),
-        broken=frozenset(found.broken),
-        fitted=frozenset(found.fitted),
+        first=rows.first(),
+        left_out=dict(rows.left_out),
+        alone=len(rows.unplaced),
+        broken=frozenset(rows.broken),
+        fitted=frozenset(rows.fitted),
         repeats=again,
-        trials=rows,
+        trials=trials,
     )
 
 

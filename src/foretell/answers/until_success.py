@@ -18,10 +18,10 @@ def until_success(trials: Mapping[str, Sequence[tuple[int, float]]], name: str) 
     trials: scenario -> (trial, or its place in the table; score) of each of its rows.
     """
     repeated, stopped = 0, 0
-    for found in trials.values():
-        if len(found) == 1:  # as most are
+    for tries in trials.values():
+        if len(tries) == 1:  # as most are
             continue
-        *before, last = [score for _, score in sorted(found)]
+        *before, last = [score for _, score in sorted(tries)]
         if any(score >= 1.0 for score in before):
             return None  # somebody went on after a success: the number of trials did not hang on it here
         repeated += bool(before)

@@ -98,23 +98,23 @@ def versus(
                 f"{plain(a)} and {plain(b)} have only {counted(len(common), 'scenario')} in common: "
                 "`--unpaired` compares all of their scenarios as independent trials"
             )
-    found = test_of(
+    result = test_of(
         x, y, paired=paired, test=test, alpha=alpha, aim=aim, effect=effect, expected=expected, horizon=horizon
     )
     return Versus(
         a=a,
         b=b,
-        verdict=found.verdict,
-        difference=found.interval,
-        p_value=found.p_value,
-        p_adjusted=found.p_value,
-        test=found.test,
+        verdict=result.verdict,
+        difference=result.interval,
+        p_value=result.p_value,
+        p_adjusted=result.p_value,
+        test=result.test,
         paired=paired,
-        n_a=found.n_a,
-        n_b=found.n_b,
+        n_a=result.n_a,
+        n_b=result.n_b,
         mean_a=float(x.mean()),
         mean_b=float(y.mean()),
-        anytime=found.anytime,
+        anytime=result.anytime,
         notes=tuple(notes),
         expected=expected,
     )
@@ -163,14 +163,14 @@ def _controlled(
     extra = [unit for unit in shared if unit not in tried]
     if not extra:
         raise UsageError("simulation as control needs simulated scenarios without a real partner; there are none")
-    for one in control:
-        if len(set(one.units.counts)) > 1:
-            counts = sorted(set(one.units.counts))
+    for side in control:
+        if len(set(side.units.counts)) > 1:
+            counts = sorted(set(side.units.counts))
             raise UsageError(
-                f"{one.table.name}: simulated scenarios must average the same number of rows, not {counts}"
+                f"{side.table.name}: simulated scenarios must average the same number of rows, not {counts}"
             )
-    sims, extras = [one.of(common) for one in control], [one.of(extra) for one in control]
-    found = stats.paired_betting(x, y, *sims, *extras, alpha=alpha, aim=aim, expected=expected)
+    sims, extras = [side.of(common) for side in control], [side.of(extra) for side in control]
+    result = stats.paired_betting(x, y, *sims, *extras, alpha=alpha, aim=aim, expected=expected)
     notes = []
     gaps = sims[0] - sims[1], extras[0] - extras[1]
     if (p := stats.same_draw(*gaps)) <= LEVEL:
@@ -180,14 +180,14 @@ def _controlled(
             f"{other_gap} in the others (permutation test, p = {max(p, 1e-4):.1g}): if the others were drawn otherwise "
             "than the tried ones, the verdict may be wrong"
         )
-    word = stats.verdict(found.p_value, found.interval, alpha, effect, float(x.mean() - y.mean()))
+    word = stats.verdict(result.p_value, result.interval, alpha, effect, float(x.mean() - y.mean()))
     return Versus(
         a=a,
         b=b,
         verdict=word,
-        difference=found.interval,
-        p_value=found.p_value,
-        p_adjusted=found.p_value,
+        difference=result.interval,
+        p_value=result.p_value,
+        p_adjusted=result.p_value,
         test="betting with simulation as control",
         paired=True,
         n_a=x.size,

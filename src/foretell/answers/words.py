@@ -40,12 +40,12 @@ COUNTED = {IID: "trials drawn independently from one distribution"}
 
 def of_scenarios(interval: Interval) -> Interval:
     """The interval, which speaks of scores, in words for scenarios."""
-    return replace(interval, assumes=tuple(ASSUMED.get(one, one) for one in interval.assumes))
+    return replace(interval, assumes=tuple(ASSUMED.get(assumption, assumption) for assumption in interval.assumes))
 
 
 def of_counts(interval: Interval) -> Interval:
     """The interval, which speaks of scores, in words for trials that are counted."""
-    return replace(interval, assumes=tuple(COUNTED.get(one, one) for one in interval.assumes))
+    return replace(interval, assumes=tuple(COUNTED.get(assumption, assumption) for assumption in interval.assumes))
 
 
 def amount(value: float | None, metric: str) -> str:

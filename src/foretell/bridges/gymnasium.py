@@ -392,14 +392,14 @@ def _options(options: dict[str, Any] | None, *known: str) -> dict[str, Any]:
     return options or {}
 
 
-def _streams(asked: Streams | None, known: Mapping[str, Feature]) -> dict[str, Stream]:
+def _streams(given: Streams | None, known: Mapping[str, Feature]) -> dict[str, Stream]:
     """What to observe. By default all but the cameras, which need OpenGL and cost far more than the physics, and sizes,
     which are 1 unless a factor changes them."""
-    if asked is None:
+    if given is None:
         return {name: Stream(f.shape) for name, f in known.items() if not f.optional}
-    if isinstance(asked, str) or not asked:
-        raise UsageError(f"streams: expected a list of names, or names with shapes, got {asked!r}")
-    shapes = asked if isinstance(asked, Mapping) else dict.fromkeys(asked)
+    if isinstance(given, str) or not given:
+        raise UsageError(f"streams: expected a list of names, or names with shapes, got {given!r}")
+    shapes = given if isinstance(given, Mapping) else dict.fromkeys(given)
     chosen = {}
     for name, shape in shapes.items():
         if name not in known:

@@ -38,9 +38,9 @@ def check_policy(
 
     def constructs() -> tuple[bool, str]:
         made.append(_make(policy, options))
-        asked = task_of(task)
-        made.append(world_of(asked, world, slots=EPISODES, controller=controller))
-        return True, f"{type(made[0]).__name__} was made, for task {asked.name!r} in world {made[1].name!r}."
+        made_task = task_of(task)
+        made.append(world_of(made_task, world, slots=EPISODES, controller=controller))
+        return True, f"{type(made[0]).__name__} was made, for task {made_task.name!r} in world {made[1].name!r}."
 
     if report.look("constructs", constructs):
         bound = _bind(report, *made)

@@ -13,7 +13,7 @@ __all__ = ["check_flags", "flags", "positional"]
 
 def flags(main: Callable[..., None]) -> list[str]:
     """Every flag that a verb takes, such as --workers, --no-films and -o."""
-    found = ["--help", "-h"]
+    flags = ["--help", "-h"]
     hints = typing.get_type_hints(main, include_extras=True)
     for name, parameter in inspect.signature(main).parameters.items():
         hint = hints[name]
@@ -21,9 +21,9 @@ def flags(main: Callable[..., None]) -> list[str]:
         if positional(hint):
             continue
         called = next((given for mark in about if (given := getattr(mark, "name", None))), name).replace("_", "-")
-        found += [f"--no-{called}" if parameter.default is True else f"--{called}"]
-        found += [alias for mark in about for alias in getattr(mark, "aliases", None) or ()]
-    return found
+        flags += [f"--no-{called}" if parameter.default is True else f"--{called}"]
+        flags += [alias for mark in about for alias in getattr(mark, "aliases", None) or ()]
+    return flags
 
 
 def positional(hint: object) -> bool:

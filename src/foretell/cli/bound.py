@@ -79,9 +79,9 @@ def main(
     alpha = alpha_of(alpha, confidence)
     if (trials is None) == (real is None):
         raise UsageError("give the real trials once: --real RUN, --real FILE, or counts as in `foretell bound 14/20`")
-    found = bound(
+    answer = bound(
         trials if real is None else real, sim, extra, method=method, alpha=alpha, policy=policy, task=task,
         clock=clock, arm=arm, metric=metric, design=cast("Design | None", design), randomised=randomised,
         horizon=horizon, stand_in=stand_in,
     )  # fmt: skip
-    print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())
+    print(json.dumps(answer.to_dict(), indent=2) if json_ else answer.text())

@@ -56,9 +56,9 @@ def main(
     from foretell.cli._confidence import alpha_of
 
     alpha = alpha_of(alpha, confidence)
-    found = budget(
+    answer = budget(
         real, sim, width=width, power=power, difference=difference, rate=rate, correlation=correlation,
         agreement=agreement, variance=variance, n_extra=n_extra, alpha=alpha, policy=policy, task=task,
         clock=clock, arm=arm, metric=metric, stand_in=stand_in,
     )  # fmt: skip
-    print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())
+    print(json.dumps(answer.to_dict(), indent=2) if json_ else answer.text())

@@ -48,22 +48,22 @@ def main(
             raise UsageError("cards: give a run folder. Without it, only --stl FOLDER works, which writes all objects")
         _objects(stl, json_)
         return
-    found = cards(run, task, csv=csv, html=html, stl=stl, trust=trust)
+    answer = cards(run, task, csv=csv, html=html, stl=stl, trust=trust)
     if json_:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(answer, indent=2))
         return
     about = frames(run)
-    for name in dict.fromkeys(card["task"] for card in found):
+    for name in dict.fromkeys(card["task"] for card in answer):
         if name in about:
             print(f"{name}: {describe(about[name])}")
-    for card in found:
+    for card in answer:
         print(f"{card['id']}  {card['card']}")
     if html is not None:
-        print(f"{counted(len(found), 'card')} to print in {html}")
+        print(f"{counted(len(answer), 'card')} to print in {html}")
     if csv is not None:
-        print(f"{counted(len(found), 'line')} in {csv}; when it is filled in: foretell import {csv} --like {run}")
+        print(f"{counted(len(answer), 'line')} in {csv}; when it is filled in: foretell import {csv} --like {run}")
     if stl is not None:
-        files = {thing["file"] for card in found for thing in card["print"]}
+        files = {thing["file"] for card in answer for thing in card["print"]}
         print(f"{counted(len(files), 'STL file')} in {stl}")
 
 

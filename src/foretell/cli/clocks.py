@@ -36,5 +36,5 @@ def main(
     from foretell.cli._confidence import alpha_of
 
     alpha = alpha_of(alpha, confidence)
-    found = clocks(*sources, policy=policy, task=task, arm=arm, keep=keep, alpha=alpha, seed=seed)
-    print(json.dumps(found.to_dict(), indent=2, allow_nan=False) if json_ else found.text())
+    answer = clocks(*sources, policy=policy, task=task, arm=arm, keep=keep, alpha=alpha, seed=seed)
+    print(json.dumps(answer.to_dict(), indent=2, allow_nan=False) if json_ else answer.text())

@@ -73,8 +73,8 @@ def main(
     from foretell.cli._confidence import alpha_of
 
     alpha = alpha_of(alpha, confidence)
-    found = compare(
+    answer = compare(
         *sources, sim=sim, policy=policy, task=task, clock=clock, arm=arm, metric=metric, test=cast("Test", test),
         unpaired=unpaired, effect=effect, alpha=alpha, horizon=horizon, stand_in=stand_in,
     )  # fmt: skip
-    print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())
+    print(json.dumps(answer.to_dict(), indent=2) if json_ else answer.text())

@@ -21,6 +21,7 @@ def main(
     out: Annotated[str, named("FOLDER", short="-o")],
     trials: Annotated[int, named("N")],
     more: Annotated[int, named("N")],
+    ranked: Annotated[int, named("N")],
     seen: Annotated[int, named("N")],
     films: Switch,
     workers: Workers,
@@ -31,8 +32,9 @@ def main(
 
     Args:
         out: The folder for the runs.
-        trials: Number of trials of each policy in the stand-in reality, each with its simulation.
-        more: Number of further simulated scenarios.
+        trials: Number of trials in the stand-in reality of the policy whose success rate is bounded.
+        more: Number of its further simulated scenarios.
+        ranked: Number of trials in the stand-in reality of each policy that it is ranked with.
         seen: Number of scenarios with and without a table cloth.
         films: Do not film. Films need OpenGL and PyAV.
     """
@@ -42,7 +44,15 @@ def main(
 
     with Bar() as bar:
         done = demo(
-            out, trials=trials, more=more, seen=seen, films=films, workers=workers, progress=bar.update, told=bar.say
+            out,
+            trials=trials,
+            more=more,
+            ranked=ranked,
+            seen=seen,
+            films=films,
+            workers=workers,
+            progress=bar.update,
+            notify=bar.say,
         )
     if json_:
         told = [asdict(chapter) for chapter in done.chapters]

@@ -18,16 +18,16 @@ def main(*, json_: Json = False) -> None:
     necessary does not work, or if this folder is not writable."""
     from foretell import doctor
 
-    found = doctor()
+    answer = doctor()
     if json_:
-        print(json.dumps(found.to_dict(), indent=2))
+        print(json.dumps(answer.to_dict(), indent=2))
     else:
-        wide = max(len(line.name) for line in found.lines)
-        first = max(7, *(len(line.status) for line in found.lines))
-        for line in found.lines:
+        wide = max(len(line.name) for line in answer.lines)
+        first = max(7, *(len(line.status) for line in answer.lines))
+        for line in answer.lines:
             print(f"{line.status:<{first}}  {line.name:<{wide}}  {line.detail}")
             if line.fix and line.status != "ok":
                 print(f"{'':<{first}}  {'':<{wide}}  -> {line.fix}")
-        print(found.verdict)
-    if not found.ok:
+        print(answer.verdict)
+    if not answer.ok:
         raise SystemExit(1)

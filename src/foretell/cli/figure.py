@@ -45,13 +45,13 @@ def main(
 
     began = time.monotonic()
 
-    def told(what: str) -> None:
+    def notify(what: str) -> None:
         if time.monotonic() - began > 2:
             print(f"{what} …", file=sys.stderr, flush=True)
 
     *runs, last = runs_and_name or ("",)
     if not runs or Path(last).is_dir():
-        listed = figures(*runs_and_name, told=told)
+        listed = figures(*runs_and_name, notify=notify)
         if json_:
             print(json.dumps([asdict(chart) for chart in listed], indent=2))
         else:
@@ -61,5 +61,5 @@ def main(
                 or "no charts: these runs have no data for any"
             )
         return
-    drawn = figure(*runs, name=last, out=out, width=width, text=text, dpi=dpi, title=title, told=told)
+    drawn = figure(*runs, name=last, out=out, width=width, text=text, dpi=dpi, title=title, notify=notify)
     print(json.dumps(drawn.to_dict(), indent=2) if json_ else drawn.text())

@@ -34,9 +34,9 @@ def main(
     from foretell.cli._confidence import alpha_of
     from foretell.study.judge import judge
 
-    found = judge(run, task=task, out=out, alpha=alpha_of(alpha, confidence))
+    judged = judge(run, task=task, out=out, alpha=alpha_of(alpha, confidence))
     if json_:
-        answer = {**asdict(found), "run": str(found.run), "out": str(found.out) if found.out else None}
+        answer = {**asdict(judged), "run": str(judged.run), "out": str(judged.out) if judged.out else None}
         print(json.dumps(answer, indent=2))
     else:
-        print(found.text())
+        print(judged.text())

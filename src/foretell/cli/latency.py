@@ -37,13 +37,13 @@ def main(
     """
     from foretell.study.measure import latency
 
-    found = latency(policy, task, world=world, calls=calls, out=out).to_dict()
+    answer = latency(policy, task, world=world, calls=calls, out=out).to_dict()
     if json_:
-        print(json.dumps(found))
+        print(json.dumps(answer))
         return
-    middle, high, most, each = (found[k] * 1000 for k in ("median", "p95", "max", "median_per_action"))
+    middle, high, most, each = (answer[k] * 1000 for k in ("median", "p95", "max", "median_per_action"))
     print(
-        f"{found['calls']} inferences: median {middle:.3g} ms, 95 % below {high:.3g} ms, longest {most:.3g} ms; "
+        f"{answer['calls']} inferences: median {middle:.3g} ms, 95 % below {high:.3g} ms, longest {most:.3g} ms; "
         f"{each:.3g} ms per executed action"
     )
     if out is not None:

@@ -42,11 +42,11 @@ def main(
     alpha = alpha_of(alpha, confidence)
     if html is not None:
         require_writable(html, "html")
-    found = leaderboard(*runs, testset=testset, real=real, clock=clock, alpha=alpha, seed=seed)
+    answer = leaderboard(*runs, testset=testset, real=real, clock=clock, alpha=alpha, seed=seed)
     if html is not None:
         from foretell.report.leaderboard import leaderboard_page
 
-        html.write_text(leaderboard_page(found), encoding="utf-8")
-    print(json.dumps(found.to_dict(), indent=2, allow_nan=False) if json_ else found.text())
+        html.write_text(leaderboard_page(answer), encoding="utf-8")
+    print(json.dumps(answer.to_dict(), indent=2, allow_nan=False) if json_ else answer.text())
     if html is not None and not json_:
         print(f"the page is {html}")

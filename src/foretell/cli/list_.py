@@ -32,12 +32,12 @@ def main(
     """
     from foretell.catalogue import catalogue
 
-    found = catalogue(what)
+    answer = catalogue(what)
     if json_:
-        print(json.dumps(found, indent=2))
+        print(json.dumps(answer, indent=2))
         return
-    width = max(len(entry["name"]) for entry in found)
-    for entry in found:
+    width = max(len(entry["name"]) for entry in answer)
+    for entry in answer:
         print(f"{entry['name']:<{width}}  {entry['about']}")
     if what == "factors":
         from foretell.factors.arms import COMPOUND

@@ -67,8 +67,8 @@ def main(
 
     alpha = alpha_of(alpha, confidence)
     over_ = cast(Literal["trials", "policies"] | None, over)  # the function refuses other words
-    found = predictivity(
+    answer = predictivity(
         table, real=real, sim=sim, proxy=proxy, lower_is_better=lower_is_better, over=over_, alpha=alpha,
         task=task, clock=clock, arm=arm, metric=metric, stand_in=stand_in, seed=seed,
     )  # fmt: skip
-    print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())
+    print(json.dumps(answer.to_dict(), indent=2) if json_ else answer.text())

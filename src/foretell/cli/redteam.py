@@ -25,7 +25,7 @@ def main(
     most: Annotated[int, named("N")],
     severity: Annotated[float, named("SEVERITY")],
     breaks: Annotated[float, named("SHARE")],
-    certificate: Annotated[float, named("SHARE")],
+    required: Annotated[float, named("RATE")],
     fresh: Annotated[int, named("N")],
     alpha: Alpha,
     confidence: Confidence = None,
@@ -45,7 +45,7 @@ def main(
         most: The largest number of factors in one combination.
         severity: The highest severity to try. 1 is the published extreme.
         breaks: A combination breaks the policy if success is below this share of success without perturbation.
-        certificate: The share of the same scenarios that the scripted expert must solve.
+        required: The success rate of the scripted expert, on the same scenarios, that certifies a combination.
         fresh: Number of scenarios for the verification. A number too small to verify anything is an error.
         video: Do not film a failed episode.
     """
@@ -55,9 +55,9 @@ def main(
 
     alpha = alpha_of(alpha, confidence)
     with Bar() as bar:
-        found = redteam(
+        answer = redteam(
             study, policy=policy, task=task, factors=factors, budget=budget, most=most, severity=severity,
-            breaks=breaks, certificate=certificate, fresh=fresh, alpha=alpha, out=out, workers=workers, slots=slots,
-            video=video, progress=bar.update, told=bar.say,
+            breaks=breaks, required=required, fresh=fresh, alpha=alpha, out=out, workers=workers, slots=slots,
+            video=video, progress=bar.update, notify=bar.say,
         )  # fmt: skip
-    print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())
+    print(json.dumps(answer.to_dict(), indent=2) if json_ else answer.text())

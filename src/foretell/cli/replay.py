@@ -32,11 +32,15 @@ def main(
     """
     from foretell.study.replay import replay
 
-    found = replay(run, episode, video=video, camera=camera)
+    done = replay(run, episode, video=video, camera=camera)
     if json_:
-        answer = {**asdict(found), "identical": found.identical, "video": str(found.video) if found.video else None}
+        answer = {
+            **asdict(done),
+            "identical": done.identical,
+            "video": str(done.video) if done.video else None,
+        }
         print(json.dumps(answer, indent=2))
     else:
-        print(found.text())
-    if not found.identical:
+        print(done.text())
+    if not done.identical:
         raise SystemExit(1)

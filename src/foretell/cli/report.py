@@ -39,13 +39,13 @@ def main(
     leave_pandas_out()
     began = time.monotonic()
 
-    def told(text: str) -> None:
+    def notify(text: str) -> None:
         if time.monotonic() - began > 2:
             print(f"{text} …", file=sys.stderr, flush=True)
 
     gc.disable()  # what a report is made of has hardly a cycle, and looking for them takes a fifth of its time
     try:
-        written = report(*runs, out=out, embed=embed, told=told)
+        written = report(*runs, out=out, embed=embed, notify=notify)
     finally:
         gc.enable()
     print(json.dumps(written.to_dict(), indent=2) if json_ else written.text())

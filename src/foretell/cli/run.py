@@ -70,8 +70,8 @@ def main(
     if dry_run:
         say = lambda text: print(text, file=sys.stderr, flush=True)  # noqa: E731
         with _of(study):
-            found = estimate(study, out=out, workers=workers, slots=slots, pair_with=pair_with, large=large, told=say)
-        print(json.dumps(asdict(found)) if json_ else found.text())
+            cost = estimate(study, out=out, workers=workers, slots=slots, pair_with=pair_with, large=large, notify=say)
+        print(json.dumps(asdict(cost)) if json_ else cost.text())
         return
     last: Progress | None = None
 
@@ -90,7 +90,7 @@ def main(
             limit=limit,
             pair_with=pair_with,
             progress=progress,
-            told=bar.say,
+            notify=bar.say,
             watch=watch,
             large=large,
             add=add,

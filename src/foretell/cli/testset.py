@@ -54,13 +54,13 @@ def main(
     action_ = cast(Literal["build", "show"], action)  # the function refuses other words
     wanted = [_arm(text) for text in arms]
     with Bar() as bar:
-        found = testset(
+        answer = testset(
             action_, names, out=out, arms=wanted, severity=severity, episodes=episodes, seed=seed, required=required,
-            certify=certify, workers=workers, progress=bar.update, told=bar.say,
+            certify=certify, workers=workers, progress=bar.update, notify=bar.say,
         )  # fmt: skip
-    print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())
+    print(json.dumps(answer.to_dict(), indent=2) if json_ else answer.text())
     if action == "build" and not json_:
-        print(f"everything is in {found.path}; to run it in a study: `scenarios: {{file: {found.path}}}`")
+        print(f"everything is in {answer.path}; to run it in a study: `scenarios: {{file: {answer.path}}}`")
 
 
 def _arm(text: str) -> Any:

@@ -34,5 +34,5 @@ def main(
     """
     from foretell.report.timeline import timeline
 
-    found = timeline(run, episode, out, start=start, stop=stop)
-    print(json.dumps(found.to_dict(), indent=2) if json_ else found.text())
+    answer = timeline(run, episode, out, start=start, stop=stop)
+    print(json.dumps(answer.to_dict(), indent=2) if json_ else answer.text())

@@ -31,7 +31,7 @@ def main(
     """
     from foretell.view import Served, view
 
-    def told(served: Served) -> None:
+    def notify(served: Served) -> None:
         print(json.dumps(served.to_dict()) if json_ else served.text(), flush=True)
 
-    view(*runs, host=host, port=port, open=open, told=told)
+    view(*runs, host=host, port=port, open=open, notify=notify)

@@ -43,31 +43,32 @@ def demo(
     *,
     trials: int = 30,
     more: int = 300,
-    seen: int = 6,
+    ranked: int = 10,
+    seen: int = 4,
     films: bool = True,
     workers: int | None = None,
     progress: Callable[[Progress], None] = lambda state: None,
-    told: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> Demo:
     """Run the demonstration into run folders in `out`, and write its report, `demo.html`.
 
-    `trials`: episodes of each policy in the stand-in for reality. `more`: further simulated scenarios. `seen`:
-    scenarios with and without a table cloth. `films`: whether to film. `told` is called with a message for each other
-    step.
+    `trials`: episodes in the stand-in for reality of the policy whose rate is bounded. `more`: its further simulated
+    scenarios. `ranked`: episodes in the stand-in of each policy it is ranked with. `seen`: scenarios with and without a
+    table cloth. `films`: whether to film. `notify` is called with a message for each other step.
     """
     folder = Path(out)
     dark, blind = _blind()
     blind = blind if films else "films were not asked for"
     done = {}
-    for name, study in studies(folder, trials=trials, more=more, seen=seen).items():
+    for name, study in studies(folder, trials=trials, more=more, ranked=ranked, seen=seen).items():
         if dark and name == "demo-cloth":
             continue  # its policy sees, and nothing can be drawn
         asked = {k: v for k, v in study.items() if k != "record" or not blind}
-        options = {"workers": workers, "progress": progress, "told": told}
+        options = {"workers": workers, "progress": progress, "notify": notify}
         done[name] = run({"name": name, **asked}, out=folder / name, retire=True, **options)  # type: ignore[arg-type]
     runs = {name: ended.path for name, ended in done.items()}
     story = chapters(runs)
-    told("writing the report")
+    notify("writing the report")
     page, why = _report(runs, story, folder / "demo.html")
     return Demo(runs=done, chapters=story, strips=[] if blind else _strips(runs), report=page, why=why, blind=blind)
 

@@ -15,7 +15,7 @@ from foretell.answers.clocks import clocks
 from foretell.answers.predictivity import predictivity
 from foretell.answers.words import listed
 from foretell.counting import counted
-from foretell.demo.studies import CHOSEN, LATENCY_S, PART, SEES, THINKS
+from foretell.demo.studies import CHOSEN, LATENCY_S, LIMIT_S, PART, SEES, THINKS
 from foretell.episodes.read import read
 from foretell.report.bounds import worth
 from foretell.report.section import Section, Words
@@ -65,10 +65,10 @@ def cloth(runs: Runs) -> Chapter:
 
 def ranking(runs: Runs) -> Chapter:
     """Simulation and the stand-in on the same scenarios."""
-    tried = read(runs["demo-standin"])
-    wanted = set(tried["scenario"].to_pylist())
-    both = pa.concat_tables([read(runs["demo"]), read(runs["demo-part"])])
-    simulated = both.filter(pa.array([s in wanted for s in both["scenario"].to_pylist()]))
+    others = read(runs["demo-standin"])
+    same = pa.array(set(others["scenario"].to_pylist()))
+    tried = pa.concat_tables([others, _within(read(runs["demo-standin-part"]), same)])
+    simulated = _within(pa.concat_tables([read(runs["demo"]), read(runs["demo-part"])]), same)
     answer = predictivity(real=tried, sim=simulated, stand_in=True)
     board = answer.scoreboards[""]
     rates = board.apart()
@@ -77,26 +77,27 @@ def ranking(runs: Runs) -> Chapter:
     picked = [policy for policy in order if rates[policy]["sim"] == best]
     top = max(row["real"] for row in rates.values())
     regret = top - min(rates[policy]["real"] for policy in picked)
-    same, counted = board.pairs()
+    alike, differ = board.pairs()
     pairs = "; ".join(f"{p} {rates[p]['sim']:.0%} and {rates[p]['real']:.0%}" for p in order)
     low = "It lies" if len(picked) == 1 else "The worst of these lies"
     which = f"{listed(picked)}" if len(picked) == 1 else f"{listed(picked)}, which are level there"
     text = (
-        f"{len(rates)} policies carry a can, in simulation and in the stand-in: {pairs}. Simulation orders {same} of "
-        f"the {counted} pairs that differ in both as the stand-in does. It picks {which}. "
+        f"{len(rates)} policies carry a can in {counted(len(same), 'scenario')}, in simulation and in the stand-in: "
+        f"{pairs}. Simulation orders {alike} of the {differ} pairs that differ in both as the stand-in does. "
+        f"It picks {which}. "
         + (
             "That costs nothing: no policy does better in the stand-in (regret 0)."
             if regret == 0.0
             else f"{low} {100 * regret:.0f} points below the best policy in the stand-in (regret)."
         )
     )
-    figures = {"rates": rates, "picked": picked, "regret": regret, "pairs": [same, counted]}
+    figures = {"rates": rates, "picked": picked, "regret": regret, "pairs": [alike, differ]}
     return Chapter("Does simulation pick the right policy?", text, figures)
 
 
 def part(runs: Runs) -> Chapter:
-    answer = bound(read(runs["demo-standin"]), read(runs["demo-part"]), policy=PART, stand_in=True)
-    tried, simulated = _scores(runs["demo-standin"]), _scores(runs["demo-part"])
+    answer = bound(read(runs["demo-standin-part"]), read(runs["demo-part"]), policy=PART, stand_in=True)
+    tried, simulated = _scores(runs["demo-standin-part"]), _scores(runs["demo-part"])
     alike = sum(simulated[scenario] == success for scenario, success in tried.items())
     alone, interval = clopper_pearson(sum(tried.values()), len(tried)), answer.intervals[0]
     text = (
@@ -107,7 +108,7 @@ def part(runs: Runs) -> Chapter:
     )
     trials = None
     if _helps(answer) and interval.width < alone.width:
-        needed = worth(*(read(runs[name]).filter(pc.field("policy") == PART) for name in ("demo-standin", "demo-part")))
+        needed = worth(read(runs["demo-standin-part"]), read(runs["demo-part"]))
         trials = needed[1].best
         text += (
             f"Without simulation, an interval so narrow takes about {counted(trials, 'trial')}. Simulation helps "
@@ -122,8 +123,8 @@ def part(runs: Runs) -> Chapter:
 
 
 def wrong(runs: Runs) -> Chapter:
-    answer = bound(read(runs["demo-standin"]), read(runs["demo-wrong"]), policy=PART, stand_in=True)
-    tried, simulated = _scores(runs["demo-standin"]), _scores(runs["demo-wrong"])
+    answer = bound(read(runs["demo-standin-part"]), read(runs["demo-wrong"]), policy=PART, stand_in=True)
+    tried, simulated = _scores(runs["demo-standin-part"]), _scores(runs["demo-wrong"])
     alone, interval = clopper_pearson(sum(tried.values()), len(tried)), answer.intervals[0]
     sentence = str(interval.diagnostics["sentence"])
     text = (
@@ -144,7 +145,7 @@ def latency(runs: Runs) -> Chapter:
     slow = f"{1000 * LATENCY_S:.0f} ms"
     text = (
         f"When the world waits for {THINKS!r}, it solves {sync['estimate']:.0%} of "
-        f"{counted(cell['scenarios'], 'scenario')}. "
+        f"{counted(cell['scenarios'], 'scenario')} within {LIMIT_S['can']:g} s. "
         f"When it takes {slow} to think and the world does not wait, it solves {late['estimate']:.0%}. "
         f"That is {lost} (95% interval of the loss: {gap['low']:.0f} to {gap['high']:.0f} points)."
     )
@@ -152,10 +153,13 @@ def latency(runs: Runs) -> Chapter:
     return Chapter(f"What do {slow} of thinking cost?", text, figures)
 
 
+def _within(rows: pa.Table, scenarios: pa.Array) -> pa.Table:
+    return rows.filter(pc.field("scenario").isin(scenarios))
+
+
 def _scores(run: Path) -> dict[str, bool]:
-    """Scenario -> success of `PART`."""
-    rows = read(run).select(["policy", "scenario", "success"]).to_pylist()
-    return {row["scenario"]: row["success"] for row in rows if row["policy"] == PART}
+    """Scenario -> success, of a run of `PART`."""
+    return {row["scenario"]: row["success"] for row in read(run).select(["scenario", "success"]).to_pylist()}
 
 
 def _helps(answer: Bound) -> bool:

@@ -26,7 +26,8 @@ PERSON = "person"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cell:
-    """One world, task, policy, clock and arm, each of one version. The fields are those of `CELL`, in its order."""
+    """One world, task, controller, policy, clock and arm, each of one version. The fields are those of `CELL`, in its
+    order."""
 
     world: str = ""
     world_hash: str = ""
@@ -40,13 +41,15 @@ class Cell:
     task_version: str = ""
     """Empty where it is unknown, as in plans of an older foretell, and where a person judged by rules of their own."""
     task_hash: str = ""
+    controller: str = ""
+    """Empty where `task_version` is."""
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Cell:
         """The cell of a row. The row may be older than a column, and lack it."""
         values = {name: "" if (value := row.get(name)) is None else str(value) for name in CELL}
         if row.get("judge") == PERSON:
-            values |= {"task_version": "", "task_hash": ""}
+            values |= {"task_version": "", "task_hash": "", "controller": ""}
         return cls(**values)
 
     @property
@@ -69,10 +72,10 @@ def cells_of(table: pa.Table) -> tuple[np.ndarray, list[Cell]]:
     """(row -> an index into the cells, the cells by first row). Columns that the table lacks count as unknown."""
     columns = [name for name in (*CELL, "judge") if name in table.column_names]
     group, names = grouped([table[name] for name in columns])
-    found = [Cell.of(dict(zip(columns, values, strict=True))) for values in names]
-    known = {cell: i for i, cell in enumerate(dict.fromkeys(found))}
-    if len(known) < len(found):  # a person judged by several versions, which count as one
-        group = np.array([known[cell] for cell in found], dtype=np.int64)[group]
+    every = [Cell.of(dict(zip(columns, values, strict=True))) for values in names]
+    known = {cell: i for i, cell in enumerate(dict.fromkeys(every))}
+    if len(known) < len(every):  # a person judged by several versions, which count as one
+        group = np.array([known[cell] for cell in every], dtype=np.int64)[group]
     return group, list(known)
 
 
@@ -81,16 +84,16 @@ def given_up(plan: pa.Table) -> np.ndarray:
     them, because their plan ended for a reason that may depend on outcomes."""
     group, names = grouped([plan[name] for name in CELL])
     counts = np.bincount(group[is_retired(plan)], minlength=len(names))
-    found: np.ndarray = counts[group] > 0
-    return found
+    affected: np.ndarray = counts[group] > 0
+    return affected
 
 
 def still_to_come(plan: pa.Table, done: pa.ChunkedArray | pa.Array) -> np.ndarray:
     """Row of a plan -> whether it is still to come: neither retired nor one of these episodes."""
     known = done.combine_chunks() if isinstance(done, pa.ChunkedArray) else done
     there = pc.is_in(plan["episode"], known).to_numpy(zero_copy_only=False)
-    found: np.ndarray = ~there & ~is_retired(plan)
-    return found
+    waits: np.ndarray = ~there & ~is_retired(plan)
+    return waits
 
 
 class Turn(NamedTuple):
@@ -111,18 +114,18 @@ class Turn(NamedTuple):
 
     def leading(self, left: np.ndarray, groups: int) -> np.ndarray:
         """Group -> how many units at its beginning lack nothing. left: unit -> episodes that it lacks."""
-        found = np.bincount(self.owner, minlength=groups)
+        complete = np.bincount(self.owner, minlength=groups)
         lacks = np.flatnonzero(left)
-        np.minimum.at(found, self.owner[lacks], self.within[lacks])
-        return found
+        np.minimum.at(complete, self.owner[lacks], self.within[lacks])
+        return complete
 
 
 def turns_of(group: np.ndarray, unit: np.ndarray) -> Turn:
     """The units (numbers from 0) of rows of these groups (numbers from 0)."""
-    _, first, found = np.unique(group * (unit.max(initial=0) + 1) + unit, return_index=True, return_inverse=True)
+    _, first, inverse = np.unique(group * (unit.max(initial=0) + 1) + unit, return_index=True, return_inverse=True)
     owner = group[first]
     order = np.lexsort((first, owner))
     number = np.empty_like(order)
     number[order] = np.arange(len(order))
     owner = owner[order]
-    return Turn(number[found], np.arange(len(order)) - np.searchsorted(owner, owner), owner, first[order])
+    return Turn(number[inverse], np.arange(len(order)) - np.searchsorted(owner, owner), owner, first[order])

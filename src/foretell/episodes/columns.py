@@ -77,8 +77,8 @@ def codes(column: pa.ChunkedArray) -> tuple[np.ndarray, list[Any]]:
 
 def listed(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     """The values as Python's own. Text goes through numpy, which takes a third of the time."""
-    found: list[Any] = column.to_numpy(zero_copy_only=False).tolist() if _is_text(column) else column.to_pylist()
-    return found
+    values: list[Any] = column.to_numpy(zero_copy_only=False).tolist() if _is_text(column) else column.to_pylist()
+    return values
 
 
 def _is_text(column: pa.Array | pa.ChunkedArray) -> bool:
@@ -126,7 +126,7 @@ def grouped(columns: Sequence[pa.ChunkedArray]) -> tuple[np.ndarray, list[tuple[
 
 def by_name(column: pa.ChunkedArray) -> dict[str, np.ndarray]:
     """Of a column of maps, such as `stages`: name -> (n,) its number in each row, NaN where there is none."""
-    found: dict[str, np.ndarray] = {}
+    columns: dict[str, np.ndarray] = {}
     at = 0
     for chunk in column.chunks:
         chunk = chunk.fill_null([]) if chunk.null_count else chunk
@@ -137,9 +137,9 @@ def by_name(column: pa.ChunkedArray) -> dict[str, np.ndarray]:
         values = numbers.to_numpy(zero_copy_only=False)
         for number, name in enumerate(known):
             mine = index == number
-            found.setdefault(name, np.full(len(column), np.nan))[row[mine]] = values[mine]
+            columns.setdefault(name, np.full(len(column), np.nan))[row[mine]] = values[mine]
         at += len(chunk)
-    return found
+    return columns
 
 
 def ordered(table: pa.Table, names: Sequence[str]) -> pa.Table:

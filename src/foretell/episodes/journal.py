@@ -139,10 +139,10 @@ def parse(data: bytes, where: Path) -> Lines:
             if isinstance(version, int):
                 check_version(version, where)
             _check_columns(row)
-            found = plain(row)
-            if trouble := unsound(found):
+            values = plain(row)
+            if trouble := unsound(values):
                 raise ValueError(trouble)
-            rows.append(found)
+            rows.append(values)
         except ValueError as error:
             faults.append(f"line {number} is not an episode ({str(error)[:200]})")
     return Lines(rows, faults, len(tail))

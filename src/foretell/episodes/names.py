@@ -3,7 +3,8 @@
 A name that stands for several versions gets `#` and the beginning of a hash:
 
 - a world, where rows have it with several parameters;
-- a task, where rows have several versions or sources of it. What a person judged has neither, and gets no hash;
+- a task, where rows have several versions or sources of it. What a person judged has neither, and gets no hash. A task
+  that ran with several controllers has these in its name too;
 - a policy, where it ran with several weights or options on one task. Scripted ones are others on every task;
 - a clock, where one policy ran one task in one world under two clocks of one label.
 """
@@ -48,10 +49,13 @@ def names_of(cells: Sequence[Cell], besides: Iterable[Cell] = ()) -> list[Name]:
     tasks are named; policies and clocks are named run by run, and a page tells them apart by their run."""
     worlds: dict[str, set[str]] = defaultdict(set)
     tasks: dict[str, set[str]] = defaultdict(set)
+    controllers: dict[str, set[str]] = defaultdict(set)
     for cell in (*cells, *besides):
         worlds[cell.world].add(cell.world_hash)
         if cell.task_version:
             tasks[cell.task].add(cell.task_source)
+        if cell.controller:
+            controllers[cell.task].add(cell.controller)
     policies: dict[tuple[str, str], set[str]] = defaultdict(set)
     versions = [cell.policy_version for cell in cells]
     for cell, version in zip(cells, versions, strict=True):
@@ -61,6 +65,8 @@ def names_of(cells: Sequence[Cell], besides: Iterable[Cell] = ()) -> list[Name]:
     for cell, version in zip(cells, versions, strict=True):
         world = marked(cell.world, cell.world_hash, len(worlds[cell.world]) > 1)
         task = marked(cell.task, cell.task_source, len(tasks[cell.task]) > 1)
+        if cell.controller and len(controllers[cell.task]) > 1:
+            task = with_controller(task, cell.controller)
         policy = marked(cell.policy, version, len(policies[cell.task, cell.policy]) > 1)
         name = Name(world=world, task=task, policy=policy, clock=_label(cell.clock), arm=cell.arm)
         names.append(name)
@@ -78,9 +84,9 @@ def marked(name: str, version: str, several: bool = True) -> str:
     return f"{name}#{version[:MARK]}" if several and version else name
 
 
-def with_controller(policy: str, controller: str) -> str:
-    """A policy's name, where it ran one task with several controllers."""
-    return f"{policy} (controller {controller})"
+def with_controller(name: str, controller: str) -> str:
+    """The name of a task that ran with several controllers, or in a leaderboard that of its policy."""
+    return f"{name} (controller {controller})"
 
 
 def family(clock: str) -> str:
@@ -109,25 +115,30 @@ def other_words(
     """Column -> word -> the names that it may mean. A user copies a word from whatever was printed, maybe of other
     runs, so every word that some table may print for a cell is accepted. controllers: (cell, its controller); a
     leaderboard prints them where a policy has several."""
-    found: dict[str, dict[str, set[str]]] = {column: defaultdict(set) for column in COLUMNS}
+    meanings: dict[str, dict[str, set[str]]] = {column: defaultdict(set) for column in COLUMNS}
     for cell, name in zip(cells, names, strict=True):
         short = _label(cell.clock)
         words = {
             "world": (cell.world, marked(cell.world, cell.world_hash)),
-            "task": (cell.task, marked(cell.task, cell.task_source)),
+            "task": _task_words(cell),
             "policy": (cell.policy, marked(cell.policy, cell.policy_version)),
             "clock": (cell.clock, short, marked(short, digest(cell.clock)), str(json.loads(cell.clock)["kind"])),
             "arm": (cell.arm,),
         }
         for column in COLUMNS:
             for word in words[column]:
-                found[column][word].add(getattr(name, column))
+                meanings[column][word].add(getattr(name, column))
     for number, controller in controllers:
         cell, policy = cells[number], names[number].policy
         for word in (cell.policy, marked(cell.policy, cell.policy_version)):
-            found["policy"][with_controller(word, controller)].add(policy)
-    found["arm"]["clean"].add("none")
-    return {column: {word: frozenset(meant) for word, meant in by.items()} for column, by in found.items()}
+            meanings["policy"][with_controller(word, controller)].add(policy)
+    meanings["arm"]["clean"].add("none")
+    return {column: {word: frozenset(meant) for word, meant in by.items()} for column, by in meanings.items()}
+
+
+def _task_words(cell: Cell) -> tuple[str, ...]:
+    words = (cell.task, marked(cell.task, cell.task_source))
+    return (*words, *(with_controller(word, cell.controller) for word in words)) if cell.controller else words
 
 
 _label = lru_cache(maxsize=1000)(safe_label)

@@ -16,15 +16,20 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from foretell.episode import SCHEMA, arrow_schema
-from foretell.episodes.columns import encoded, exceeds
-from foretell.episodes.journal import check_version, replace
+from foretell.episodes.columns import encoded, exceeds, plain_text
+from foretell.episodes.journal import check_version, replace, sync_folder
 from foretell.episodes.sound import CHECKED, unsound_table
 from foretell.files import read_file, size
 
-__all__ = ["DamagedError", "parts", "read_parquet", "read_part", "read_table", "release", "set_aside_as", "write_table"]
+__all__ = [
+    "DamagedError", "merge_parts", "parts", "read_parquet", "read_part", "read_table", "release", "set_aside_as",
+    "write_table",
+]  # fmt: skip
 
 MEMORY = 300_000_000
 """Bytes that a file may take while it is read. A part of a run takes some MB."""
+MERGE, SMALL = 20, 1 << 20
+"""So many neighbouring parts of at most so many bytes become one: a file costs 10 ms to open and check."""
 _VERSION = b"foretell.schema"
 
 
@@ -162,6 +167,25 @@ def read_part(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     if trouble := unsound_table(table):
         raise DamagedError(trouble)
     return table.select(wanted)
+
+
+def merge_parts(run: Path) -> None:
+    """Small parts, oldest first, become larger ones with the same rows in the same order.
+
+    The new part replaces the last of its members, and the others are deleted after that. So every row is on disk at any
+    moment, some of them twice, and readers keep one row per episode key. Damaged parts stay as they are.
+    """
+    group: list[Path] = []
+    for path in parts(run):
+        group = [*group, path] if path.stat().st_size <= SMALL else []
+        if len(group) < MERGE:
+            continue
+        with contextlib.suppress(DamagedError):
+            write_table(path, plain_text(pa.concat_tables(read_part(member) for member in group)).combine_chunks())
+            for member in group[:-1]:
+                member.unlink()
+            sync_folder(path.parent)
+        group = []
 
 
 def write_table(path: Path, table: pa.Table) -> None:

@@ -16,7 +16,7 @@ __all__ = ["CELL", "PLAN", "is_retired", "plan_table", "planned_rows", "read_pla
 
 CELL = (
     "world", "world_hash", "task", "policy", "policy_hash", "policy_options", "clock", "arm",
-    "task_version", "task_hash",
+    "task_version", "task_hash", "controller",
 )  # fmt: skip
 """Columns that tell cells apart: a changed weight file, task or θ never mixes with old rows."""
 PLAN = pa.schema(
@@ -47,8 +47,8 @@ def planned_rows(run: Path | str, scenarios: pa.ChunkedArray) -> np.ndarray:
 def read_plan(run: Path | str) -> list[dict[str, str]]:
     """What was planned, in order; empty where nothing was, or where it cannot be read: a plan only tells how far
     things are."""
-    found: list[dict[str, str]] = plan_table(run).to_pylist()
-    return found
+    rows: list[dict[str, str]] = plan_table(run).to_pylist()
+    return rows
 
 
 def plan_table(run: Path | str) -> pa.Table:

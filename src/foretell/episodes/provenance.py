@@ -41,10 +41,10 @@ def provenance() -> dict[str, Any]:
 def read_provenance(run: Path | str) -> dict[str, Any]:
     """What a run folder says of itself; nothing where it says nothing, or not so that it can be read."""
     try:
-        found = load_json(read_file(Path(run) / "provenance.json", SMALL))
+        contents = load_json(read_file(Path(run) / "provenance.json", SMALL))
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return contents if isinstance(contents, dict) else {}
 
 
 def design_of(run: Path | str | Mapping[str, Any], unknown: str = "chosen") -> str:
@@ -53,7 +53,7 @@ def design_of(run: Path | str | Mapping[str, Any], unknown: str = "chosen") -> s
     Where the run has no known design, `unknown` is returned. By default that is the design without any guarantee.
     """
     about = run if isinstance(run, Mapping) else read_provenance(run)
-    return str(said) if (said := about.get("design")) in DESIGNS else unknown
+    return str(design) if (design := about.get("design")) in DESIGNS else unknown
 
 
 def weakest(designs: Iterable[str]) -> str:

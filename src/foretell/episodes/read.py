@@ -27,6 +27,8 @@ JOURNAL = 256 << 20
 """Bytes of a journal file, at most: it has a thousand rows."""
 MEMORY, RATIO = 500_000_000, 40
 """A run may take so many bytes, besides so many times its files: more is no run, but made to fill the memory."""
+AGAIN = 10
+"""Times that the parts are listed again because one of them vanished."""
 ORDER = ("world", "task", "policy", "clock", "arm", "scenario", "trial", "episode")
 """Columns by which rows are sorted."""
 RANKED = ["episode", "blame", "wall_started"]
@@ -68,24 +70,14 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
             warnings.warn(f"{path}: {fault}: it is ignored; run the study again", stacklevel=2)
         if len(found.faults) > FAULTS:
             warnings.warn(f"{path}: {len(found.faults) - FAULTS} more lines are not episodes either", stacklevel=2)
-    tables: list[pa.Table] = []
-    room = MEMORY
-    for path in parts(run):
-        try:
-            table = read_part(path, wanted)
-            room += RATIO * path.stat().st_size - written_out(table)
-            if room < 0:
-                raise UsageError(
-                    f"{run}: its rows take more than {size(MEMORY)} plus {RATIO} times the size of their files"
-                )
-            tables.append(table)
-        except (DamagedError, OSError) as damage:  # not found: a writer has just set it aside
-            warnings.warn(
-                f"{path} is damaged ({damage}); how many rows are missing is unknown. The other parts are "
-                "read; run the study again to fill the gap",
-                stacklevel=2,
-            )
-            damaged += [path] * path.exists()
+    tables, broken = _read_parts(run, wanted)
+    for path, why in broken.items():
+        warnings.warn(
+            f"{path} is damaged ({why}); how many rows are missing is unknown. The other parts are "
+            "read; run the study again to fill the gap",
+            stacklevel=2,
+        )
+        damaged.append(path)
     if damaged and not rows and not any(len(table) for table in tables):
         raise UsageError(f"{run} is damaged: no episode in it can be read; run its study again")
     schema = tables[0].schema if tables else encoded(arrow_schema())
@@ -95,6 +87,31 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
     release()  # what was read is twice as large as what is kept
     found = _filmed(run, found) if "video" in found.column_names else found
     return found if columns is None else found.select(list(columns))
+
+
+def _read_parts(run: Path, wanted: Sequence[str] | None) -> tuple[list[pa.Table], dict[Path, Exception]]:
+    """The parts that can be read, and what is wrong with the others. A part that vanishes was merged into another one,
+    or set aside: then all are listed again."""
+    for last in [False] * AGAIN + [True]:
+        tables: list[pa.Table] = []
+        faults: dict[Path, Exception] = {}
+        room, vanished = MEMORY, False
+        for path in parts(run):
+            try:
+                table = read_part(path, wanted)
+                room += RATIO * path.stat().st_size - written_out(table)
+            except (DamagedError, OSError) as fault:
+                faults[path] = fault
+                vanished = vanished or isinstance(fault, FileNotFoundError)
+                continue
+            if room < 0:
+                raise UsageError(
+                    f"{run}: its rows take more than {size(MEMORY)} plus {RATIO} times the size of their files"
+                )
+            tables.append(table)
+        if last or not vanished:
+            break
+    return tables, faults
 
 
 def rank(blame: str | None, began: float | None) -> tuple[bool, float]:

@@ -1,7 +1,7 @@
 """Where a study stands: of every cell, how many of how many, and a success rate that may be looked at any time.
 
-A *cell* is one world, task, policy, clock and arm: one line of the answer. `Tally.figures` is the one place where its
-line is made, for `foretell show`, the terminal, the live view and the report alike.
+A *cell* is one world, task, controller, policy, clock and arm: one line of the answer. `Tally.figures` is the one place
+where its line is made, for `foretell show`, the terminal, the live view and the report alike.
 
 A cell that has all its planned episodes gets the interval that `foretell bound` gives: Clopper-Pearson's, which wants
 n fixed in advance, or `star` on the means of scenarios where some were tried several times. Until then its figures
@@ -32,6 +32,7 @@ from foretell.episodes.columns import by_name, cells, codes
 from foretell.episodes.names import names_of
 from foretell.episodes.planned import CELL, PLAN, is_retired
 from foretell.episodes.units import unit_of, units
+from foretell.stats.interval import ALPHA
 
 if TYPE_CHECKING:
     from foretell.stats import Interval
@@ -97,14 +98,17 @@ class _Count:
         if self.known is None or self.known[0] != basis:
             interval = None
             if running and n:
-                pairs = zip(self.solved[:end], self.judged[:end], strict=True)
-                interval = betting([s / j for s, j in pairs if j], alpha, horizon=len(self.left))
+                leading = zip(self.solved[:end], self.judged[:end], strict=True)
+                interval = betting([s / j for s, j in leading if j], alpha, horizon=len(self.left))
             elif n:
-                units = [*zip(self.units, self.judged, self.solved, strict=True)]
-                units += [(name, judged, solved) for name, (judged, solved) in self.unplanned.items()]
-                if any(j > 1 for _, j, _ in units):  # bets see one after the other; what is counted has no order
-                    units = [units[i] for i in by_id([name for name, *_ in units])]  # as `foretell bound` takes them
-                interval = bound([s / j for _, j, s in units if j], alpha=alpha, unordered=self.unplaced)
+                units = {name: (j, s) for name, j, s in zip(self.units, self.judged, self.solved, strict=True)}
+                for name, (judged, solved) in self.unplanned.items():  # a scenario may have planned rows and others
+                    j, s = units.get(name, (0, 0))
+                    units[name] = (j + judged, s + solved)
+                pairs = list(units.values())
+                if any(j > 1 for j, _ in pairs):  # bets see one after the other; what is counted has no order
+                    pairs = [pairs[i] for i in by_id(list(units))]  # as `foretell bound` takes them
+                interval = bound([s / j for j, s in pairs if j], alpha=alpha, unordered=self.unplaced)
             self.known = (basis, interval)
         return n, k, self.known[1]
 
@@ -296,7 +300,7 @@ class Tally:
         return _pace(self._ends, self.since, time.time() if now is None else now)
 
     def figures(
-        self, alpha: float = 0.05, now: float | None = None, *, begun: bool = False, besides: Iterable[Cell] = ()
+        self, alpha: float = ALPHA, now: float | None = None, *, begun: bool = False, besides: Iterable[Cell] = ()
     ) -> list[dict[str, Any]]:
         """One entry per cell: the names, n, successes, rate, interval, errors, `events` (in how many episodes
         each happened); `planned`, `finished`, `running` and
@@ -310,12 +314,12 @@ class Tally:
         """
         now = time.time() if now is None else now
         cells = sorted((cell for cell, count in self._cells.items() if count.rows or not begun), key=_order)
-        found = []
+        entries = []
         for cell, name in zip(cells, names_of(cells, besides), strict=True):
             count = self._cells[cell]
             n, successes, interval = count.interval(alpha)
             left = count.finished < count.planned
-            found.append(
+            entries.append(
                 {
                     **asdict(name),
                     "n": n,
@@ -334,15 +338,15 @@ class Tally:
                     "pace": _pace(count.ends, count.began, now) if left and not count.retired else None,
                 }
             )
-        return found
+        return entries
 
 
 def _spread(values: list[Any], index: np.ndarray) -> list[Any]:
     """values[i] for each i of the index."""
     boxed = np.empty(len(values), dtype=object)
     boxed[:] = values
-    found: list[Any] = boxed[index].tolist()
-    return found
+    spread: list[Any] = boxed[index].tolist()
+    return spread
 
 
 def _judged(success: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
@@ -354,7 +358,7 @@ def _judged(success: pa.ChunkedArray) -> tuple[np.ndarray, np.ndarray]:
 def _order(cell: Cell) -> tuple[Any, ...]:
     """By name, the plain clocks before those with options."""
     names = (cell.world, cell.world_hash, cell.task, cell.policy, cell.policy_hash, cell.policy_options)
-    return (*names, cell.task_version, cell.task_hash, _kind(cell.clock), cell.clock, cell.arm)
+    return (*names, cell.task_version, cell.task_hash, cell.controller, _kind(cell.clock), cell.clock, cell.arm)
 
 
 @lru_cache(maxsize=1000)

@@ -35,6 +35,16 @@ class Units(NamedTuple):
     counts: np.ndarray
     """(n,) rows of each unit."""
 
+    @property
+    def first(self) -> np.ndarray:
+        """(n,) first row of each unit."""
+        first: np.ndarray = np.unique(self.number, return_index=True)[1]
+        return first
+
+    def rows(self) -> list[np.ndarray]:
+        """The rows of each unit, in their order."""
+        return np.split(np.argsort(self.number, kind="stable"), np.cumsum(self.counts)[:-1]) if self.names else []
+
     def means(self, values: Sequence[bool] | np.ndarray) -> np.ndarray:
         """(n,) mean of each unit. values: one per row, whole numbers such as successes: their sums are exact."""
         sums = np.bincount(self.number, np.asarray(values, dtype=np.float64), minlength=len(self.names))

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from foretell.errors import UsageError, suggest
@@ -66,6 +66,8 @@ class Arm:
 
     name: str
     uses: tuple[Use, ...] = ()
+    written: Any = field(default=None, hash=False)
+    """As the study writes it, which is how a run folder keeps it; None for an arm that `expand` made."""
 
     def applies(self, task: Task) -> Reason | None:
         """None where every factor of the arm (of a set: at least one) applies to a task, else the first reason."""
@@ -82,8 +84,12 @@ class Arm:
 
 
 def parse(item: Any) -> Arm:
-    """An arm as a study writes it. `each`, `all` and compound scenes have no factors yet: `expand` gives them a task's.
-    Raises UsageError for what is not one."""
+    """An arm from the form in which a study writes it; an `Arm` stays as it is. `each`, `all` and compound scenes have
+    no factors yet: `expand` gives them a task's. Raises UsageError for what is not an arm."""
+    return item if isinstance(item, Arm) else replace(_parsed(item), written=item)
+
+
+def _parsed(item: Any) -> Arm:
     if isinstance(item, bool) or not isinstance(item, (str, int, dict)):
         raise UsageError(f"arm {item!r} should be a name, a number of THE COLOSSEUM, or a mapping")
     if not isinstance(item, dict):
@@ -209,15 +215,15 @@ def _pool(kind: str) -> Sequence[str]:
 
 
 def expand(items: Iterable[Any], task: Task) -> list[Arm]:
-    """The arms of a task: `each`, `all` and compound scenes spelled out with those of their factors that apply, arms
-    that do not apply left out, none twice."""
+    """The arms of a task, from arms or their written forms: `each`, `all` and compound scenes spelled out with those of
+    their factors that apply, arms that do not apply left out, none twice."""
     arms_by_name: dict[str, Arm] = {}
     for arm in map(parse, items):
         members = [arm]
         if arm.uses and arm.uses[0].factor in SETS:
             kind, severity = arm.uses[0].factor, arm.uses[0].severity
             uses = [Use(name, severity) for name in _pool(kind) if factor(name).applies(task) is None]
-            whole = [replace(arm, uses=tuple(uses))] if uses else []
+            whole = [Arm(arm.name, tuple(uses))] if uses else []
             members = [_joined([u]) for u in uses] if kind.endswith("each") else whole
         for member in members:
             if member.applies(task) is None:

@@ -109,14 +109,14 @@ def loading() -> Iterator[set[Path]]:
         opened |= {Path(name) for name in record.read - record.written}
 
 
-def of_module(module: str, found: Iterable[Path]) -> None:
+def of_module(module: str, files: Iterable[Path]) -> None:
     """Note files that a module opened when it was imported, which happens once."""
-    _AT_IMPORT.setdefault(module, set()).update(found)
+    _AT_IMPORT.setdefault(module, set()).update(files)
 
 
-def remember(thing: Any, found: Iterable[Path]) -> None:
+def remember(thing: Any, paths: Iterable[Path]) -> None:
     """Note files that a policy or a task opened while it was made; `own` gives them back."""
-    files = set(found)
+    files = set(paths)
     if not files:  # a task without attributes of its own shares its compiled models with others of its class
         return
     with contextlib.suppress(AttributeError, TypeError):  # one with slots has declared all that it holds

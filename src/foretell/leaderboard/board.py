@@ -126,25 +126,25 @@ def leaderboard(
     rows, shared, notes = read_runs(runs, clock)
     file = Path(testset) if testset is not None else None
     ground = common_ground(rows, file)
-    found, said = entries_of(rows, ground)
-    notes += said
+    entries, more_notes = entries_of(rows, ground)
+    notes += more_notes
     worlds = None
     if others:
         their_rows, theirs, more = read_runs(others, clock)
         if theirs["world_hash"] == shared["world_hash"]:
             raise UsageError(f"real: {others[0]} also has the world {shared['world']!r}: there is nothing to compare")
         _same_ground(ground, common_ground(their_rows, file))
-        beside, said = entries_of(their_rows, ground)
-        worlds = {"sim": shared["world"], "real": theirs["world"], **alignment(ground, found, beside, alpha, seed)}
-        notes += [*more, *(f"{theirs['world']}: {note}" for note in said)]
+        beside, more_notes = entries_of(their_rows, ground)
+        worlds = {"sim": shared["world"], "real": theirs["world"], **alignment(ground, entries, beside, alpha, seed)}
+        notes += [*more, *(f"{theirs['world']}: {note}" for note in more_notes)]
         notes += [
             f"{theirs['world']}: {e.policy} has {counted(e.missing, 'episode')} missing" for e in beside if e.missing
         ]
-    ranked, pairs = _ranked(found, ground, alpha)
-    notes += _told(found, ground)
+    ranked, pairs = _ranked(entries, ground, alpha)
+    notes += _told(entries, ground)
     order = [row["policy"] for row in ranked]
-    lines = [row for e in sorted(found, key=lambda e: order.index(e.policy)) for row in curves(e, ground, alpha)]
-    said = list(dict.fromkeys(notes))
+    lines = [row for e in sorted(entries, key=lambda e: order.index(e.policy)) for row in curves(e, ground, alpha)]
+    more_notes = list(dict.fromkeys(notes))
     return Leaderboard(
         ground=ground,
         world=shared["world"],
@@ -154,7 +154,7 @@ def leaderboard(
         pairs=pairs,
         curves=lines,
         worlds=worlds,
-        notes=tuple(said),
+        notes=tuple(more_notes),
     )
 
 
@@ -166,14 +166,14 @@ def _same_ground(one: Ground, other: Ground) -> None:
         )
 
 
-def _ranked(found: list[Entry], ground: Ground, alpha: float) -> tuple[list[Row], list[Row]]:
+def _ranked(entries: list[Entry], ground: Ground, alpha: float) -> tuple[list[Row], list[Row]]:
     """A row for every policy, best first, and one for every two that are compared."""
-    scores = {entry.policy: score(entry, ground, alpha) for entry in found}
+    scores = {entry.policy: score(entry, ground, alpha) for entry in entries}
     values = {policy: interval.estimate for policy, (interval, _) in scores.items() if interval}
-    able = [entry for entry in found if entry.policy in values]
+    able = [entry for entry in entries if entry.policy in values]
     ranges, pairs = _compared(able, ground, alpha)
     rows = []
-    for entry in found:
+    for entry in entries:
         interval, why = scores[entry.policy]
         above = [v for v in values.values() if interval and v > interval.estimate + 1e-12]
         arms = arm_rows(entry, ground, alpha)
@@ -205,23 +205,23 @@ def _compared(able: list[Entry], ground: Ground, alpha: float) -> tuple[dict[str
     common = np.logical_and.reduce([columns_of(entry, ground) for entry in able])
     if common.sum() < 2:
         return {}, []
-    found = stats.compare_all({e.policy: weighted(e, ground, common) for e in able}, paired=True, alpha=alpha)
-    at = {name: i for i, name in enumerate(found.names)}
+    answer = stats.compare_all({e.policy: weighted(e, ground, common) for e in able}, paired=True, alpha=alpha)
+    at = {name: i for i, name in enumerate(answer.names)}
     pairs = [
-        {"a": a, "b": b, "verdict": word, "p_adjusted": float(found.p_values[at[a], at[b]]), "n": int(common.sum())}
-        for (a, b), word in found.verdicts.items()
+        {"a": a, "b": b, "verdict": word, "p_adjusted": float(answer.p_values[at[a], at[b]]), "n": int(common.sum())}
+        for (a, b), word in answer.verdicts.items()
     ]
-    return {name: [int(r[0]), int(r[1])] for name, r in zip(found.names, found.ranks, strict=True)}, pairs
+    return {name: [int(r[0]), int(r[1])] for name, r in zip(answer.names, answer.ranks, strict=True)}, pairs
 
 
-def _told(found: list[Entry], ground: Ground) -> list[str]:
+def _told(entries: list[Entry], ground: Ground) -> list[str]:
     notes = []
     if not ground.certificates:
         notes.append(
             "no score: it is unknown which cells can be solved. Build the test set with the same tasks, arms, episodes "
             "and seed (`foretell testset build`) and give it with --testset"
         )
-    for entry in found:
+    for entry in entries:
         if entry.left_out:
             why = ", ".join(f"{count} {blame}" for blame, count in entry.left_out.items())
             notes.append(

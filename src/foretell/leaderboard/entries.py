@@ -81,24 +81,24 @@ def read_runs(
         same = pc.is_in(table["episode"], pa.array(sorted(unchanged(table)), pa.string()))
         read.append((path, table.select(COLUMNS).append_column("unchanged", same), *cells_of(table)))
     names = iter(names_of([cell for *_, cells in read for cell in cells]))
-    found = []
+    named = []
     for path, table, group, cells in read:
         policies = [next(names).policy for _ in cells]
         clocks = [name.clock for name in names_of(cells)]  # run by run: each may have measured a latency of its own
         for column, called in (("policy", policies), ("clock", clocks)):
             table = table.set_column(table.column_names.index(column), column, spread(called, group))
-        found.append((path, table))
-    shared = {**_world(found), "clock": _clock(found, clock)}
-    kept = [(path, table.filter(pc.field("clock") == shared["clock"])) for path, table in found]
+        named.append((path, table))
+    shared = {**_world(named), "clock": _clock(named, clock)}
+    kept = [(path, table.filter(pc.field("clock") == shared["clock"])) for path, table in named]
     empty = next((path for path, table in kept if not len(table)), None)
     if empty is not None:
         raise UsageError(f"{empty} has no episodes under the clock {shared['clock']!r}")
     return kept, shared, notes
 
 
-def _world(found: list[tuple[Path, Rows]]) -> dict[str, str]:
+def _world(runs: list[tuple[Path, Rows]]) -> dict[str, str]:
     worlds: dict[str, tuple[str, Path]] = {}
-    for path, table in found:
+    for path, table in runs:
         for version, world in grouped([table["world_hash"], table["world"]])[1]:
             worlds.setdefault(version, (world, path))
     if len(worlds) > 1:
@@ -112,16 +112,16 @@ def _world(found: list[tuple[Path, Rows]]) -> dict[str, str]:
     return {"world": worlds[version][0], "world_hash": version}
 
 
-def _clock(found: list[tuple[Path, Rows]], asked: str | None) -> str:
-    clocks: list[str] = list(dict.fromkeys(clock for _, table in found for (clock,) in grouped([table["clock"]])[1]))
-    of_kind = [clock for clock in clocks if clock.partition(" ")[0] == asked]
-    if asked not in clocks and len(of_kind) == 1:
+def _clock(runs: list[tuple[Path, Rows]], wanted: str | None) -> str:
+    clocks: list[str] = list(dict.fromkeys(clock for _, table in runs for (clock,) in grouped([table["clock"]])[1]))
+    of_kind = [clock for clock in clocks if clock.partition(" ")[0] == wanted]
+    if wanted not in clocks and len(of_kind) == 1:
         return of_kind[0]
-    if asked is None and len(clocks) > 1:
+    if wanted is None and len(clocks) > 1:
         raise UsageError(f"several clocks: choose one with --clock: {', '.join(clocks)}")
-    if asked is not None and asked not in clocks:
-        raise UsageError(f"clock {asked!r} is not in these runs; {suggest(asked, clocks)}")
-    return asked or clocks[0]
+    if wanted is not None and wanted not in clocks:
+        raise UsageError(f"clock {wanted!r} is not in these runs; {suggest(wanted, clocks)}")
+    return wanted or clocks[0]
 
 
 def entries_of(runs: list[tuple[Path, Rows]], ground: Ground) -> tuple[list[Entry], list[str]]:
@@ -131,7 +131,7 @@ def entries_of(runs: list[tuple[Path, Rows]], ground: Ground) -> tuple[list[Entr
     sources: dict[str, tuple[str, Path]] = {}
     for path, table in runs:
         group, combinations = grouped([table[c] for c in ("task", "arm", "scenario")])
-        mine = np.array([one in known for one in combinations], dtype=bool)[group]
+        mine = np.array([combination in known for combination in combinations], dtype=bool)[group]
         others += len(table) - int(mine.sum())
         tables.append(table.filter(pa.array(mine)))
         for task, version, source in grouped([tables[-1][c] for c in ("task", "task_version", "task_hash")])[1]:
@@ -172,7 +172,7 @@ def _entry(policy: str, rows: Rows, ground: Ground) -> Entry:
         (*cell, scenario): (cells[cell], i) for cell, ids in ground.columns.items() for i, scenario in enumerate(ids)
     }
     group, combinations = grouped([rows[c] for c in ("task", "arm", "scenario")])
-    spots = np.array([i * ground.n + at for i, at in (place[one] for one in combinations)], dtype=np.int64)[group]
+    spots = np.array([i * ground.n + at for i, at in (place[key] for key in combinations)], dtype=np.int64)[group]
     judged = rows["success"].is_valid().to_numpy()
     solved = rows["success"].fill_null(False).to_numpy()
     shape = (len(cells), ground.n)

@@ -51,8 +51,8 @@ class Ground:
     def arms(self) -> list[str]:
         """The clean control, single factors in the catalogue's order, then arms of several."""
         known = names("factors")
-        found = dict.fromkeys(arm for _, arm in self.columns)
-        return sorted(found, key=lambda arm: (arm != CLEAN, known.index(f) if (f := factor_of(arm)) else len(known)))
+        listed = dict.fromkeys(arm for _, arm in self.columns)
+        return sorted(listed, key=lambda arm: (arm != CLEAN, known.index(f) if (f := factor_of(arm)) else len(known)))
 
     @cached_property
     def certificates(self) -> dict[TaskArm, Certificate]:
@@ -60,8 +60,8 @@ class Ground:
 
     def counts(self, cell: TaskArm) -> bool:
         """Whether a cell may be charged to a policy: it is certified, or nothing is known of any."""
-        found = self.certificates
-        return not found or (cell in found and found[cell].certified)
+        certificates = self.certificates
+        return not certificates or (cell in certificates and certificates[cell].certified)
 
     def of(self, arm: str) -> list[str]:
         """Tasks on which an arm counts."""
@@ -94,12 +94,12 @@ def _factors() -> frozenset[str]:
 
 def common_ground(runs: list[tuple[Path, pa.Table]], testset: Path | None) -> Ground:
     """What all runs (folder and rows) stand on. Raises UsageError where they do not stand on the same."""
-    found = [_of_file(testset)] if testset is not None else []
+    grounds = [_of_file(testset)] if testset is not None else []
     for path, rows in runs:
         own = path / "testset.jsonl"
-        found.append(_of_file(own, str(path)) if own.is_file() else _of_rows(path, rows))
-    first = found[0]
-    for other in found[1:]:
+        grounds.append(_of_file(own, str(path)) if own.is_file() else _of_rows(path, rows))
+    first = grounds[0]
+    for other in grounds[1:]:
         if other.id != first.id:
             raise UsageError(
                 "policies can be ranked on one test set only, and these are two:\n"
@@ -107,7 +107,7 @@ def common_ground(runs: list[tuple[Path, pa.Table]], testset: Path | None) -> Gr
             )
     if testset is not None:
         return first
-    certified = [g for g in found if g.certificates]
+    certified = [g for g in grounds if g.certificates]
     for other in certified[1:]:
         if other.certificates != certified[0].certificates:
             raise UsageError(
@@ -152,7 +152,7 @@ def _columns(lines: Iterable[tuple[str, str, str, str]], source: str) -> dict[Ta
     for task, arm, base, scenario in lines:
         if cells[task, arm].setdefault(base, scenario) != scenario:
             raise UsageError(f"{source}: arm {arm!r} of task {task!r} has scenario {base} under two sets of values")
-    found: dict[TaskArm, tuple[str, ...]] = {}
+    columns: dict[TaskArm, tuple[str, ...]] = {}
     tasks = dict.fromkeys(task for task, _ in cells)
     arms = dict.fromkeys([CLEAN, *(arm for _, arm in cells)])
     for task in tasks:
@@ -168,9 +168,11 @@ def _columns(lines: Iterable[tuple[str, str, str, str]], source: str) -> dict[Ta
                     f"{counted(len(cells[task, arm]), 'scenario')}, its clean control "
                     f"{len(clean)}, and they do not pair: run the study to its end"
                 )
-            found[task, arm] = tuple(cells[task, arm][base] for base in clean)
-    sizes = {task: len(found[task, CLEAN]) for task in tasks}
+            columns[task, arm] = tuple(cells[task, arm][base] for base in clean)
+    sizes = {task: len(columns[task, CLEAN]) for task in tasks}
     if len(set(sizes.values())) > 1:
-        told = ", ".join(f"{task} {n}" for task, n in sizes.items())
-        raise UsageError(f"{source} has different numbers of scenarios ({told}): a test set has as many of every task")
-    return found
+        counts = ", ".join(f"{task} {n}" for task, n in sizes.items())
+        raise UsageError(
+            f"{source} has different numbers of scenarios ({counts}): a test set has as many of every task"
+        )
+    return columns

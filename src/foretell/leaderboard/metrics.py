@@ -32,8 +32,8 @@ SAME: Row = {"estimate": 0.0, "low": 0.0, "high": 0.0, "method": IDENTICAL}
 
 def charged(ground: Ground) -> list[TaskArm]:
     """Cells that the score is made of: one factor each, certified."""
-    found = ground.certificates
-    return [c for c in ground.columns if factor_of(c[1]) and c in found and found[c].certified]
+    certificates = ground.certificates
+    return [c for c in ground.columns if factor_of(c[1]) and c in certificates and certificates[c].certified]
 
 
 def columns_of(entry: Entry, ground: Ground) -> NDArray[np.bool_]:
@@ -64,11 +64,17 @@ def score(entry: Entry, ground: Ground, alpha: float) -> tuple[Interval | None, 
     return headline(outcomes, [str(factor_of(c[1])) for c in cells], alpha), None
 
 
-def ends(found: Interval | None) -> Row | None:
+def ends(bound: Interval | None) -> Row | None:
     """An interval, as briefly as JSON needs it."""
-    if found is None:
+    if bound is None:
         return None
-    return {"estimate": found.estimate, "low": found.low, "high": found.high, "n": found.n, "method": found.method}
+    return {
+        "estimate": bound.estimate,
+        "low": bound.low,
+        "high": bound.high,
+        "n": bound.n,
+        "method": bound.method,
+    }
 
 
 def cell_rows(entry: Entry, ground: Ground, alpha: float) -> list[Row]:
@@ -110,8 +116,8 @@ def arm_rows(entry: Entry, ground: Ground, alpha: float) -> list[Row]:
             row["change"] = ends(paired_change(after, before, alpha))
             row["percent_change"] = ends(percentage_change(after, before, alpha))
             if all((task, arm) in entry.identical for task in tasks):
-                for found in (row["change"], row["percent_change"] or {}):
-                    found |= SAME
+                for interval in (row["change"], row["percent_change"] or {}):
+                    interval |= SAME
         if others := [task for task in ground.spared(arm) if entry.known((task, arm)).size]:
             known = [entry.known((task, arm)) for task in others]
             row["not_charged"] = {"tasks": others, "success": ends(success_rate(known, alpha))}
@@ -152,13 +158,13 @@ def factor_rows(entry: Entry, ground: Ground) -> list[Row]:
 
 def curves(entry: Entry, ground: Ground, alpha: float) -> list[Row]:
     """Success against severity, for every task and factor that has at least two severities besides the control."""
-    found: dict[TaskArm, list[tuple[float, str]]] = defaultdict(list)
+    by_factor: dict[TaskArm, list[tuple[float, str]]] = defaultdict(list)
     for task, arm in ground.columns:
         factor = factor_of(arm) or (arm.partition("@")[0] if arm != CLEAN and "+" not in arm else None)
         if factor and (severity := severity_of(arm)) is not None:
-            found[task, factor].append((severity, arm))
+            by_factor[task, factor].append((severity, arm))
     rows = []
-    for (task, factor), points in found.items():
+    for (task, factor), points in by_factor.items():
         if len(points) < 2:
             continue
         for severity, arm in sorted([(0.0, CLEAN), *points]):

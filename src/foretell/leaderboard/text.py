@@ -18,13 +18,13 @@ __all__ = ["about", "change", "percent", "rate", "reasons", "spared", "text"]
 Row = dict[str, Any]
 
 
-def rate(found: Row | None) -> str:
+def rate(interval: Row | None) -> str:
     """Success with its interval: 72% (58 to 82)."""
-    if not found:
+    if not interval:
         return "-"
-    if found["low"] is None:
-        return f"{found['estimate']:.0%}"
-    return f"{found['estimate']:.0%} ({100 * found['low']:.0f} to {100 * found['high']:.0f})"
+    if interval["low"] is None:
+        return f"{interval['estimate']:.0%}"
+    return f"{interval['estimate']:.0%} ({100 * interval['low']:.0f} to {100 * interval['high']:.0f})"
 
 
 def spared(row: Row) -> str:
@@ -32,13 +32,13 @@ def spared(row: Row) -> str:
     return f"{rate(row['not_charged']['success'])}, not charged" if "not_charged" in row else "-"
 
 
-def change(found: Row | None) -> str:
+def change(interval: Row | None) -> str:
     """Change in points with its interval: -18 (-30 to -6). Where every episode is as without the factor: identical."""
-    if not found:
+    if not interval:
         return "-"
-    if found["method"] == IDENTICAL:
+    if interval["method"] == IDENTICAL:
         return IDENTICAL
-    value, low, high = (round(100 * found[k]) for k in ("estimate", "low", "high"))
+    value, low, high = (round(100 * interval[k]) for k in ("estimate", "low", "high"))
     return f"{value:+d} ({low:+d} to {high:+d})".replace("+0", "0")
 
 
@@ -46,8 +46,8 @@ def percent(row: Row) -> str:
     """The percentage change, as in THE COLOSSEUM."""
     if "percent_change" not in row:
         return "-"
-    found = row["percent_change"]
-    return _percent(found["estimate"] if found else None)
+    interval = row["percent_change"]
+    return _percent(interval["estimate"] if interval else None)
 
 
 def _percent(value: float | None) -> str:
@@ -136,8 +136,8 @@ def _by_arm(board: Leaderboard) -> list[str]:
 
 
 def _change(row: Row) -> str:
-    said = change(row.get("change"))
-    return said if said == IDENTICAL else f"{said}, {percent(row)}"
+    text = change(row.get("change"))
+    return text if text == IDENTICAL else f"{text}, {percent(row)}"
 
 
 def _curves(board: Leaderboard) -> list[str]:
@@ -147,7 +147,7 @@ def _curves(board: Leaderboard) -> list[str]:
     for row in sorted(board.curves, key=lambda row: place[row["factor"]]):
         lines.setdefault((row["factor"], row["task"], row["policy"]), {})[row["severity"]] = _point(row)
     header = ["success by severity", "task", "policy", *(f"{s:g}" for s in severities)]
-    return [table(header, [[*key, *(found.get(s, "-") for s in severities)] for key, found in lines.items()])]
+    return [table(header, [[*key, *(rates.get(s, "-") for s in severities)] for key, rates in lines.items()])]
 
 
 def _point(row: Row) -> str:
@@ -160,10 +160,10 @@ def _worlds(board: Leaderboard) -> list[str]:
     sim, real = board.worlds["sim"], board.worlds["real"]
     rows = []
     for row in board.worlds["arms"]:
-        found = row["r_squared"]
-        value = "-" if found["value"] is None else f"{found['value']:.2f}"
-        ends = "-" if found["low"] is None or found["value"] is None else f"{found['low']:.2f} to {found['high']:.2f}"
-        rows.append([row["arm"], rate(row["sim"]), rate(row["real"]), value, ends, str(found["points"])])
+        fit = row["r_squared"]
+        value = "-" if fit["value"] is None else f"{fit['value']:.2f}"
+        ends = "-" if fit["low"] is None or fit["value"] is None else f"{fit['low']:.2f} to {fit['high']:.2f}"
+        rows.append([row["arm"], rate(row["sim"]), rate(row["real"]), value, ends, str(fit["points"])])
     header = ["two worlds", sim, real, "R squared", f"{level(board.alpha)} interval", "points"]
     parts = [table(header, rows)]
     for row in board.worlds["policies"]:
@@ -178,6 +178,6 @@ def _worlds(board: Leaderboard) -> list[str]:
 def reasons(board: Leaderboard) -> list[str]:
     """Why arms of two worlds have no R squared, or no interval of it."""
     assert board.worlds is not None
-    found = [row["r_squared"] for row in board.worlds["arms"]]
-    said = (f"no {'interval' if one['value'] is not None else 'R squared'}: {one.get('reason')}" for one in found)
-    return list(dict.fromkeys(line for line, one in zip(said, found, strict=True) if "reason" in one))
+    fits = [row["r_squared"] for row in board.worlds["arms"]]
+    sentences = (f"no {'interval' if fit['value'] is not None else 'R squared'}: {fit.get('reason')}" for fit in fits)
+    return list(dict.fromkeys(line for line, fit in zip(sentences, fits, strict=True) if "reason" in fit))

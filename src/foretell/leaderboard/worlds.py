@@ -70,15 +70,15 @@ def _together(
     made = []
     for side, outcomes in zip(sides, rows, strict=True):
         if known.any():
-            made.append(_rate(headline([one[known] for one in outcomes], ["all"] * len(outcomes), alpha)))
+            made.append(_rate(headline([scores[known] for scores in outcomes], ["all"] * len(outcomes), alpha)))
         else:
-            mean = float(np.mean([one.mean() for one in side]))
+            mean = float(np.mean([scores.mean() for scores in side]))
             made.append({"estimate": mean, "low": None, "high": None, "n": 0})
     return made[0], made[1]
 
 
-def _rate(found: Interval) -> Row:
-    return {"estimate": found.estimate, "low": found.low, "high": found.high, "n": found.n}
+def _rate(interval: Interval) -> Row:
+    return {"estimate": interval.estimate, "low": interval.low, "high": interval.high, "n": interval.n}
 
 
 def _r_squared(real: list[Floats], sim: list[Floats], alpha: float, seed: int) -> Row:
@@ -88,12 +88,12 @@ def _r_squared(real: list[Floats], sim: list[Floats], alpha: float, seed: int) -
     if points < LEAST:
         few = counted(points, "point is", "points are")
         return {**row, "reason": f"{few} too few for R squared, {LEAST} are needed: two always lie on a line"}
-    found = factor_alignment(real, sim, alpha, seed=seed)
-    row |= {"value": found.estimate if math.isfinite(found.estimate) else None, "low": found.low, "high": found.high}
+    fit = factor_alignment(real, sim, alpha, seed=seed)
+    row |= {"value": fit.estimate if math.isfinite(fit.estimate) else None, "low": fit.low, "high": fit.high}
     if row["value"] is None:
         row["reason"] = "success does not vary in one of the worlds"
-    elif found.low is None:
-        row["reason"] = found.reason
+    elif fit.low is None:
+        row["reason"] = fit.reason
     return row
 
 

@@ -101,6 +101,7 @@ class Onnx(Policy):
         self._carried: dict[int, dict[str, np.ndarray]] = {}
         self._seed: dict[int, int] = {}
         self._calls: dict[int, int] = {}
+        self._pictures: frozenset[str] | None = None
 
     def _wrong(self, what: str) -> UsageError:
         return UsageError(f"{self.path}: {what}")
@@ -273,6 +274,7 @@ class Onnx(Policy):
             raise self._wrong(f"metadata 'foretell.action': {error}") from None
 
     def inform(self, features: Mapping[str, Feature]) -> None:
+        self._pictures = frozenset(name for name, feature in features.items() if feature.kind == "rgb")
         for entry in self._inputs.values():
             for name in entry.streams:
                 shape = self._reads[name].shape
@@ -307,6 +309,10 @@ class Onnx(Policy):
             ends = (ends if ends.dtype == bool else ends > 0.5).reshape(len(ids), -1)
         return Chunk(actions[:, None] if actions.ndim == 2 and self._chunk == 1 else actions, ends)
 
+    def _is_picture(self, stream: str) -> bool:
+        """As its world declares it; where no world has, whatever holds bytes may be one."""
+        return self._pictures is None or stream in self._pictures
+
     def fingerprint(self) -> str:
         return self._hash
 
@@ -317,7 +323,7 @@ class Onnx(Policy):
         return rng.standard_normal(self._inputs[self._noise].shape, dtype=np.float32)
 
     def _fill(self, entry: _Input, observations: Mapping[str, Any]) -> np.ndarray:
-        parts = [_as(observations[name], entry.dtype) for name in entry.streams]
+        parts = [_as(observations[name], entry.dtype, self._is_picture(name)) for name in entry.streams]
         if entry.joined:
             # (n, numbers), or (n, history, numbers) where the model wants the history apart
             ages = [(self._reads[name].history,) if len(entry.dims) == 2 else () for name in entry.streams]
@@ -329,10 +335,10 @@ class Onnx(Policy):
         return value
 
 
-def _as(values: Any, dtype: Any) -> np.ndarray:
+def _as(values: Any, dtype: Any, picture: bool) -> np.ndarray:
     """Observations as the input's type; pictures become numbers in [0, 1] where it wants floats."""
     array = np.asarray(values)
-    if array.dtype == np.uint8 and np.issubdtype(dtype, np.floating):
+    if picture and array.dtype == np.uint8 and np.issubdtype(dtype, np.floating):
         return np.asarray(array.astype(dtype) / dtype(255))
     return array.astype(dtype, copy=False)
 

@@ -41,24 +41,24 @@ ul{margin:0 0 2mm;padding-left:4.5mm}
 """
 
 
-def write_page(path: str | Path, run: str | Path, found: Iterable[Mapping[str, Any]]) -> None:
+def write_page(path: str | Path, run: str | Path, cards: Iterable[Mapping[str, Any]]) -> None:
     """Write the cards that `cards` found as one HTML page that prints on A4. It needs no other file."""
     try:
-        Path(path).write_text(page(run, list(found)), encoding="utf-8")
+        Path(path).write_text(page(run, list(cards)), encoding="utf-8")
     except OSError as error:
         raise UsageError(f"html: cannot write {path}: {error.strerror}") from None
 
 
-def page(run: str | Path, found: list[Mapping[str, Any]]) -> str:
+def page(run: str | Path, cards: list[Mapping[str, Any]]) -> str:
     """The page as text. Names come from files, so they are escaped."""
     known = {s.id: s for s in read_scenarios(run)}
     about = frames(run)
-    tasks = list(dict.fromkeys(card["task"] for card in found))
-    shown = {t: bounds([known[c["id"]] for c in found if c["task"] == t], about[t]) for t in tasks if t in about}
+    tasks = list(dict.fromkeys(card["task"] for card in cards))
+    shown = {t: bounds([known[c["id"]] for c in cards if c["task"] == t], about[t]) for t in tasks if t in about}
     title = f"Cards of {Path(run).name}"
     parts = [f"<h1>{escape(title)}</h1>"]
     parts += [_about(t, about[t], many=len(tasks) > 1) for t in tasks if t in about]
-    drawn = found and found[0]["design"] == "iid"
+    drawn = cards and cards[0]["design"] == "iid"
     order = "These scenarios were drawn at random: try them in this order and leave none out." if drawn else ""
     blue = (
         "Blue numbers are from the robot's base, black ones in the task frame. Drawings show the table from above, the "
@@ -67,9 +67,9 @@ def page(run: str | Path, found: list[Mapping[str, Any]]) -> str:
         else ""
     )
     parts.append(f'<p class="about">{order} {blue}</p>')
-    for number, card in enumerate(found, start=1):
+    for number, card in enumerate(cards, start=1):
         scenario, task = known[card["id"]], card["task"]
-        parts.append(_card(number, len(found), card, scenario, about.get(task), shown.get(task)))
+        parts.append(_card(number, len(cards), card, scenario, about.get(task), shown.get(task)))
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{CSS}{STYLE}</style>'
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
 

@@ -89,15 +89,15 @@ def frames(run: str | Path) -> dict[str, dict[str, Any]]:
     return by_task
 
 
-def _sound(found: Any) -> bool:
+def _sound(scene: Any) -> bool:
     """Whether a frame that was read has the numbers that drawings need: a run folder may come from someone else."""
     try:
-        for robot in found["robots"].values():
+        for robot in scene["robots"].values():
             if len(robot["pos"]) != 3 or not all(math.isfinite(float(v)) for v in (*robot["pos"], robot["yaw"])):
                 return False
-        polygons = [part["points"] for part in found["still"] if math.isfinite(part["top"]) and str(part["name"])]
-        polygons += [part for parts in found["objects"].values() for part in parts]
-        if not all(isinstance(text, str) for js in found.get("joints", {}).values() for a, b in js for text in (a, b)):
+        polygons = [part["points"] for part in scene["still"] if math.isfinite(part["top"]) and str(part["name"])]
+        polygons += [part for parts in scene["objects"].values() for part in parts]
+        if not all(isinstance(text, str) for js in scene.get("joints", {}).values() for a, b in js for text in (a, b)):
             return False
         return all(math.isfinite(float(v)) for points in polygons for x, y in points for v in (x, y))
     except (KeyError, TypeError, ValueError, AttributeError):
@@ -215,7 +215,7 @@ def _furniture(task: Task, name: str) -> Solid:
     return solid_of(spec.compile(), name)
 
 
-def write_sheet(path: str | Path, found: Iterable[Mapping[str, Any]]) -> None:
+def write_sheet(path: str | Path, cards_: Iterable[Mapping[str, Any]]) -> None:
     """Write a spreadsheet with a line per card, its coordinates among them. `import_` takes the lines whose policy and
     success are filled in. Coordinates that are left as they are count as set, not measured.
 
@@ -223,7 +223,7 @@ def write_sheet(path: str | Path, found: Iterable[Mapping[str, Any]]) -> None:
     """
     try:
         with Path(path).open("x", newline="", encoding="utf-8") as file:
-            listed = list(found)
+            listed = list(cards_)
             things = dict.fromkeys(thing["object"] for card in listed for thing in card["objects"])
             poses = [f"{thing}.{axis}" for thing in things for axis in ("x", "y", "yaw")]
             sheet = csv.DictWriter(file, (*FIRST, *poses, *LAST), lineterminator="\n")

@@ -75,11 +75,11 @@ class _Sheet:
         self.parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2" fill="#8a4b08"/>')
 
     def text(
-        self, at: tuple[float, float], said: str, style: str = "", anchor: str = "middle", by: tuple[int, int] = (0, 0)
+        self, at: tuple[float, float], words: str, style: str = "", anchor: str = "middle", by: tuple[int, int] = (0, 0)
     ) -> None:
         x, y = self.at(*at)
         place = f'x="{x + by[0]:.1f}" y="{y + by[1]:.1f}" text-anchor="{anchor}"'
-        self.parts.append(f'<text {place} class="{style}">{escape(said)}</text>')
+        self.parts.append(f'<text {place} class="{style}">{escape(words)}</text>')
 
     def svg(self, about: str) -> str:
         wide, high = self.size

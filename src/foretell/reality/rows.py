@@ -38,6 +38,7 @@ class _Rows:
     def __init__(self, sheet: Sheet, *, situations: Situations, study: str, world: str, folder: Path):
         self.sheet, self.situations, self.folder = sheet, situations, folder
         self.common: dict[str, Any] = {"study": study, "world": world, "world_params": "{}", "real": True}
+        self.common["stands_in"] = False
         self.common["world_hash"] = digest(["real", world])
         self.said: dict[str, list[int]] = defaultdict(list)
         """Sentence -> the lines it is true of."""

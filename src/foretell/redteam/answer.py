@@ -45,7 +45,7 @@ class RedTeam(Displayed):
     why: str
     """In one sentence."""
     breaks: float
-    certificate: float
+    required: float
     severity: float
     most: int
     seeds: tuple[tuple[int, int], tuple[int, int]]
@@ -78,7 +78,7 @@ class RedTeam(Displayed):
             "found": self.found.to_dict() if self.found else None,
             "why": self.why,
             "breaks": self.breaks,
-            "certificate": self.certificate,
+            "required": self.required,
             "severity": self.severity,
             "most": self.most,
             "seeds": {"search": [a, b], "verification": [c, d]},
@@ -132,7 +132,7 @@ class RedTeam(Displayed):
             f"  change   {100 * f.change.estimate:+.0f} points, {_ends(f.change, 100)}",
             f"  broken minus {self.breaks:g} x clean: {f.margin.estimate:+.2f}, at {1 - f.margin.alpha:.1%} "
             f"{_ends(f.margin, 1)}: below 0",
-            f"  expert   {solved} of {n} under it, so it is solvable (required: {self.certificate:.0%})",
+            f"  expert   {solved} of {n} under it, so it is solvable (required: {self.required:.0%})",
         ]
         if self.episode:
             lines.append(f"a failing episode: {self.episode}")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from foretell.clock import Sync
 from foretell.episodes.read import read
 from foretell.errors import UsageError
 from foretell.factors import arms
@@ -34,11 +35,11 @@ class Settings:
         budget: int,
         policies: Mapping[str, Any] | None = None,
         progress: Callable[[Progress], None] = lambda state: None,
-        told: Callable[[str], None] = lambda text: None,
+        notify: Callable[[str], None] = lambda text: None,
         **how: Any,
     ):
         self.study, self.out, self.budget, self.how = study, out, budget, how
-        self.policies, self.progress, self.told = dict(policies or {}), progress, told
+        self.policies, self.progress, self.notify = dict(policies or {}), progress, notify
         self.task = make_task(study.tasks[0].use)
         self.asked: set[tuple[str, str, str, int]] = set()
         """(run folder, policy, arm, seed) of every episode that was needed, whether it was there already or not."""
@@ -62,14 +63,14 @@ class Looks:
         self._rows: dict[str, dict[tuple[str, str], dict[str, Any]]] = {}
         self._keys: dict[tuple[Combination, int], tuple[str, str]] = {}
 
-    def policy(self, asked: Sequence[Combination], n: int) -> dict[Combination, np.ndarray]:
+    def policy(self, wanted: Sequence[Combination], n: int) -> dict[Combination, np.ndarray]:
         study = self.settings.study
         (name,) = study.policies
-        return self._look(asked, n, self.name, name, study)
+        return self._look(wanted, n, self.name, name, study)
 
-    def expert(self, asked: Sequence[Combination], n: int) -> dict[Combination, np.ndarray]:
-        changes = {"policies": {"expert": PolicyEntry(use="expert")}, "clocks": ["sync"]}
-        return self._look(asked, n, "expert", "expert", self.settings.study.model_copy(update=changes))
+    def expert(self, wanted: Sequence[Combination], n: int) -> dict[Combination, np.ndarray]:
+        changes = {"policies": {"expert": PolicyEntry(use="expert")}, "clocks": [Sync()]}
+        return self._look(wanted, n, "expert", "expert", self.settings.study.model_copy(update=changes))
 
     def row(self, c: Combination, seed: int) -> dict[str, Any]:
         """The policy's row of a scenario that was looked at."""
@@ -89,10 +90,10 @@ class Looks:
         return self._keys[c, seed]
 
     def _look(
-        self, asked: Sequence[Combination], n: int, folder: str, policy: str, study: Study
+        self, wanted: Sequence[Combination], n: int, folder: str, policy: str, study: Study
     ) -> dict[Combination, np.ndarray]:
         s, paid = self.settings, []
-        for c in asked:
+        for c in wanted:
             new = {(folder, policy, c.arm, seed) for seed in self.seeds(n)} - s.asked
             if s.spent + len(new) > s.budget - self.reserve:
                 break  # one that is cheaper, further down the list, is no better a guess
@@ -108,25 +109,25 @@ class Looks:
         solved = {True: 1.0, False: 0.0, None: np.nan}
         return {c: np.array([solved[known[key]["success"]] for key in keys[c]]) for c in paid}
 
-    def _run(self, asked: Sequence[Combination], n: int, folder: str, policy: str, study: Study) -> None:
+    def _run(self, looked: Sequence[Combination], n: int, folder: str, policy: str, study: Study) -> None:
         s = self.settings
         wanted = study.model_copy(
             update={
-                "arms": [c.arm for c in asked],
+                "arms": [arms.parse(c.arm) for c in looked],
                 "scenarios": ScenarioSource(count=n, seed=self.start),
                 "trials": 1,
                 "record": Record(),
             }
         )
         here = s.policies if policy in s.policies else None
-        before, ran = s.spent - len(asked) * n, s.ran
+        before, ran = s.spent - len(looked) * n, s.ran
 
         def progress(state: Progress) -> None:
             s.ran = ran + state.ran
             if state.ran:
                 s.progress(Progress(planned=s.budget, done=before + state.done, ran=s.ran))
 
-        run(wanted, out=s.out / folder, policies=here, progress=progress, told=s.told, add=True, **s.how)
+        run(wanted, out=s.out / folder, policies=here, progress=progress, notify=s.notify, add=True, **s.how)
         rows = [row for row in read(s.out / folder).to_pylist() if row["policy"] == policy]
         for column in SAME:
             if len(values := {row[column] for row in rows}) > 1:

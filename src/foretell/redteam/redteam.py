@@ -11,19 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from foretell.clock import Realtime, parse
+from foretell.clock import Realtime
 from foretell.counting import counted
 from foretell.errors import ForetellError, UsageError, suggest
 from foretell.factors import factor
-from foretell.factors.arms import decoded
+from foretell.factors.arms import decoded, parse
 from foretell.redteam.answer import RedTeam, Seen
 from foretell.redteam.looks import Looks, Settings
 from foretell.redteam.search import FINAL, SIZES, Combination, Found, search
 from foretell.redteam.verify import Finding, attempts, least, solved, too_few, verify
 from foretell.registry import names
+from foretell.stats import ALPHA
 from foretell.study.config import Record, ScenarioSource, Study, load_study
 from foretell.study.run import SLOTS, Progress, with_names
 from foretell.tasks.task import Task
+from foretell.testset.testset import REQUIRED
 
 __all__ = ["redteam"]
 
@@ -41,23 +43,23 @@ def redteam(
     most: int = 3,
     severity: float = 1.0,
     breaks: float = 0.5,
-    certificate: float = 0.9,
+    required: float = REQUIRED,
     fresh: int = 50,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     out: str | Path | None = None,
     workers: int | None = None,
     slots: int = SLOTS,
     video: bool = True,
     policies: Mapping[str, Any] | None = None,
     progress: Callable[[Progress], None] = lambda state: None,
-    told: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> RedTeam:
     """Find the mildest combination of factors that breaks a policy: as few factors as possible, then the smallest sum
     of severities.
 
     The study gives the world, the clock, the seed, one task and one policy (choose with `task` and `policy`). A
     combination breaks the policy if success is below `breaks` times clean success. It counts if the scripted expert
-    solves the share `certificate` of the same scenarios. It is verified on `fresh` new scenarios. `budget` limits all
+    solves the share `required` of the same scenarios. It is verified on `fresh` new scenarios. `budget` limits all
     episodes: search, expert and verification. A second call runs no episode twice. `factors` are the factors to try
     (default: all that apply), `most` is the largest number of factors at once, and `severity` the highest severity.
     `policies` adds policy objects, as in `run`.
@@ -70,30 +72,30 @@ def redteam(
         budget=budget,
         policies=policies,
         progress=progress,
-        told=told,
+        notify=notify,
         workers=workers,
         slots=slots,
     )
     tops = _tops(settings.task, factors, severity)
-    _check(budget, most, breaks, certificate, fresh, alpha, len(tops))
+    _check(budget, most, breaks, required, fresh, alpha, len(tops))
     first, n = settings.first, SIZES[-1]
     looks = Looks(settings, "search", first, reserve=5 * fresh if budget >= 6 * fresh + 300 else 3 * fresh)
-    told(f"clean control: {counted(n, 'scenario')}")
+    notify(f"clean control: {counted(n, 'scenario')}")
     clean = looks.policy([Combination()], n)[Combination()]
     found, clean_rate = Found(), float(np.nan_to_num(clean).mean())
     if clean_rate >= LEAST:
-        told(f"search: {counted(len(tops), 'factor')}, clean success {clean_rate:.0%}")
-        found = search(looks, tops, clean, most=most, breaks=breaks, certificate=certificate)
+        notify(f"search: {counted(len(tops), 'factor')}, clean success {clean_rate:.0%}")
+        found = search(looks, tops, clean, most=most, breaks=breaks, required=required)
     spent = {"search": settings.spent - (cost := _expert(settings)), "certificates": cost}
     # a verification that has its own scenarios: nothing of the search can leak into it
     last = Looks(settings, "verify", first + FINAL)
     finding, refuted, discarded = None, list[Finding](), list[Seen]()
     for c in attempts(found, breaks):
-        told(f"verification: {c.arm} on {counted(fresh, 'fresh scenario')}")
+        notify(f"verification: {c.arm} on {counted(fresh, 'fresh scenario')}")
         expert = last.expert([c], fresh).get(c)
         if expert is None:
             break
-        if np.nan_to_num(expert).mean() < certificate:
+        if np.nan_to_num(expert).mean() < required:
             discarded.append(replace(_seen(found, c), expert=solved(expert)))
             continue
         tried = verify(last, c, fresh, breaks, alpha, expert)
@@ -111,7 +113,7 @@ def redteam(
         found=finding,
         why=_why(name, settings.task.name, finding, found, solved(clean), breaks, bool(refuted or discarded)),
         breaks=breaks,
-        certificate=certificate,
+        required=required,
         severity=severity,
         most=most,
         seeds=((first, first + FINAL - 1), (first + FINAL, first + FINAL + fresh - 1)),
@@ -122,7 +124,7 @@ def redteam(
         seen=tuple(_seen(found, c) for c in found.verdicts),
         discarded=(*(_seen(found, c) for c in found.discarded), *discarded),
         refuted=tuple(refuted),
-        **(_shown(settings, last, finding, video, told) if finding and finding.failing else {}),
+        **(_shown(settings, last, finding, video, notify) if finding and finding.failing else {}),
     )
     settings.out.mkdir(parents=True, exist_ok=True)
     (settings.out / "redteam.json").write_text(json.dumps(answer.to_dict(), indent=2) + "\n", encoding="utf-8")
@@ -138,7 +140,7 @@ def _choose(source: Any, policy: str | None, task: str | None, objects: Mapping[
             raise UsageError(f"{field}: the study has {', '.join(map(repr, known))}; choose one with --{field}")
         if wanted is not None and wanted not in known:
             raise UsageError(f"{field}: {wanted!r} is not in the study; {suggest(wanted, known)}")
-    if len(study.clocks) > 1 or isinstance(parse(study.clocks[0]), Realtime):
+    if len(study.clocks) > 1 or isinstance(study.clocks[0], Realtime):
         raise UsageError("clocks: a search needs one clock that reproduces, `sync` or `virtual`")
     if study.scenarios.file is not None or study.scenarios.like is not None:
         raise UsageError("scenarios: a search needs fresh ones, drawn by seed; `file` and `like` have no more of them")
@@ -170,11 +172,11 @@ def _tops(task: Task, wanted: Sequence[str], severity: float) -> dict[str, float
     return {name: min(severity, factor(name).most) for name in applying if not wanted or name in wanted}
 
 
-def _check(budget: int, most: int, breaks: float, certificate: float, fresh: int, alpha: float, factors: int) -> None:
+def _check(budget: int, most: int, breaks: float, required: float, fresh: int, alpha: float, factors: int) -> None:
     for field, value, low, high in (
-        ("breaks", breaks, 0.0, 1.0), ("certificate", certificate, 0.0, 1.0), ("alpha", alpha, 0.0, 1.0),
+        ("breaks", breaks, 0.0, 1.0), ("required", required, 0.0, 1.0), ("alpha", alpha, 0.0, 1.0),
     ):  # fmt: skip
-        if not low < value < high and not (field == "certificate" and value == 1):
+        if not low < value < high and not (field == "required" and value == 1):
             raise UsageError(f"{field}: {value:g} should lie between {low:g} and {high:g}")
     if most < 1:
         raise UsageError(f"most: {most} should be at least 1 factor")
@@ -220,7 +222,7 @@ def _why(
 
 
 def _shown(
-    settings: Settings, looks: Looks, finding: Finding, video: bool, told: Callable[[str], None]
+    settings: Settings, looks: Looks, finding: Finding, video: bool, notify: Callable[[str], None]
 ) -> dict[str, Any]:
     """One failing episode: its scenario as a file, how to run it again, and a video."""
     from foretell.study.replay import replay
@@ -239,7 +241,7 @@ def _shown(
             update={
                 "name": f"{settings.study.name[:80]}-failure",
                 "scenarios": ScenarioSource(file=Path(path.name)),
-                "arms": ["none"],
+                "arms": [parse("none")],
                 "record": Record(video=1),
             }
         )
@@ -250,7 +252,7 @@ def _shown(
         }
     film = settings.out / f"failure-{episode}.mp4"
     if video and not film.exists():
-        told("video of a failing episode")
+        notify("video of a failing episode")
         try:
             replay(run, episode, video=film, policies=settings.policies)
         except ForetellError as error:

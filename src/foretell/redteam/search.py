@@ -18,6 +18,8 @@ from typing import Literal, Protocol
 
 import numpy as np
 
+from foretell.testset.testset import REQUIRED
+
 __all__ = ["Combination", "Found", "Outcomes", "excess", "search"]
 
 STEPS = 8
@@ -56,9 +58,9 @@ class Outcomes(Protocol):
     """Where outcomes come from: arrays (n,) of 1, 0 or NaN (no verdict), one per scenario, always of the same
     scenarios in the same order. What can no longer be afforded is left out."""
 
-    def policy(self, asked: Sequence[Combination], n: int) -> Mapping[Combination, np.ndarray]: ...
+    def policy(self, wanted: Sequence[Combination], n: int) -> Mapping[Combination, np.ndarray]: ...
 
-    def expert(self, asked: Sequence[Combination], n: int) -> Mapping[Combination, np.ndarray]: ...
+    def expert(self, wanted: Sequence[Combination], n: int) -> Mapping[Combination, np.ndarray]: ...
 
 
 @dataclass(kw_only=True)
@@ -108,13 +110,13 @@ def excess(outcomes: np.ndarray, clean: np.ndarray, breaks: float) -> tuple[floa
 
 
 class _Search:
-    def __init__(self, looks: Outcomes, *, clean: np.ndarray, breaks: float, certificate: float, found: Found):
-        self.looks, self.clean, self.breaks, self.certificate = looks, clean, breaks, certificate
+    def __init__(self, looks: Outcomes, *, clean: np.ndarray, breaks: float, required: float, found: Found):
+        self.looks, self.clean, self.breaks, self.required = looks, clean, breaks, required
         self.found = found
 
-    def race(self, asked: Sequence[Combination]) -> None:
+    def race(self, wanted: Sequence[Combination]) -> None:
         """Look at combinations until each has a verdict."""
-        alive = [c for c in asked if c not in self.found.verdicts]
+        alive = [c for c in wanted if c not in self.found.verdicts]
         for n in SIZES:
             outcomes = self.looks.policy(alive, n) if alive else {}
             still = []
@@ -135,12 +137,12 @@ class _Search:
                     still.append(c)
             alive = still
 
-    def confirm(self, asked: Sequence[Combination]) -> None:
+    def confirm(self, wanted: Sequence[Combination]) -> None:
         """Look longer at what seems to break the policy; what does not after all holds. Without a budget for it, the
         first look stands."""
-        outcomes = self.looks.policy([Combination(), *asked], FINAL) if asked else {}
+        outcomes = self.looks.policy([Combination(), *wanted], FINAL) if wanted else {}
         self.clean = outcomes.get(Combination(), self.clean)
-        for c in asked:
+        for c in wanted:
             if c not in outcomes:
                 self.found.complete = False
                 continue
@@ -148,16 +150,16 @@ class _Search:
             above, error = excess(outcomes[c], self.clean, self.breaks)
             self.found.verdicts[c] = "breaks" if above + error < 0 else "holds"
 
-    def certify(self, asked: Sequence[Combination]) -> None:
+    def certify(self, wanted: Sequence[Combination]) -> None:
         """Let the expert try what breaks the policy, on all scenarios of the search."""
-        asked = [c for c in asked if self.found.verdicts.get(c) == "breaks" and c not in self.found.experts]
-        outcomes = self.looks.expert(asked, SIZES[-1]) if asked else {}
-        for c in asked:
+        wanted = [c for c in wanted if self.found.verdicts.get(c) == "breaks" and c not in self.found.experts]
+        outcomes = self.looks.expert(wanted, SIZES[-1]) if wanted else {}
+        for c in wanted:
             if c not in outcomes:
                 self.found.complete = False
                 continue
             self.found.experts[c] = outcomes[c]
-            certified = float(np.nan_to_num(outcomes[c]).mean()) >= self.certificate
+            certified = float(np.nan_to_num(outcomes[c]).mean()) >= self.required
             (self.found.hits if certified else self.found.discarded).append(c)
 
     def descend(self, lines: Sequence[_Line]) -> None:
@@ -227,16 +229,16 @@ def search(
     *,
     most: int = 3,
     breaks: float = 0.5,
-    certificate: float = 0.9,
+    required: float = REQUIRED,
 ) -> Found:
     """Search for the mildest combination of at most `most` factors that breaks a policy.
 
     factors: name -> the highest severity to look at. clean: (n,) the policy's clean outcomes, n the last of SIZES.
     A combination breaks the policy if success is below `breaks` times clean success, by a standard error, and counts
-    if the expert's success is at least `certificate`.
+    if the expert's success is at least `required`.
     """
     found = Found()
-    state = _Search(looks, clean=clean, breaks=breaks, certificate=certificate, found=found)
+    state = _Search(looks, clean=clean, breaks=breaks, required=required, found=found)
     order = list(factors)
     singles = {name: _Line(factors=(name,), tops=(factors[name],)) for name in order}
     groups: list[tuple[str, ...]] = [(name,) for name in order]

@@ -66,8 +66,8 @@ class Bounded:
     @property
     def default(self) -> Interval:
         """What `foretell bound` answers."""
-        found = {i.method: i for i in self.answer.intervals}
-        return found.get(self.answer.default, self.answer.intervals[0])
+        by_method = {i.method: i for i in self.answer.intervals}
+        return by_method.get(self.answer.default, self.answer.intervals[0])
 
 
 def section(runs: Runs) -> Section | None:
@@ -90,7 +90,7 @@ def section(runs: Runs) -> Section | None:
         blocks = []  # no interval to warn of
     if not found and not left:
         return None
-    if any(real.startswith("standin") for real, _ in pairs):
+    if any(tried.stands_in for both in pairs.values() for tried, _ in both):
         blocks.insert(0, Words(MECHANISM, "caution"))
     return Section("bounds", "Bounds on real performance", _says(found), distinct([*blocks, *noted(left)]))
 

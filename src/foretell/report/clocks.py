@@ -36,7 +36,7 @@ SHARE = ".1%"
 def section(runs: Runs) -> Section | None:
     """Gaps, success against latency and speed, budgets and a timeline, of every world that ran under two clocks."""
     blocks: list[Block] = []
-    said = []
+    sentences = []
     tables = _tables(runs)
     for world, (table, arm) in tables.items():
         try:
@@ -45,16 +45,16 @@ def section(runs: Runs) -> Section | None:
             blocks.append(Words(f"{world}: {str(error).partition(chr(10))[0]}.", "caution"))
             continue
         tail = [world] if len(tables) > 1 else []
-        said.append(_says(answer) + (f" ({world})" if tail else ""))
+        sentences.append(_says(answer) + (f" ({world})" if tail else ""))
         blocks += _blocks(answer, tail)
         if arm != "none":
             blocks.append(Words(f"All results are under the perturbation {arm}."))
     picture = _timeline(runs)
-    if not said and picture is None:
+    if not sentences and picture is None:
         return None
-    warned = unfinished(runs) if said else []  # a timeline has no interval
+    warned = unfinished(runs) if sentences else []  # a timeline has no interval
     blocks = [*warned, *blocks, *(picture or [])]
-    says = ". ".join(said) or "One episode's timeline shows when the policy looked, thought and acted"
+    says = ". ".join(sentences) or "One episode's timeline shows when the policy looked, thought and acted"
     return Section("clocks", "Clocks", f"{says}.", distinct(blocks))
 
 
@@ -67,7 +67,7 @@ def _tables(runs: Runs) -> dict[str, tuple[pa.Table, str]]:
         index, worlds = codes(spread([name.world for name in runs.names(run)], run.cells[0]))
         for number, world in enumerate(worlds):
             parts[world].append(table.filter(pa.array(index == number)))
-    found = {}
+    by_world = {}
     for world, tables in parts.items():
         table = pa.concat_tables(tables)
         arms = {arm for (arm,) in grouped([table["arm"]])[1]}
@@ -75,8 +75,8 @@ def _tables(runs: Runs) -> dict[str, tuple[pa.Table, str]]:
         table = table.filter(pc.field("arm") == arm)
         kinds = {json.loads(text)["kind"] for (text,) in grouped([table["clock"]])[1]}
         if "sync" in kinds and len(kinds) > 1:
-            found[world] = (table, arm)
-    return found
+            by_world[world] = (table, arm)
+    return by_world
 
 
 def _says(answer: Clocks) -> str:
@@ -89,8 +89,8 @@ def _says(answer: Clocks) -> str:
     most = f"{worst['gap_points']['estimate']:.0f} points on {worst['task']} under {worst['clock']}"
     if len(who) == 1:
         return f"{who[0]} is shown to lose success when the world does not wait for it, up to {most}"
-    told = f"{len(who)} of {len(names)} policies are shown to lose success when the world does not wait for them"
-    return f"{told}; {worst['policy']} loses most: {most}"
+    sentence = f"{len(who)} of {len(names)} policies are shown to lose success when the world does not wait for them"
+    return f"{sentence}; {worst['policy']} loses most: {most}"
 
 
 def _blocks(answer: Clocks, tail: list[str]) -> list[Block]:
@@ -184,8 +184,8 @@ def _budgets(budgets: list[Row], name: str, title: str, keep: float) -> list[Blo
     rows = []
     for row in budgets:
         low, high = (row[k] if row[k] is not None else row["tried_s"][i] for k, i in (("low_s", 0), ("high_s", -1)))
-        one = row["estimate_s"]
-        made = {"policy": _named(row), "budget_ms": None if one is None else 1000 * one, "said": _budget(row)}
+        estimate = row["estimate_s"]
+        made = {"policy": _named(row), "budget_ms": None if estimate is None else 1000 * estimate, "said": _budget(row)}
         rows.append({**made, "low_ms": 1000 * low, "high_ms": 1000 * high, **_ends(row)})
     tips = {"policy": ("policy", ""), "said": ("budget", ""), "low": ("from", ""), "high": ("to", "")}
     most = max(row["high_ms"] for row in rows)
@@ -228,10 +228,10 @@ def _budget_sheet(answer: Clocks, name: str) -> Sheet:
 
 
 def _fit(row: Row) -> str:
-    one = row["points_per_tenfold"]
-    sign = "costs" if one["estimate"] >= 0 else "gains"
-    ends = "" if one["low"] is None else f" (95%: {one['low']:.0f} to {one['high']:.0f})".replace("-", "−")
-    points = f"{abs(one['estimate']):.0f} points of success on {row['task']}{ends}"
+    slope = row["points_per_tenfold"]
+    sign = "costs" if slope["estimate"] >= 0 else "gains"
+    ends = "" if slope["low"] is None else f" (95%: {slope['low']:.0f} to {slope['high']:.0f})".replace("-", "−")
+    points = f"{abs(slope['estimate']):.0f} points of success on {row['task']}{ends}"
     return (
         f"Ten times the latency {sign} {points}: a line through {counted(row['points'], 'gap')} of "
         f"{counted(row['policies'], 'policy', 'policies')}."
@@ -239,8 +239,8 @@ def _fit(row: Row) -> str:
 
 
 def _cells(cells: list[Row], name: str) -> Sheet:
-    def rate(one: Row) -> str:
-        return "" if one["estimate"] is None else f"{one['estimate']:.0%} ({one['low']:.0%} to {one['high']:.0%})"
+    def rate(row: Row) -> str:
+        return "" if row["estimate"] is None else f"{row['estimate']:.0%} ({row['low']:.0%} to {row['high']:.0%})"
 
     rows = []
     for cell in cells:
@@ -269,16 +269,16 @@ def _cells(cells: list[Row], name: str) -> Sheet:
 
 def _ranks(ranks: list[Row], name: str) -> list[Block]:
     """Pairs of policies that change places when the world does not wait, those first that are shown to."""
-    found = [(row, pair) for row in ranks for pair in row["reversals"]]
+    changes = [(row, pair) for row in ranks for pair in row["reversals"]]
     rows = []
-    for row, pair in sorted(found, key=lambda both: both[1]["p_adjusted"])[:PAIRS]:
+    for row, pair in sorted(changes, key=lambda both: both[1]["p_adjusted"])[:PAIRS]:
         a, b = pair["ahead_sync"], pair["ahead_async"]
         rates = [f"{row['policies'][a][m]:.0%} against {row['policies'][b][m]:.0%}" for m in ("sync", "async")]
         rows.append([row["task"], row["clock"], a, b, *rates, "shown" if pair["shown"] else "may be chance"])
     if not rows:
         return []
     columns = ["task", "clock", "ahead sync", "ahead async", "sync", "async", "shown?"]
-    about = f"{len(found) - PAIRS} more pairs change places." if len(found) > PAIRS else ""
+    about = f"{len(changes) - PAIRS} more pairs change places." if len(changes) > PAIRS else ""
     return [
         Sheet(
             name=name,
@@ -294,7 +294,7 @@ def _timeline(runs: Runs) -> list[Block] | None:
     """The picture of one episode that kept its events: a slow clock's, and a failure's if there is one."""
     chosen = None
     for run in runs.each:
-        chosen = max(filter(None, (chosen, _telling(run))), key=lambda found: found[0], default=None)
+        chosen = max(filter(None, (chosen, _telling(run))), key=lambda choice: choice[0], default=None)
     if chosen is None:
         return None
     with suppress(ForetellError):
@@ -317,19 +317,19 @@ def _telling(run: OneRun) -> tuple[tuple[bool, float, bool], OneRun, str] | None
     return best
 
 
-def _picture(found: Timeline) -> Chart:
-    kind = "think" if any(e["kind"] == "think" for e in found.events) else "look"
-    starts = [e["sim_s"] for e in found.events if e["kind"] == kind]
-    length = starts[INFERENCES] if len(starts) > INFERENCES else found.sim_s
+def _picture(timeline: Timeline) -> Chart:
+    kind = "think" if any(e["kind"] == "think" for e in timeline.events) else "look"
+    starts = [e["sim_s"] for e in timeline.events if e["kind"] == kind]
+    length = starts[INFERENCES] if len(starts) > INFERENCES else timeline.sim_s
     lanes = [
-        name for name in dict.fromkeys(TRACKS.values()) if any(TRACKS.get(e["kind"]) == name for e in found.events)
+        name for name in dict.fromkeys(TRACKS.values()) if any(TRACKS.get(e["kind"]) == name for e in timeline.events)
     ]
     bars: list[Row] = []
     marks: list[Row] = []
     rows: list[Row] = []
-    for event in found.events:
+    for event in timeline.events:
         lane = TRACKS.get(event["kind"])
-        end = event["until_s"] if event["until_s"] is not None else found.sim_s if event["kind"] == "think" else None
+        end = event["until_s"] if event["until_s"] is not None else timeline.sim_s if event["kind"] == "think" else None
         row = {
             "lane": lane,
             "kind": event["kind"],
@@ -348,8 +348,8 @@ def _picture(found: Timeline) -> Chart:
     tips = {"kind": ("", ""), "inference": ("inference", "d"), "start": ("from, s", ".3f"), "end": ("to, s", ".3f")}
     spec = spans(bars, marks, lanes=lanes, length=length, tips=tips)
     about = (
-        f"Episode {found.episode}: {found.about}. The first {length:.2g} of {found.sim_s:.2g} s. An inference and its "
-        f"actions have the same colour. {found.inferences} inferences in all; {found.starvation_share:.0%} "
-        "of the time without a fresh action. `foretell timeline` shows all of it."
+        f"Episode {timeline.episode}: {timeline.about}. The first {length:.2g} of {timeline.sim_s:.2g} s. An inference "
+        f"and its actions have the same colour. {timeline.inferences} inferences in all; "
+        f"{timeline.starvation_share:.0%} of the time without a fresh action. `foretell timeline` shows all of it."
     )
     return Chart(name="timeline", title="When one episode looked, thought and acted", spec=spec, rows=rows, about=about)

@@ -21,42 +21,42 @@ KINDS = ("row is better", "row is worse")
 
 def section(runs: Runs) -> Section | None:
     """Letters, differences and ranks of every world and task with two policies or more."""
-    found = first_groups(runs)
+    every = first_groups(runs)
     blocks: list[Block] = []
-    told = []
-    for group in found:
+    answers = []
+    for group in every:
         answer = group.compared
         if isinstance(answer, str):
             if len(group.policies) > 1:
-                blocks.append(Words(f"{group.within(found)}: not compared, {answer}.", "caution"))
+                blocks.append(Words(f"{group.within(every)}: not compared, {answer}.", "caution"))
             continue
-        told.append((group, answer))
-        blocks += _blocks(group, answer, found)
-    if not told:
+        answers.append((group, answer))
+        blocks += _blocks(group, answer, every)
+    if not answers:
         return None
-    under = chosen(runs, [group for group, _ in told])
+    under = chosen(runs, [group for group, _ in answers])
     if under:
         blocks.append(Words(f"All results are {under}."))
-    return Section("comparison", "Comparison", _says(told, found), distinct(blocks))
+    return Section("comparison", "Comparison", _says(answers, every), distinct(blocks))
 
 
-def _says(told: list[tuple[Group, Compared]], found: list[Group]) -> str:
-    counts = [sum(pair.verdict in ("better", "worse") for pair in answer.pairs) for _, answer in told]
-    every = sum(len(answer.pairs) for _, answer in told)
+def _says(answers: list[tuple[Group, Compared]], groups: list[Group]) -> str:
+    counts = [sum(pair.verdict in ("better", "worse") for pair in answer.pairs) for _, answer in answers]
+    every = sum(len(answer.pairs) for _, answer in answers)
     rest = "; the others may well be equally good" if sum(counts) < every else ""
     if every == 1:
         return "The two policies are shown to differ." if counts[0] else "The two policies may well be equally good."
-    if len(told) == 1:
+    if len(answers) == 1:
         return f"{counts[0]} of {counted(every, 'pair')} of policies are shown to differ{rest}."
     parts = [
-        f"{shown} of {len(answer.pairs)} on {group.within(found)}"
-        for shown, (group, answer) in zip(counts, told, strict=True)
+        f"{shown} of {len(answer.pairs)} on {group.within(groups)}"
+        for shown, (group, answer) in zip(counts, answers, strict=True)
     ]
     return f"Pairs of policies shown to differ: {', '.join(parts)}{rest}."
 
 
-def _blocks(group: Group, answer: Compared, found: list[Group]) -> list[Block]:
-    where, many = group.within(found), len(found) > 1
+def _blocks(group: Group, answer: Compared, every: list[Group]) -> list[Block]:
+    where, many = group.within(every), len(every) > 1
     tail = [where] if many else []
     on = f" on {where}" if many else ""
     order = [row["policy"] for row in answer.policies]
@@ -73,19 +73,19 @@ def _blocks(group: Group, answer: Compared, found: list[Group]) -> list[Block]:
     if group.design != "iid":
         notes.append(f"scenarios are {group.design}, not drawn at random: verdicts hold for these scenarios only")
     if group.missing:
-        said = (
+        about = (
             f"{counted(group.missing, 'episode is', 'episodes are')} still to come, so this covers the "
             f"{counted(len(group.leading), 'leading scenario')}"
         )
-        notes.insert(0, f"running: {said}; intervals and verdicts (betting) hold at any time")
+        notes.insert(0, f"running: {about}; intervals and verdicts (betting) hold at any time")
     return [*blocks, *noted(notes)]
 
 
 def _letters(group: Group, answer: Compared, name: str, title: str) -> Chart:
     rows = []
     for row in answer.policies:
-        one = group.rates[row["policy"]]
-        ends = {"success": one.estimate, "low": one.low, "high": one.high, "n": one.n}
+        rate = group.rates[row["policy"]]
+        ends = {"success": rate.estimate, "low": rate.low, "high": rate.high, "n": rate.n}
         best, worst = row["rank"]
         rows.append({"policy": row["policy"], **ends, "letters": row["letters"], "rank": f"{best} to {worst}"})
     tips = {"policy": ("policy", ""), "success": ("success", ".1%"), "low": ("from", ".1%"), "high": ("to", ".1%")}
@@ -101,19 +101,19 @@ def _letters(group: Group, answer: Compared, name: str, title: str) -> Chart:
 def _differences(pairs: Sequence[Any], name: str, title: str) -> Chart:
     rows = []
     for pair in pairs:
-        one = pair.difference
-        a, b, sign = (pair.a, pair.b, 1.0) if one.estimate >= 0 else (pair.b, pair.a, -1.0)
-        ends = sorted((sign * 100 * (one.low or 0.0), sign * 100 * (one.high or 0.0)))
+        interval = pair.difference
+        a, b, sign = (pair.a, pair.b, 1.0) if interval.estimate >= 0 else (pair.b, pair.a, -1.0)
+        ends = sorted((sign * 100 * (interval.low or 0.0), sign * 100 * (interval.high or 0.0)))
         shown = "shown" if pair.verdict in ("better", "worse") else pair.verdict
         rows.append(
             {
                 "pair": f"{a} − {b}",
-                "points": sign * 100 * one.estimate,
+                "points": sign * 100 * interval.estimate,
                 "low": ends[0],
                 "high": ends[1],
                 "verdict": shown,
             }
-            | {"p_adjusted": pair.p_adjusted, "test": pair.test, "n": pair.n_a, "method": one.method}
+            | {"p_adjusted": pair.p_adjusted, "test": pair.test, "n": pair.n_a, "method": interval.method}
         )
     rows.sort(key=lambda row: -row["points"])
     tips = {

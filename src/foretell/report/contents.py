@@ -44,29 +44,29 @@ def contents(
     embed: int = 0,
     first: Sequence[Section] = (),
     link: Callable[[OneRun, str], str] | None = None,
-    told: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> dict[str, Any]:
     """Title, runs, sections, episodes by column, and notes on what is missing and why.
 
     `place`: the folder the page goes to, from which videos are linked; `link(run, path within it)` gives other
     addresses. `embed`: bytes of videos, at most, to be carried along. `first`: sections of the caller's own, which come
-    before all others. `told` hears what is being done.
+    before all others. `notify` is called with a message for each step.
     """
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         runs = runs if isinstance(runs, Runs) else Runs.open(runs)
         notes += _unlike(runs)
-        found = sections(runs, notes, told)
+        made = sections(runs, notes, notify)
     notes += dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning))
-    told("episodes")
+    notify("episodes")
     table = columns(runs, link or (lambda run, path: _relative(run, path, place)), notes)
     answer = {
         "title": _title([run.name for run in runs.each]),
         "when": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "foretell": _version(),
         "runs": [_about(run) for run in runs.each],
-        "sections": [section.to_dict() for section in [*first, *found]],
+        "sections": [section.to_dict() for section in [*first, *made]],
         "episodes": table,
         "videos": embedded(runs, table, embed) if embed else {},
         "notes": notes,
@@ -76,12 +76,12 @@ def contents(
 
 
 def sections(
-    runs: Runs, notes: list[str] | None = None, told: Callable[[str], None] = lambda text: None
+    runs: Runs, notes: list[str] | None = None, notify: Callable[[str], None] = lambda text: None
 ) -> list[Section]:
     """Those for which there is data, in order. One that cannot be made becomes a note."""
-    found = []
+    made = []
     for name in ORDER:
-        told(name)
+        notify(name)
         try:
             section = import_module(f"foretell.report.{name}").section(runs)
         except Exception as error:  # whatever it is, the other sections are worth reading
@@ -90,9 +90,9 @@ def sections(
                 notes.append(f"The section “{name}” is missing: {why}")
             continue
         if section is not None:
-            found.append(section)
+            made.append(section)
         release()  # the lists that a section made
-    return found
+    return made
 
 
 def _about(run: OneRun) -> dict[str, Any]:
@@ -120,22 +120,22 @@ def _title(names: list[str], most: int = 3) -> str:
 def _unlike(runs: Runs) -> list[str]:
     """What keeps rates of one task in different runs from being compared."""
     notes = [f"{run.name} has no episodes yet." for run in runs.each if not len(run.table)]
-    for (task, column), found in runs.protocols.items():
-        if len(found) > 1:
-            told = "; ".join(
+    for (task, column), values in runs.protocols.items():
+        if len(values) > 1:
+            listed = "; ".join(
                 f"{value} in {', '.join([*sorted(names), *_called(runs, task, column, value)])}"
-                for value, names in found.items()
+                for value, names in values.items()
             )
-            apart = f"does not have the same {PROTOCOL[column]} in all runs ({told})"
+            apart = f"does not have the same {PROTOCOL[column]} in all runs ({listed})"
             notes.append(f"Task {task} {apart}: rates are not comparable.")
     return notes
 
 
 def _called(runs: Runs, task: str, column: str, value: str) -> list[str]:
     """The names of a task's versions, of those that have this value of a column of `PROTOCOL`."""
-    place = {"task_version": 1, "task_hash": 2}.get(column)
-    found = [name for key, name in runs.task_of.items() if place and key[0] == task and key[place] == value]
-    return sorted({f"called {name}" for name in found if name != task})
+    place = {"task_version": 1, "task_hash": 2, "controller": 3}.get(column)
+    names = [name for key, name in runs.task_of.items() if place and key[0] == task and key[place] == value]
+    return sorted({f"called {name}" for name in names if name != task})
 
 
 def _relative(run: OneRun, path: str, place: Path | None) -> str:

@@ -110,7 +110,7 @@ def columns(runs: Runs, link: Callable[[OneRun, str], str], notes: list[str]) ->
                 absent.add(film)
             if why:
                 refused.setdefault((run.name, why), []).append(row["video"])
-            said = {
+            facts = {
                 **row,
                 "run": run.name,
                 "outcome": _outcome(row),
@@ -119,7 +119,7 @@ def columns(runs: Runs, link: Callable[[OneRun, str], str], notes: list[str]) ->
                 "video": film,
             }
             for name in NAMES:
-                codes[name].append(names[name].setdefault(said[name] or "", len(names[name])))
+                codes[name].append(names[name].setdefault(facts[name] or "", len(names[name])))
             for name, values in numbers.items():
                 value = row[name]
                 values.append(round(value, 3) if isinstance(value, float) else value)
@@ -170,16 +170,16 @@ def _cards(runs: Runs, sample: list[np.ndarray], notes: list[str]) -> Table:
 
 def _events(runs: Runs, sample: list[np.ndarray]) -> Table:
     """Of the first episodes that have them."""
-    found: Table = {}
+    columns: Table = {}
     for run, chosen in zip(runs.each, sample, strict=True):
         folder = run.path / "events"
         recorded = {path.stem for path in folder.glob("*.parquet")}
         for key in run.table["episode"].take(pa.array(chosen, pa.int64())).to_pylist() if recorded else ():
-            if len(found) >= EVENTS_SHOWN:
-                return found
+            if len(columns) >= EVENTS_SHOWN:
+                return columns
             if key in recorded and (events := _read_events(folder / f"{key}.parquet")):
-                found[key] = events
-    return found
+                columns[key] = events
+    return columns
 
 
 def _read_events(path: Path) -> Table | None:
@@ -195,15 +195,15 @@ def _read_events(path: Path) -> Table | None:
 
 def _steps(runs: Runs) -> Table:
     """Of the first filmed episodes."""
-    found: Table = {}
+    columns: Table = {}
     for run in runs.each:
         for episode in run.table["episode"].filter(run.table["video"].is_valid()).to_pylist():
-            if len(found) >= EVENTS_SHOWN:
-                return found
+            if len(columns) >= EVENTS_SHOWN:
+                return columns
             path = inside(run.path, steps(episode))
             if path is not None and (read := _read_steps(path)):
-                found[episode] = read
-    return found
+                columns[episode] = read
+    return columns
 
 
 def _read_steps(path: Path) -> Table | None:
@@ -228,17 +228,17 @@ def embedded(runs: Runs, table: Table, most: int) -> dict[str, str]:
                 places[run.name, row["episode"]] = film_of(run, row["video"])[0]
     names, codes = table["names"], table["codes"]
     order = sorted(range(table["count"]), key=lambda i: names["outcome"][codes["outcome"][i]] == "success")
-    found: dict[str, str] = {}
+    films: dict[str, str] = {}
     for i in order:
         film = names["video"][codes["video"][i]]
-        if not film or film in found or film in table["absent"]:
+        if not film or film in films or film in table["absent"]:
             continue
         path = places[names["run"][codes["run"][i]], table["episode"][i]]
         try:
             if path is not None and path.stat().st_size <= most:
                 data = read_file(path, most)
-                found[film] = base64.b64encode(data).decode()
+                films[film] = base64.b64encode(data).decode()
                 most -= len(data)
         except OSError:  # gone, or changed, since it was looked at
             continue
-    return found
+    return films

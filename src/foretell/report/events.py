@@ -78,7 +78,7 @@ def _says(entries: Sequence[Entry], real: set[str]) -> str:
         some = sorted(((k / n, what, k, n) for what, (k, n) in totals.items() if k), reverse=True)[:2]
         if some:
             first, *rest = [f"{k:,} of {n:,}{{}} {what}" for _, what, k, n in some]
-            parts.append(where + listed([first.format(" episodes"), *(one.format("") for one in rest)]))
+            parts.append(where + listed([first.format(" episodes"), *(text.format("") for text in rest)]))
         elif mine:
             parts.append(f"{where}nothing went wrong")
     return f"{sentence('; '.join(parts))} An episode can have several events and still succeed."
@@ -96,7 +96,7 @@ def _series(entries: Sequence[Entry]) -> None:
 def _charts(entries: Sequence[Entry]) -> list[Chart]:
     _series(entries)
     tasks = list(dict.fromkeys(e["task"] for e in entries))
-    found = []
+    charts = []
     for task in tasks[:TASKS]:
         mine = [e for e in entries if e["task"] == task]
         seen = {e["event"] for e in mine if e["episodes"]}
@@ -106,7 +106,7 @@ def _charts(entries: Sequence[Entry]) -> list[Chart]:
             for e in mine
             if e["event"] in seen and e["series"] in names
         ]
-        one = len(tasks) == 1
+        single = len(tasks) == 1
         series = "series" if len(names) > 1 else None
         spec = dots(rows, y="event", x="share", title="share of episodes", domain=(0.0, 1.0), tips=TIPS, series=series)
         about = (
@@ -114,9 +114,9 @@ def _charts(entries: Sequence[Entry]) -> list[Chart]:
             f"{1 - mine[0]['alpha']:.0%} confidence intervals (Clopper-Pearson; star if scenarios were tried several "
             "times), each for one share alone. Perturbed episodes are left out; clocks are counted together."
         )
-        name, where = slug("events", "" if one else task), "" if one else f" on {task}"
-        found.append(Chart(name=name, title=f"How often each event happens{where}", spec=spec, rows=rows, about=about))
-    return found
+        name, where = slug("events", "" if single else task), "" if single else f" on {task}"
+        charts.append(Chart(name=name, title=f"How often each event happens{where}", spec=spec, rows=rows, about=about))
+    return charts
 
 
 def _sheet(entries: Sequence[Entry]) -> Sheet:
@@ -149,10 +149,10 @@ def _compared(entries: Sequence[Entry], real: set[str]) -> Sheet | None:
         )
         side[0], side[1] = side[0] + entry["episodes"], side[1] + entry["n"]
     lines = []
-    for names, found in sides.items():
-        if len(found) < 2 or not (found[False][0] or found[True][0]):
+    for names, shares in sides.items():
+        if len(shares) < 2 or not (shares[False][0] or shares[True][0]):
             continue
-        (ks, ns), (kr, nr) = found[False], found[True]
+        (ks, ns), (kr, nr) = shares[False], shares[True]
         gap = newcombe(kr, nr, ks, ns)
         assert gap.low is not None and gap.high is not None  # Newcombe gives both ends
         points = f"{100 * gap.estimate:+.0f} ({100 * gap.low:+.0f} to {100 * gap.high:+.0f})"

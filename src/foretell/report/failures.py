@@ -56,11 +56,11 @@ def _says(rows: Sequence[Row]) -> str:
         out = _total(row for row in mine if row["blame"] not in (None, "policy"))
         excluded += out
         where = f" in {world}" if len(worlds) > 1 else ""
-        said = f"{_total(failed):,} of {_total(mine) - out:,} judged episodes{where} fail"
+        sentence = f"{_total(failed):,} of {_total(mine) - out:,} judged episodes{where} fail"
         if failed:
             reason, count = _counted(failed, _reason).most_common(1)[0]
-            said += f", {'all' if count == _total(failed) else f'{count:,} of them'} for “{reason}”"
-        parts.append(said)
+            sentence += f", {'all' if count == _total(failed) else f'{count:,} of them'} for “{reason}”"
+        parts.append(sentence)
     names = {"clock": "clocks", "arm": "perturbations"}
     together = [words for name, words in names.items() if len({row[name] for row in rows}) > 1]
     if together:
@@ -76,10 +76,10 @@ def _total(rows: Iterable[Row]) -> int:
 
 def _counted(rows: Iterable[Row], named: Callable[[Row], Any]) -> Counter[Any]:
     """Episodes by what `named` calls them."""
-    found: Counter[Any] = Counter()
+    counts: Counter[Any] = Counter()
     for row in rows:
-        found[named(row)] += row["count"]
-    return found
+        counts[named(row)] += row["count"]
+    return counts
 
 
 def _reason(row: Row) -> str:

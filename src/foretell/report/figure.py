@@ -62,9 +62,9 @@ class Drawn(Displayed):
         return "\n".join(filter(None, [f"{self.path}: {self.title}{size}", self.about]))
 
 
-def figures(*runs: str | Path, told: Callable[[str], None] = lambda text: None) -> list[Listed]:
+def figures(*runs: str | Path, notify: Callable[[str], None] = lambda text: None) -> list[Listed]:
     """List the charts in the report of these runs, in the order of the report."""
-    return [Listed(chart.name, chart.title, section) for section, chart in _charts(runs, told)]
+    return [Listed(chart.name, chart.title, section) for section, chart in _charts(runs, notify)]
 
 
 def figure(
@@ -75,7 +75,7 @@ def figure(
     text: float = 8.0,
     dpi: float = 300.0,
     title: bool = False,
-    told: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> Drawn:
     """Draw one chart of the report of some runs into a file (default NAME.pdf). The ending of `out` sets the file type.
 
@@ -91,10 +91,10 @@ def figure(
     for field, value, most in (("text", text, 72.0), ("dpi", dpi, 2400.0)):
         if not 1 <= value <= most:
             raise UsageError(f"{field} is {value}, it must be between 1 and {most:g}")
-    found = {chart.name: chart for _, chart in _charts(runs, told)}
-    if name not in found:
-        raise UsageError(f"there is no chart {name!r} in the report of these runs; {suggest(name, found)}")
-    chart = found[name]
+    charts = {chart.name: chart for _, chart in _charts(runs, notify)}
+    if name not in charts:
+        raise UsageError(f"there is no chart {name!r} in the report of these runs; {suggest(name, charts)}")
+    chart = charts[name]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -113,19 +113,19 @@ def figure(
     return Drawn(path=path, name=chart.name, title=chart.title, about=chart.about, width=wide_mm, height=high_mm)
 
 
-def _charts(runs: Sequence[str | Path], told: Callable[[str], None]) -> list[tuple[str, Chart]]:
+def _charts(runs: Sequence[str | Path], notify: Callable[[str], None]) -> list[tuple[str, Chart]]:
     opened = Runs.open([Path(run) for run in runs])
-    return [(s.title, block) for s in sections(opened, told=told) for block in s.blocks if isinstance(block, Chart)]
+    return [(s.title, block) for s in sections(opened, notify=notify) for block in s.blocks if isinstance(block, Chart)]
 
 
 def _millimetres(width: float | str) -> float:
     try:
-        found = WIDTHS[width] if width in WIDTHS else float(width)
+        millimetres = WIDTHS[width] if width in WIDTHS else float(width)
     except ValueError:
         raise UsageError(f"width is {width!r}, it should be millimetres or one of {', '.join(WIDTHS)}") from None
-    if not 20 <= found <= 1000:
+    if not 20 <= millimetres <= 1000:
         raise UsageError(f"width is {width}, it must be between 20 and 1000 mm")
-    return found
+    return millimetres
 
 
 def _label() -> float:
@@ -176,23 +176,23 @@ def picture(chart: Chart, wide: float, text: float = 8.0, title: bool = False) -
         width = 0.75 * room
         for _ in range(3):
             svg = vl_convert.vegalite_to_svg(paper(chart, width, columns, title))
-            found = _sized(svg)
-            over = float(found[2]) - room
+            match = _sized(svg)
+            over = float(match[2]) - room
             if -1 <= over <= 0 or not _single(chart.spec):
                 break
             width = max(0.2 * room, width - over - 0.5)
         if over <= 0:
             break
-    high = wide * float(found[3]) / float(found[2])
+    high = wide * float(match[3]) / float(match[2])
     size = f' width="{wide / POINT:.3f}pt" height="{high / POINT:.3f}pt"'
-    return found[1] + size + svg[found.end() :], (wide, high)
+    return match[1] + size + svg[match.end() :], (wide, high)
 
 
 def _sized(svg: str) -> re.Match[str]:
     """The beginning of an SVG, its width and its height in points."""
-    found = re.match(r'(<svg[^>]*?) width="([\d.]+)" height="([\d.]+)"', svg)
-    assert found is not None  # vl-convert writes both
-    return found
+    match = re.match(r'(<svg[^>]*?) width="([\d.]+)" height="([\d.]+)"', svg)
+    assert match is not None  # vl-convert writes both
+    return match
 
 
 def _rendered(svg: str, kind: str, dpi: float) -> bytes:

@@ -54,15 +54,15 @@ def _find(root: str, sheet: str | None, video: str) -> Film:
         outside += ", nor beside the sheet of these trials"
     try:
         named = Path(os.path.normpath(os.path.join(root, video)))
-        found = Path(os.path.realpath(named))
+        path = Path(os.path.realpath(named))
     except (OSError, ValueError):  # no file can be called that
         return None, "it is no path"
     roots = [Path(folder) for folder in (root, sheet) if folder]
-    if not any(found.is_relative_to(folder) for folder in roots):
+    if not any(path.is_relative_to(folder) for folder in roots):
         return None, outside
     if not os.path.lexists(named):
         return None, ""
-    return (found, "") if _is_video(found) else (None, "it is no mp4 or webm file")
+    return (path, "") if _is_video(path) else (None, "it is no mp4 or webm file")
 
 
 def _is_video(path: Path) -> bool:

@@ -47,6 +47,8 @@ class Group:
     arm: str
     real: bool
     """Whether they stand for reality."""
+    stands_in: bool
+    """Whether a simulated world plays reality in some of them."""
     design: str
     """How scenarios came about: iid, grid or chosen."""
     table: pa.Table
@@ -89,12 +91,12 @@ class Group:
         table = self.counted.filter(self.counted["success"].is_valid())
         group, names = grouped([table["policy"]])
         unit, solved = units(table), table["success"].to_numpy().astype(np.float64)
-        found = {}
+        intervals = {}
         for number, (policy,) in enumerate(names):
             mine = np.flatnonzero(group == number)
             means = by_unit(unit.take(pa.array(mine)), sort=not self.missing).means(solved[mine])
-            found[policy] = betting(means) if self.missing else bound(means)
-        return found
+            intervals[policy] = betting(means) if self.missing else bound(means)
+        return intervals
 
     def within(self, others: Sequence[Group]) -> str:
         """Task, and what else tells it from the other groups, in words."""
@@ -111,57 +113,57 @@ def groups(runs: Runs) -> list[Group]:
 
 def first_groups(runs: Runs) -> list[Group]:
     """Of every world and task one group: the clean arm and the clock `sync`, or what comes first without them."""
-    found: dict[tuple[str, str], Group] = {}
+    first: dict[tuple[str, str], Group] = {}
     for group in sorted(groups(runs), key=lambda g: (g.arm != "none", g.clock != "sync")):
-        found.setdefault((group.world, group.task), group)
-    return [g for g in groups(runs) if found[g.world, g.task] is g]
+        first.setdefault((group.world, group.task), group)
+    return [g for g in groups(runs) if first[g.world, g.task] is g]
 
 
-def chosen(runs: Runs, found: Sequence[Group]) -> str:
+def chosen(runs: Runs, these: Sequence[Group]) -> str:
     """Which clock and arm groups are of, in words; nothing where there is nothing to choose from."""
-    said = []
+    phrases = []
     for name, plain, words in (("clock", "sync", "under the clock {}"), ("arm", "none", "under the perturbation {}")):
-        mine, every = ({getattr(g, name) for g in some} for some in (found, groups(runs)))
+        mine, every = ({getattr(g, name) for g in some} for some in (these, groups(runs)))
         if mine == {"none"}:
             words = "without perturbation"
         if mine != {plain} or len(every) > 1:
-            said.append(words.format(", ".join(sorted(mine))))
-    return " and ".join(said)
+            phrases.append(words.format(", ".join(sorted(mine))))
+    return " and ".join(phrases)
 
 
 def unfinished(runs: Runs) -> list[Block]:
     """A warning, where episodes are still to come, for sections with intervals."""
     left = sum(len(run.to_come) for run in runs.each)
     are = counted(left, "episode is", "episodes are")
-    said = (
+    sentence = (
         f"{are} still to come: these intervals are valid only for a finished study. Do not use them to decide when to "
         "stop."
     )
-    return [Words(said, "caution")] if left else []
+    return [Words(sentence, "caution")] if left else []
 
 
 def noted(notes: Iterable[str]) -> list[Block]:
     """Notes as a paragraph: each once, and not too many."""
-    found = list(dict.fromkeys(notes))
+    listed = list(dict.fromkeys(notes))
     more = (
-        [f"And {len(found) - NOTES} more notes; the command of the same name prints all of them."]
-        if len(found) > NOTES
+        [f"And {len(listed) - NOTES} more notes; the command of the same name prints all of them."]
+        if len(listed) > NOTES
         else []
     )
-    return [Words("\n".join([*(f"Note: {note.rstrip('.')}." for note in found[:NOTES]), *more]))] if found else []
+    return [Words("\n".join([*(f"Note: {note.rstrip('.')}." for note in listed[:NOTES]), *more]))] if listed else []
 
 
 def distinct(blocks: Iterable[Block]) -> list[Block]:
     """The same, no two of one name: tasks and policies may differ in signs that a name leaves out."""
     taken: set[str] = set()
-    found = []
+    kept = []
     for block in blocks:
         if not isinstance(block, Words):
             names = (block.name if n == 1 else f"{block.name}-{n}" for n in count(1))
             block = replace(block, name=next(name for name in names if name not in taken))
             taken.add(block.name)
-        found.append(block)
-    return found
+        kept.append(block)
+    return kept
 
 
 def _groups(runs: Runs) -> list[Group]:
@@ -182,9 +184,9 @@ def _groups(runs: Runs) -> list[Group]:
             made[key].append((run, table if len(keys) == 1 else table.filter(pa.array(group == number))))
         if run is not runs.each[-1]:
             seen |= set(run.table["episode"].to_pylist())
-    found = [_group(key, parts, ahead[key]) for key, parts in made.items()]
-    order = list(dict.fromkeys(group.task for group in found))
-    return sorted(found, key=lambda g: (order.index(g.task), not g.real))
+    listed = [_group(key, parts, ahead[key]) for key, parts in made.items()]
+    order = list(dict.fromkeys(group.task for group in listed))
+    return sorted(listed, key=lambda g: (order.index(g.task), not g.real))
 
 
 def _ahead(runs: Runs, run: OneRun) -> dict[tuple[str, ...], tuple[int, set[str]]]:
@@ -200,24 +202,24 @@ def _ahead(runs: Runs, run: OneRun) -> dict[tuple[str, ...], tuple[int, set[str]
     turn = turns_of(group, index)
     left = turn.counts(still_to_come(run.active, run.table["episode"]))
     late = turn.within >= turn.leading(left, len(keys))[turn.owner]
-    found: dict[tuple[str, ...], tuple[int, set[str]]] = {}
+    ahead: dict[tuple[str, ...], tuple[int, set[str]]] = {}
     for number, key in enumerate(keys):
         mine = turn.owner == number
         if lacks := int(left[mine].sum()):
-            found[key] = lacks, {units_[index[row]] for row in turn.first[mine & late].tolist()}
-    return found
+            ahead[key] = lacks, {units_[index[row]] for row in turn.first[mine & late].tolist()}
+    return ahead
 
 
 def _called(runs: Runs, run: OneRun, planned: Cell) -> tuple[str, str]:
     """World and task of a planned cell, by the names that rows of these versions have. A version that has no rows yet
     has a name of its own, so that rows of another do not wait for it."""
     world = runs.world_of.get((planned.world, planned.world_hash)) or marked(planned.world, planned.world_hash)
-    source = (planned.task, planned.task_version, planned.task_hash)
+    source = (planned.task, planned.task_version, planned.task_hash, planned.controller)
     task = runs.task_of.get(source) or marked(planned.task, planned.task_source)
-    mine = {cell.task_source: name.task for cell, name in zip(run.cells[1], runs.names(run), strict=True)
-            if cell.task == planned.task}  # fmt: skip
-    if not planned.task_version and len(mine) == 1:  # a plan of an older foretell
-        (task,) = mine.values()
+    mine = {name.task for cell, name in zip(run.cells[1], runs.names(run), strict=True)
+            if cell.task == planned.task and planned.task_source in ("", cell.task_source)}  # fmt: skip
+    if not planned.controller and len(mine) == 1:  # a plan of an older foretell, which lacks it
+        (task,) = mine
     return world, runs.task_names(run).get(task, task)
 
 
@@ -242,6 +244,7 @@ def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: li
         clock=label,
         arm=arm,
         real=real,
+        stands_in=real and any(run.stands_in for run, _ in parts),
         design=design,
         table=table,
         missing=sum(left for left, _ in ahead),
@@ -256,15 +259,15 @@ def _apart(tables: Sequence[pa.Table]) -> set[str]:
         return set()
     versions: dict[str, tuple[str, str]] = {}
     owners: dict[tuple[str, str, int], int] = {}
-    found = set()
+    apart = set()
     columns = ("policy", "policy_hash", "policy_options", "scenario", "trial")
     for i, table in enumerate(tables):
         for policy, weights, options, scenario, trial in zip(*(cells(table[c]) for c in columns), strict=True):
-            one = versions.setdefault(policy, (weights, options)) == (weights, options)
+            same = versions.setdefault(policy, (weights, options)) == (weights, options)
             first = scenario is None or owners.setdefault((policy, scenario, trial), i) == i
-            if not (one and first):
-                found.add(policy)
-    return found
+            if not (same and first):
+                apart.add(policy)
+    return apart
 
 
 def _with(table: pa.Table, **columns: pa.ChunkedArray) -> pa.Table:
@@ -276,7 +279,7 @@ def _with(table: pa.Table, **columns: pa.ChunkedArray) -> pa.Table:
 def _named(runs: Runs, run: OneRun) -> pa.Table:
     """The columns that answers need, with the names that all tables have. `clock` is that of the study, and `named`
     the clock's name."""
-    group, found = run.cells
+    group, known = run.cells
     names = runs.names(run)
     table = run.table.select(list(COLUMNS))
     table = table.append_column("metrics", pa.nulls(len(table), run.table.schema.field("metrics").type))
@@ -286,5 +289,5 @@ def _named(runs: Runs, run: OneRun) -> pa.Table:
         task=runs.tasks_of(run),
         policy=spread([name.policy for name in names], group),
         world=spread([name.world for name in names], group),
-        clock=spread([family(cell.clock) for cell in found], group),
+        clock=spread([family(cell.clock) for cell in known], group),
     )

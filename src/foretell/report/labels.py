@@ -41,11 +41,11 @@ class Label:
 
     @property
     def text(self) -> str:
-        said, *more = self.names
-        while more and len(said) + len(more[0]) + 2 <= LETTERS:
-            said += f", {more.pop(0)}"
-        short = said if len(said) <= LETTERS else f"{said[: LETTERS - 1]}…"
-        return f"{short}, +{len(more)}" if more else said
+        first, *more = self.names
+        while more and len(first) + len(more[0]) + 2 <= LETTERS:
+            first += f", {more.pop(0)}"
+        short = first if len(first) <= LETTERS else f"{first[: LETTERS - 1]}…"
+        return f"{short}, +{len(more)}" if more else first
 
 
 def apart(values: Sequence[float], least: float) -> list[float]:
@@ -62,8 +62,8 @@ def apart(values: Sequence[float], least: float) -> list[float]:
             mean, size = (mean * size + other * more) / (size + more), size + more
         crowds.append((mean, size))
     top = 1.0 - least * (len(values) - 1)
-    found = [min(max(mean, 0.0), top) for mean, size in crowds for _ in range(size)]
-    return [value + i * least for i, value in enumerate(found)]
+    places = [min(max(mean, 0.0), top) for mean, size in crowds for _ in range(size)]
+    return [value + i * least for i, value in enumerate(places)]
 
 
 def around(points: Sequence[Point], least: float) -> list[Point]:
@@ -72,12 +72,12 @@ def around(points: Sequence[Point], least: float) -> list[Point]:
     order = sorted(range(len(points)), key=lambda i: points[i][1])
     r = max((math.hypot(x, y) for x, y in points), default=1.0)
     heights = apart([(points[i][1] + r) / (2 * r) for i in order], least / (2 * r))
-    found = {}
+    places = {}
     for i, height in zip(order, heights, strict=True):
         y = (2 * height - 1) * r
         x = max(math.sqrt(max(r * r - y * y, 0.0)), min(0.1, abs(points[i][0])))
-        found[i] = (math.copysign(x, points[i][0]), y)
-    return [found[i] for i in range(len(points))]
+        places[i] = (math.copysign(x, points[i][0]), y)
+    return [places[i] for i in range(len(points))]
 
 
 def beside(points: Sequence[tuple[str, Point]], height: float) -> list[Label]:
@@ -86,17 +86,17 @@ def beside(points: Sequence[tuple[str, Point]], height: float) -> list[Label]:
     alike: list[tuple[Point, list[str]]] = []
     for name, (x, y) in points:
         near = (names for (a, b), names in alike if max(abs(x - a), abs(y - b)) <= ALIKE)
-        found = next(near, None)
-        if found is None:
+        spot = next(near, None)
+        if spot is None:
             alike.append(((x, y), [name]))
         else:
-            found.append(name)
+            spot.append(name)
     line, dot = LINE / height, 5.0
     taken: list[Box] = [
         (x - dot / NARROWEST, x + dot / NARROWEST, y - dot / height, y + dot / height) for (x, y), _ in alike
     ]
     labels = []
-    for (x, y), names in sorted(alike, key=lambda one: (-one[0][1], -one[0][0])):
+    for (x, y), names in sorted(alike, key=lambda point: (-point[0][1], -point[0][0])):
         label = Label(tuple(names), (x, y), y, left=x > 0.5)
         wide = (len(label.text) * LETTER + 14) / NARROWEST
         ends = (x - wide, x - 0.01) if label.left else (x + 0.01, x + wide)

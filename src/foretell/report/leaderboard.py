@@ -85,14 +85,14 @@ def _says(board: Leaderboard) -> str:
         return f"No policy has a score: {board.entries[0]['reason']}."
     first = [entry["policy"] for entry in ranked if entry["rank"] == 1]
     score = f"{ranked[0]['score']['estimate']:.0%}"
-    said = f"{' and '.join(first)} {'lead' if len(first) > 1 else 'leads'} with a score of {score}"
+    lead = f"{' and '.join(first)} {'lead' if len(first) > 1 else 'leads'} with a score of {score}"
     shown = {frozenset((p["a"], p["b"])) for p in board.pairs if p["verdict"] in ("better", "worse")}
     others = [entry["policy"] for entry in ranked if entry["policy"] not in first]
-    rivals = [other for other in others if any(frozenset((one, other)) not in shown for one in first)]
+    rivals = [other for other in others if any(frozenset((leader, other)) not in shown for leader in first)]
     if rivals:
-        return f"{said}; {' and '.join(rivals)} {'are' if rivals[1:] else 'is'} not shown to be worse."
+        return f"{lead}; {' and '.join(rivals)} {'are' if rivals[1:] else 'is'} not shown to be worse."
     return (
-        f"{said}, ahead of {'all others' if len(ranked) > 2 else ranked[-1]['policy']}." if ranked[1:] else f"{said}."
+        f"{lead}, ahead of {'all others' if len(ranked) > 2 else ranked[-1]['policy']}." if ranked[1:] else f"{lead}."
     )
 
 
@@ -109,11 +109,11 @@ def _ranking(board: Leaderboard) -> Sheet:
         spread = "" if low is None or low == high else f" ({low} to {high})"
         rank = "-" if entry["rank"] is None else f"{entry['rank']}{spread}"
         score = rate(entry["score"]) if entry["score"] else f"none: {entry['reason']}"
-        said = [f"{found['estimate']:.0%}" if (found := of[arm].get("success")) else "-" for arm in arms]
-        rows.append([rank, entry["policy"], score, *said, entry["episodes"]])
+        rates = [f"{interval['estimate']:.0%}" if (interval := of[arm].get("success")) else "-" for arm in arms]
+        rows.append([rank, entry["policy"], score, *rates, entry["episodes"]])
     names = ["clean" if arm == CLEAN else arm for arm in arms]
     columns = ["rank", "policy", "score", *names, "episodes"]
-    told = (
+    about = (
         f"Score: mean success over certified cells, each factor with the same weight, with a {1 - board.alpha:.0%} "
         f"confidence interval that holds for every n. {board.open_ranks()} The other columns are success rates."
     )
@@ -123,53 +123,62 @@ def _ranking(board: Leaderboard) -> Sheet:
         columns=columns,
         rows=rows,
         right=[c for c in columns if c not in ("policy",)],
-        about=told,
+        about=about,
     )
 
 
 def _success(board: Leaderboard) -> Chart:
     rows = [
-        {"arm": row["arm"], "policy": entry["policy"], "success": found["estimate"], "tasks": ", ".join(row["tasks"])}
-        | {key: found[key] for key in ("low", "high", "n")}
+        {
+            "arm": row["arm"],
+            "policy": entry["policy"],
+            "success": share["estimate"],
+            "tasks": ", ".join(row["tasks"]),
+        }
+        | {key: share[key] for key in ("low", "high", "n")}
         for entry in board.entries
         for row in entry["arms"]
-        if (found := row.get("success"))
+        if (share := row.get("success"))
     ]
     tips = {"arm": ("arm", ""), "policy": ("policy", ""), **TIPS, "tasks": ("tasks", "")}
     spec = dots(rows, y="arm", x="success", series="policy", title="success", domain=(0.0, 1.0), tips=tips)
-    told = f"Over the tasks on which an arm is certified. Bars are {1 - board.alpha:.0%} Clopper-Pearson intervals."
-    return Chart(name="success-by-factor", title="Success by factor", spec=spec, rows=rows, about=told)
+    about = f"Over the tasks on which an arm is certified. Bars are {1 - board.alpha:.0%} Clopper-Pearson intervals."
+    return Chart(name="success-by-factor", title="Success by factor", spec=spec, rows=rows, about=about)
 
 
 def _changes(board: Leaderboard) -> Chart:
     rows = []
     for entry in board.entries:
         for row in entry["arms"]:
-            if found := row.get("change"):
+            if shift := row.get("change"):
                 ends = {
-                    key: 100 * found[name] for key, name in (("points", "estimate"), ("low", "low"), ("high", "high"))
+                    key: 100 * shift[name] for key, name in (("points", "estimate"), ("low", "low"), ("high", "high"))
                 }
-                more = {"n": found["n"], "percent": percent(row)}
+                more = {"n": shift["n"], "percent": percent(row)}
                 rows.append({"arm": row["arm"], "policy": entry["policy"], **ends, **more})
     tips = {"arm": ("arm", ""), "policy": ("policy", ""), "points": ("change, points", "+.1f")}
     tips |= {"low": ("from", "+.1f"), "high": ("to", "+.1f"), "n": ("pairs", "d"), "percent": ("of clean success", "")}
     spec = dots(rows, y="arm", x="points", series="policy", title="change in success, points", unit="points", zero=True,
                 tips=tips)  # fmt: skip
-    told = (
+    about = (
         "Against the clean control in the same scenarios. "
         f"Bars are {1 - board.alpha:.0%} confidence intervals, each for one change alone, exact up to {EXACT} pairs "
         "of successes. An interval without width means that all episodes are identical: the factor changes only the "
         "appearance, and the policy uses no camera."
     )
-    return Chart(name="change-by-factor", title="What each factor costs", spec=spec, rows=rows, about=told)
+    return Chart(name="change-by-factor", title="What each factor costs", spec=spec, rows=rows, about=about)
 
 
 def _radar(board: Leaderboard) -> Chart:
     rows = [
-        {"arm": "clean" if row["arm"] == CLEAN else row["arm"], "policy": entry["policy"], "success": found["estimate"]}
+        {
+            "arm": "clean" if row["arm"] == CLEAN else row["arm"],
+            "policy": entry["policy"],
+            "success": share["estimate"],
+        }
         for entry in board.entries
         for row in entry["arms"]
-        if (found := row.get("success"))
+        if (share := row.get("success"))
     ]
     tips = {"arm": ("arm", ""), "policy": ("policy", ""), "success": TIPS["success"]}
     spec = radar(rows, axis="arm", series="policy", value="success", tips=tips)
@@ -202,17 +211,17 @@ def _curves(board: Leaderboard) -> list[Chart]:
     for row in board.curves:
         more = {"success": row["estimate"], "certified": CERTIFIED[row["certified"]]}
         groups[row["policy"], row["task"]].append({**row, **more})
-    found = []
+    charts = []
     for (policy, task), rows in groups.items():
         tips = {"factor": ("factor", ""), "severity": ("severity", ".2g"), **TIPS, "certified": ("certified", "")}
         spec = lines(rows, x="severity", y="success", series="factor", titles=("severity", "success"), tips=tips)
         title = f"Success of {policy} on {task} as factors grow"
-        told = "Severity 0 is the clean control, 1 the published extreme. "
-        told += f"Bars are {1 - board.alpha:.0%} Clopper-Pearson intervals."
+        about = "Severity 0 is the clean control, 1 the published extreme. "
+        about += f"Bars are {1 - board.alpha:.0%} Clopper-Pearson intervals."
         marked = [f"{row['factor']} at {row['severity']:g}" for row in rows if row["certified"] == CERTIFIED[False]]
-        told += f" Not certified, so not charged: {', '.join(marked)}." if marked else ""
-        found.append(Chart(name=slug("severity", policy, task), title=title, spec=spec, rows=rows, about=told))
-    return found
+        about += f" Not certified, so not charged: {', '.join(marked)}." if marked else ""
+        charts.append(Chart(name=slug("severity", policy, task), title=title, spec=spec, rows=rows, about=about))
+    return charts
 
 
 def _worlds(board: Leaderboard) -> Chart:
@@ -225,7 +234,7 @@ def _worlds(board: Leaderboard) -> Chart:
     ]
     tips = {"arm": ("arm", ""), "world": ("world", ""), **TIPS}
     spec = dots(rows, y="arm", x="success", series="world", title="success", domain=(0.0, 1.0), tips=tips)
-    told = (
+    about = (
         "Means over the policies and tasks that both worlds have, in the scenarios that count in both; "
         f"{1 - board.alpha:.0%} intervals that hold for every n."
     )
@@ -234,7 +243,7 @@ def _worlds(board: Leaderboard) -> Chart:
         title=f"{board.worlds['sim']} beside {board.worlds['real']}",
         spec=spec,
         rows=rows,
-        about=told,
+        about=about,
     )
 
 
@@ -242,11 +251,11 @@ def _alignment(board: Leaderboard) -> Sheet:
     assert board.worlds is not None
     rows = []
     for row in board.worlds["arms"]:
-        found = row["r_squared"]
-        value = "-" if found["value"] is None else f"{found['value']:.2f}"
-        known = found["value"] is not None and found["low"] is not None
-        ends = f"{found['low']:.2f} to {found['high']:.2f}" if known else "-"
-        rows.append([row["arm"], rate(row["sim"]), rate(row["real"]), value, ends, found["points"]])
+        fit = row["r_squared"]
+        value = "-" if fit["value"] is None else f"{fit['value']:.2f}"
+        known = fit["value"] is not None and fit["low"] is not None
+        ends = f"{fit['low']:.2f} to {fit['high']:.2f}" if known else "-"
+        rows.append([row["arm"], rate(row["sim"]), rate(row["real"]), value, ends, fit["points"]])
     columns = [
         "arm",
         board.worlds["sim"],
@@ -255,13 +264,13 @@ def _alignment(board: Leaderboard) -> Sheet:
         f"{1 - board.alpha:.0%} interval",
         "points",
     ]
-    said = ["R squared of success in the two worlds; a point is a policy on a task", *reasons(board)]
-    told = " ".join(map(sentence, said))
+    sentences = ["R squared of success in the two worlds; a point is a policy on a task", *reasons(board)]
+    about = " ".join(map(sentence, sentences))
     return Sheet(
         name="alignment",
         title="How far the two worlds agree, factor by factor",
         columns=columns,
         rows=rows,
         right=columns[1:],
-        about=told,
+        about=about,
     )

@@ -50,7 +50,7 @@ def page(contents: dict[str, Any], live: dict[str, Any] | None = None, script: s
         "script": script,
     }
     html = (HERE / "page.html").read_text(encoding="utf-8")
-    return re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], html)
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], html)
 
 
 def as_json(value: Any) -> str:
@@ -63,8 +63,8 @@ def as_json(value: Any) -> str:
 
 def theme() -> dict[str, Any]:
     """Vega's configuration for `light`, `dark` and `paper`."""
-    found: dict[str, Any] = json.loads((HERE / "theme.json").read_text(encoding="utf-8"))
-    return found
+    contents: dict[str, Any] = json.loads((HERE / "theme.json").read_text(encoding="utf-8"))
+    return contents
 
 
 @cache

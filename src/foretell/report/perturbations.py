@@ -9,8 +9,10 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from foretell.episodes.columns import cells
+from foretell.episodes.columns import cells, grouped
+from foretell.episodes.units import by_unit
 from foretell.errors import ForetellError
 from foretell.factors.arms import severity_of
 from foretell.report.charts import dots, lines, radar, slug
@@ -63,20 +65,20 @@ class Change:
 def section(runs: Runs) -> Section | None:
     """Changes, a radar and severity curves of every world and task that ran with and without perturbation."""
     same = {key for run in runs.each for key in unchanged(run.table)}
-    found = _cells(groups(runs), same)
-    if not found:
+    changes = _cells(groups(runs), same)
+    if not changes:
         return None
-    tasks = list(dict.fromkeys((cell.world, cell.task) for cell in found))
-    blocks: list[Block] = [*unfinished(runs), *_board(runs, found)]
+    tasks = list(dict.fromkeys((cell.world, cell.task) for cell in changes))
+    blocks: list[Block] = [*unfinished(runs), *_board(runs, changes)]
     for world, task in tasks:
-        mine = [cell for cell in found if (cell.world, cell.task) == (world, task)]
+        mine = [cell for cell in changes if (cell.world, cell.task) == (world, task)]
         several = len({w for w, _ in tasks}) > 1
         here = [*([task] if len(tasks) > 1 else []), *([world] if several else [])]
         on = f" on {task}" if len(tasks) > 1 else ""
         on += f" in {world}" if several else ""
         blocks += _blocks(mine, here, on)
-    blocks.append(_sheet(found, len(tasks) > 1))
-    return Section("perturbations", "Perturbations", _says(found, len(tasks) > 1), distinct(blocks))
+    blocks.append(_sheet(changes, len(tasks) > 1))
+    return Section("perturbations", "Perturbations", _says(changes, len(tasks) > 1), distinct(blocks))
 
 
 def _cells(every: list[Group], same: Set[str] = frozenset()) -> list[Change]:
@@ -84,25 +86,24 @@ def _cells(every: list[Group], same: Set[str] = frozenset()) -> list[Change]:
     by: dict[tuple[str, str], dict[str, dict[str, Group]]] = defaultdict(lambda: defaultdict(dict))
     for group in every:
         by[group.world, group.task][group.clock][group.arm] = group
-    found = []
+    changes = []
     for (world, task), clocks in by.items():
         arms = clocks.get("sync") or next(iter(clocks.values()))
         if CLEAN not in arms or len(arms) < 2:
             continue
-        scores = {arm: _scores(group) for arm, group in arms.items()}
+        tried = {arm: _tried(group) for arm, group in arms.items()}
         for arm in sorted(arms, key=lambda a: a != CLEAN):
-            for policy, mine in scores[arm].items():
+            for policy, (mine, episodes) in tried[arm].items():
                 known = np.array(list(mine.values()))
-                clean = scores[CLEAN].get(policy, {})
+                clean, _ = tried[CLEAN].get(policy, ({}, frozenset()))
                 both = [] if arm == CLEAN else [base for base in mine if base in clean]
                 pair = [np.array([side[base] for base in both]) for side in (mine, clean)]
                 change = paired_change([pair[0]], [pair[1]]) if both else None
                 p = test_of(*pair, paired=True).p_value if both else None
-                keys = [key for key, p_ in zip(*_columns(arms[arm], "episode", "policy"), strict=True) if p_ == policy]
-                identical = change is not None and same >= set(keys)
+                identical = change is not None and same >= episodes
                 if identical and change is not None:
                     change = replace(change, low=0.0, high=0.0, method=IDENTICAL)
-                found.append(
+                changes.append(
                     Change(
                         world=world,
                         task=task,
@@ -114,26 +115,27 @@ def _cells(every: list[Group], same: Set[str] = frozenset()) -> list[Change]:
                         identical=identical,
                     )
                 )
-    tested = [cell.p for cell in found if cell.p is not None]
+    tested = [cell.p for cell in changes if cell.p is not None]
     adjusted = iter(holm(tested) if tested else ())
-    return [cell if cell.p is None else replace(cell, p=float(next(adjusted))) for cell in found]
+    return [cell if cell.p is None else replace(cell, p=float(next(adjusted))) for cell in changes]
 
 
-def _columns(group: Group, *names: str) -> list[list[Any]]:
-    return [group.table[name].to_pylist() for name in names]
+def _tried(group: Group) -> dict[str, tuple[dict[str, float], frozenset[str]]]:
+    """Policy with trials that count -> (base of a scenario -> mean success of these; all its episodes)."""
+    number, policies = grouped([group.table["policy"]])
+    tried = {}
+    for i, (policy,) in enumerate(policies):
+        table = group.table.filter(pa.array(number == i))
+        judged = table.filter(table["success"].is_valid())
+        bases = by_unit(judged["base"], sort=False)
+        means = bases.means(judged["success"].to_numpy()).tolist()
+        if means:
+            tried[policy] = dict(zip(bases.names, means, strict=True)), frozenset(cells(table["episode"]))
+    return tried
 
 
-def _scores(group: Group) -> dict[str, dict[str, float]]:
-    """Policy -> base of a scenario -> mean success of its trials that count."""
-    trials: dict[str, dict[str, list[bool]]] = defaultdict(lambda: defaultdict(list))
-    for policy, base, success in zip(*(cells(group.table[c]) for c in ("policy", "base", "success")), strict=True):
-        if success is not None:
-            trials[policy][base].append(success)
-    return {p: {base: float(np.mean(found)) for base, found in by.items()} for p, by in trials.items()}
-
-
-def _says(found: list[Change], many: bool) -> str:
-    shown = [cell for cell in found if cell.change and cell.change.estimate < 0.0 and (cell.p or 0.0) <= ALPHA]
+def _says(changes: list[Change], many: bool) -> str:
+    shown = [cell for cell in changes if cell.change and cell.change.estimate < 0.0 and (cell.p or 0.0) <= ALPHA]
     if not shown:
         return "No perturbation is shown to cost any policy success."
     worst = min(shown, key=lambda cell: cell.change.estimate if cell.change else 0.0)
@@ -141,7 +143,7 @@ def _says(found: list[Change], many: bool) -> str:
     lost = f"{-100 * worst.change.estimate:.0f} points of success"
     ends = f"(95%: {-100 * worst.change.high:.0f} to {-100 * worst.change.low:.0f})"
     on = f" on {worst.task}" if many else ""
-    on += f" in {worst.world}" if len({cell.world for cell in found}) > 1 else ""
+    on += f" in {worst.world}" if len({cell.world for cell in changes}) > 1 else ""
     return f"{worst.arm} hurts most: it costs {worst.policy} {lost}{on} {ends}."
 
 
@@ -170,8 +172,8 @@ def _changes(cells: list[Change]) -> list[dict[str, Any]]:
             row |= {"success": cell.success.estimate, "pairs": cell.change.n, "method": cell.change.method}
             rows.append({**row, "p_adjusted": cell.p})
     order: dict[str, list[float]] = defaultdict(list)
-    for one in rows:
-        order[one["arm"]].append(one["points"])
+    for entry in rows:
+        order[entry["arm"]].append(entry["points"])
     return sorted(rows, key=lambda row: (float(np.mean(order[row["arm"]])), row["arm"]))
 
 
@@ -222,7 +224,7 @@ def _radar(cells: list[Change], name: str, title: str) -> Chart:
 
 def _curves(cells: list[Change], here: list[str], on: str) -> list[Block]:
     """Success against severity, a chart for each policy, of the factors that ran at two severities or more."""
-    found: list[Block] = []
+    charts: list[Block] = []
     for policy, mine in groupby(sorted(cells, key=lambda c: c.policy), key=lambda c: c.policy):
         own = list(mine)
         clean = [cell for cell in own if cell.arm == CLEAN]
@@ -245,7 +247,7 @@ def _curves(cells: list[Change], here: list[str], on: str) -> list[Block]:
             factors = list(dict.fromkeys(row["factor"] for row in rows))
             grow = f"{factors[0]} grows" if len(factors) == 1 else "factors grow"
             name = slug("severity-curve", policy, *here)
-            found.append(
+            charts.append(
                 Chart(
                     name=name,
                     title=f"{policy} as {grow}{on}",
@@ -254,32 +256,32 @@ def _curves(cells: list[Change], here: list[str], on: str) -> list[Block]:
                     about="95% intervals (Clopper-Pearson).",
                 )
             )
-    return found
+    return charts
 
 
-def _sheet(found: list[Change], many: bool) -> Sheet:
+def _sheet(changes: list[Change], many: bool) -> Sheet:
     rows = []
-    for cell in found:
-        one, change = cell.success, cell.change
-        rate = f"{one.estimate:.0%} ({one.low or 0.0:.0%} to {one.high or 0.0:.0%})"
-        said = ""
+    for cell in changes:
+        success, change = cell.success, cell.change
+        rate = f"{success.estimate:.0%} ({success.low or 0.0:.0%} to {success.high or 0.0:.0%})"
+        words = ""
         if change is not None:
             value, low, high = (f"{round(100 * (v or 0.0)):+d}" for v in (change.estimate, change.low, change.high))
-            said = f"{value} ({low} to {high})".replace("+0", "0").replace("-", "−")
-            said = IDENTICAL if cell.identical else said
+            words = f"{value} ({low} to {high})".replace("+0", "0").replace("-", "−")
+            words = IDENTICAL if cell.identical else words
         where = [cell.world, cell.task] if many else []
-        rows.append([*where, cell.policy, "clean" if cell.arm == CLEAN else cell.arm, one.n, rate, said])
+        rows.append([*where, cell.policy, "clean" if cell.arm == CLEAN else cell.arm, success.n, rate, words])
     columns = [*(["world", "task"] if many else []), "policy", "perturbation", "n", "success", "change, points"]
     return Sheet(name="perturbations-table", title="Every perturbation", columns=columns, rows=rows, right=columns[-3:])
 
 
-def _board(runs: Runs, found: list[Change]) -> list[Block]:
+def _board(runs: Runs, changes: list[Change]) -> list[Block]:
     """The ranking of `foretell leaderboard`, of every world in which policies ran the same test set."""
     from foretell.leaderboard import leaderboard
     from foretell.report.leaderboard import section as board_section
 
     blocks: list[Block] = []
-    worlds = list(dict.fromkeys(cell.world for cell in found))
+    worlds = list(dict.fromkeys(cell.world for cell in changes))
     for world in worlds:
         mine = [run for run in runs.each if _perturbed(run, world)]
         if not any((run.path / "testset.jsonl").is_file() for run in mine):

@@ -25,10 +25,10 @@ BYTES = 300_000
 
 def section(runs: Runs) -> Section | None:
     """A failure and a success of every policy, task, arm and clock that was filmed, as far as they fit."""
-    found = [film for run in runs.each for film in _chosen(runs, run)]
+    films = [film for run in runs.each for film in _chosen(runs, run)]
     shown: list[dict[str, Any]] = []
-    worlds = len({row["world"] for _, row in found}) > 1
-    for run, row in sorted(found, key=lambda film: _place(film[1])):
+    worlds = len({row["world"] for _, row in films}) > 1
+    for run, row in sorted(films, key=lambda film: _place(film[1])):
         if len(shown) == SHOWN:
             break
         if (picture := _picture(run, row["episode"])) is not None:
@@ -71,8 +71,8 @@ def _said(run: OneRun, row: dict[str, Any], worlds: bool) -> dict[str, Any]:
     parts += [f"world {row['world']}"] if worlds else []
     outcome = "success" if row["success"] else "failure"
     why = f": {row['failure_reason']}" if not row["success"] and row["failure_reason"] else ""
-    said = f"{', '.join(parts)} · {outcome}{why}"
-    return {"run": run.name, "episode": row["episode"], "said": said, "outcome": outcome}
+    caption = f"{', '.join(parts)} · {outcome}{why}"
+    return {"run": run.name, "episode": row["episode"], "said": caption, "outcome": outcome}
 
 
 def _picture(run: OneRun, episode: str) -> str | None:

@@ -47,8 +47,8 @@ def _says(runs: Runs) -> str:
         rest.append(f"{kinds['realtime']:,} ran in real time")
     if kinds["person"]:
         rest.append(f"{kinds['person']:,} are real trials judged by a person")
-    told = " and ".join(rest) + ", and cannot be run again exactly"
-    return f"{again:,} of {total:,} episodes give the same result bit for bit if they run again here; {told}."
+    listed = " and ".join(rest) + ", and cannot be run again exactly"
+    return f"{again:,} of {total:,} episodes give the same result bit for bit if they run again here; {listed}."
 
 
 def _kind(row: dict[str, Any]) -> str:
@@ -92,7 +92,7 @@ def _facts(run: OneRun) -> dict[str, str]:
         "command": " ".join(map(str, known.get("command") or ())),
         "reproducible": str(known.get("reproducible") or ""),
     }
-    return {name: said for name, said in facts.items() if said}
+    return {name: value for name, value in facts.items() if value}
 
 
 def _worlds(run: OneRun) -> list[str]:
@@ -102,11 +102,11 @@ def _worlds(run: OneRun) -> list[str]:
 
 def _policies(run: OneRun) -> list[str]:
     """A scripted one is another on every task."""
-    found: dict[str, set[str]] = {name: set() for name in Runs([run]).policies}
+    hashes: dict[str, set[str]] = {name: set() for name in Runs([run]).policies}
     for row in run.counts("policy", "policy_hash"):
-        found[row["policy"]].add(row["policy_hash"] or "")
-    said = {name: f"{len(h)} versions" if len(h) > 1 else next(iter(h))[:8] for name, h in found.items()}
-    return [f"{name} ({text})" if text else name for name, text in said.items()]
+        hashes[row["policy"]].add(row["policy_hash"] or "")
+    words = {name: f"{len(h)} versions" if len(h) > 1 else next(iter(h))[:8] for name, h in hashes.items()}
+    return [f"{name} ({text})" if text else name for name, text in words.items()]
 
 
 def _scenarios(run: OneRun, source: dict[str, Any]) -> str:
@@ -122,5 +122,5 @@ def _span(began: np.ndarray, ended: np.ndarray) -> str:
         return ""
     first, last = float(began.min()), float(ended.max())
     took = last - first
-    said = f"{took:.0f} s" if took < 120 else f"{took / 60:.0f} min" if took < 7200 else f"{took / 3600:.1f} h"
-    return f"{said}, from {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime(first))}"
+    duration = f"{took:.0f} s" if took < 120 else f"{took / 60:.0f} min" if took < 7200 else f"{took / 3600:.1f} h"
+    return f"{duration}, from {time.strftime('%Y-%m-%d %H:%M UTC', time.gmtime(first))}"

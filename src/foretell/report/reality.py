@@ -50,18 +50,18 @@ PAIR = tuple[Group, Group]
 def worlds(runs: Runs) -> dict[tuple[str, str], list[PAIR]]:
     """(real world, simulated world) -> the groups of each task that both have, real first: of the clean arm under
     `sync` where both have that, else of any clock and arm that both have, else what comes first in each."""
-    found: dict[tuple[str, str], list[PAIR]] = {}
+    pairs: dict[tuple[str, str], list[PAIR]] = {}
     plain = sorted(groups(runs), key=lambda g: (g.arm != "none", g.clock != "sync"))
-    for one, other in product(first_groups(runs), repeat=2):
-        if one.real and not other.real and one.task == other.task:
+    for first, other in product(first_groups(runs), repeat=2):
+        if first.real and not other.real and first.task == other.task:
             both = [
                 (r, s)
                 for r, s in product(plain, repeat=2)
-                if (r.world, r.task, s.world, s.task) == (one.world, one.task, other.world, other.task)
+                if (r.world, r.task, s.world, s.task) == (first.world, first.task, other.world, other.task)
                 and (r.clock, r.arm) == (s.clock, s.arm)
             ]
-            found.setdefault((one.world, other.world), []).append(both[0] if both else (one, other))
-    return found
+            pairs.setdefault((first.world, other.world), []).append(both[0] if both else (first, other))
+    return pairs
 
 
 def section(runs: Runs) -> Section | None:
@@ -70,25 +70,25 @@ def section(runs: Runs) -> Section | None:
     if not pairs:
         return None
     blocks: list[Block] = []
-    said = []
-    for (real, sim), found in pairs.items():
+    sentences = []
+    for (real, sim), of_tasks in pairs.items():
         tail = [f"{sim} {real}"] if len(pairs) > 1 else []
         try:
             answer = predictivity(
-                real=pa.concat_tables([r.table for r, _ in found]),
-                sim=pa.concat_tables([s.table for _, s in found]),
+                real=pa.concat_tables([r.table for r, _ in of_tasks]),
+                sim=pa.concat_tables([s.table for _, s in of_tasks]),
                 stand_in=True,
             )
         except UsageError as error:
             blocks.append(Words(f"{sim} against {real}: {str(error).partition(chr(10))[0]}.", "caution"))
             continue
-        said.append(_says(answer, sim, real))
-        blocks += _blocks(answer, found, sim, real, tail)
-    if said:
+        sentences.append(_says(answer, sim, real))
+        blocks += _blocks(answer, of_tasks, sim, real, tail)
+    if sentences:
         blocks = [*unfinished(runs), *blocks]
-    if any(real.startswith("standin") for real, _ in pairs):
+    if any(tried.stands_in for both in pairs.values() for tried, _ in both):
         blocks.insert(0, Words(MECHANISM, "caution"))
-    says = " ".join(said) or "Too few policies ran in both worlds to say how well simulation ranks them."
+    says = " ".join(sentences) or "Too few policies ran in both worlds to say how well simulation ranks them."
     return Section("reality", "Simulation against reality", says, distinct(blocks))
 
 
@@ -114,21 +114,21 @@ def _says(answer: Predictivity, sim: str, real: str) -> str:
         return f"{sim} puts {mean:.0%} {order} on {listed(list(known))} ({level}), and {apart} over {len(each)} tasks."
     counts = [board.pairs() for board in answer.scoreboards.values()]
     if max(counted for _, counted in counts) == 1:  # one pair is no percentage
-        told = pairs_told(sum(same for same, _ in counts), len(counts))
-        return f"{sim} puts {told} of policies in the same order as {real}, and {apart}{many}."
+        share = pairs_told(sum(same for same, _ in counts), len(counts))
+        return f"{sim} puts {share} of policies in the same order as {real}, and {apart}{many}."
     ends = "" if accuracy.low is None or accuracy.high is None else f" ({accuracy.low:.0%} to {accuracy.high:.0%})"
     return f"{sim} puts {accuracy.estimate:.0%}{ends} {order}, and {apart}{many}."
 
 
-def _blocks(answer: Predictivity, found: list[PAIR], sim: str, real: str, tail: list[str]) -> list[Block]:
+def _blocks(answer: Predictivity, pairs: list[PAIR], sim: str, real: str, tail: list[str]) -> list[Block]:
     blocks: list[Block] = []
-    tasks = {task or found[0][0].task: (task, board) for task, board in answer.scoreboards.items()}
+    tasks = {task or pairs[0][0].task: (task, board) for task, board in answer.scoreboards.items()}
     for name, (task, board) in tasks.items():
         on = f", {name}" if len(tasks) > 1 else ""
         here = [*([name] if len(tasks) > 1 else []), *tail]
         blocks.append(_scatter(board, slug("sim-real", *here), f"{sim} against {real}{on}", sim, real))
         blocks.append(_slopes(board, slug("rank-reversals", *here), f"Who changes places{on}", sim, real))
-        groups_ = next((r, s) for r, s in found if r.task == name)
+        groups_ = next((r, s) for r, s in pairs if r.task == name)
         blocks += _reversals(board, groups_, slug("reversed-pairs", *here), f"Pairs in opposite order{on}", sim, real)
         if len(board.policies) > 2:
             blocks.append(
@@ -154,8 +154,8 @@ def _scatter(board: Scoreboard, name: str, title: str, sim: str, real: str) -> C
     ):
         ends = {"real": _mean(y), "sim": _mean(f)}
         row: dict[str, Any] = {"policy": policy}
-        for side, one in ends.items():
-            row |= {side: apart[side], f"{side}_low": one.low, f"{side}_high": one.high}
+        for side, interval in ends.items():
+            row |= {side: apart[side], f"{side}_low": interval.low, f"{side}_high": interval.high}
         rows.append({**row, "scenarios": int(y.size), "kruskal_wallis_p": apart.get("kruskal_wallis_p")})
     share = ".1%"
     tips = {"policy": ("policy", ""), "sim": (sim, share), "sim_low": ("from", share), "sim_high": ("to", share)}
@@ -172,11 +172,17 @@ def _scatter(board: Scoreboard, name: str, title: str, sim: str, real: str) -> C
 
 def _metrics(measured: dict[str, dict[str, Interval]], name: str, title: str) -> Chart:
     rows = []
-    for (task, found), metric in product(measured.items(), DRAWN):
-        one = found[metric]
-        if math.isfinite(one.estimate):
-            row = {"metric": NAMES[metric], "task": task, "value": one.estimate, "low": one.low, "high": one.high}
-            rows.append({**row, "meaning": MEANING[metric], "n": one.n})
+    for (task, metrics), metric in product(measured.items(), DRAWN):
+        value = metrics[metric]
+        if math.isfinite(value.estimate):
+            row = {
+                "metric": NAMES[metric],
+                "task": task,
+                "value": value.estimate,
+                "low": value.low,
+                "high": value.high,
+            }
+            rows.append({**row, "meaning": MEANING[metric], "n": value.n})
     tips = {"metric": ("metric", ""), "task": ("task", ""), "value": ("value", ".3f"), "low": ("from", ".3f")}
     tips |= {"high": ("to", ".3f"), "meaning": ("", "")}
     many = "task" if len(measured) > 1 else None
@@ -188,15 +194,15 @@ def _metrics(measured: dict[str, dict[str, Interval]], name: str, title: str) ->
 def _sheet(measured: dict[str, dict[str, Interval]], name: str, title: str) -> Sheet:
     """A line for every metric, a column for every task."""
 
-    def said(one: Interval) -> str:
-        if not math.isfinite(one.estimate):
+    def said(interval: Interval) -> str:
+        if not math.isfinite(interval.estimate):
             return "undefined"
-        ends = "" if one.low is None or one.high is None else f" ({one.low:.2f} to {one.high:.2f})"
-        return f"{one.estimate:.3f}{ends}"
+        ends = "" if interval.low is None or interval.high is None else f" ({interval.low:.2f} to {interval.high:.2f})"
+        return f"{interval.estimate:.3f}{ends}"
 
-    rows = [[NAMES[m], MEANING[m], *(said(found[m]) for found in measured.values())] for m in NAMES]
+    rows = [[NAMES[m], MEANING[m], *(said(metrics[m]) for metrics in measured.values())] for m in NAMES]
     columns = ["metric", "meaning", *measured]
-    reasons = {one.reason for found in measured.values() for one in found.values() if one.reason}
+    reasons = {interval.reason for metrics in measured.values() for interval in metrics.values() if interval.reason}
     about = "With 95% intervals: the range of each metric over all true rates that the trials leave plausible together."
     about += f" No value or interval: {'; '.join(sorted(reasons))}." if reasons else ""
     return Sheet(name=name, title=title, columns=columns, rows=rows, right=columns[2:], about=about)
@@ -204,11 +210,11 @@ def _sheet(measured: dict[str, dict[str, Interval]], name: str, title: str) -> S
 
 def _reversed(board: Scoreboard) -> list[tuple[int, int]]:
     """Pairs that sim and real put in opposite order, as (ahead in sim, ahead in real)."""
-    found = []
+    reversals = []
     for i, j in combinations(range(len(board.policies)), 2):
         if (board.sim[i] - board.sim[j]) * (board.real[i] - board.real[j]) < 0:
-            found.append((i, j) if board.sim[i] > board.sim[j] else (j, i))
-    return found
+            reversals.append((i, j) if board.sim[i] > board.sim[j] else (j, i))
+    return reversals
 
 
 def _slopes(board: Scoreboard, name: str, title: str, sim: str, real: str) -> Chart:
@@ -231,11 +237,11 @@ def _slopes(board: Scoreboard, name: str, title: str, sim: str, real: str) -> Ch
 
 def _reversals(board: Scoreboard, pair: PAIR, name: str, title: str, sim: str, real: str) -> list[Block]:
     """A table of the pairs that change places, and whether each order is shown or may be chance."""
-    found = _reversed(board)
-    if not found:
+    reversals = _reversed(board)
+    if not reversals:
         return []
     rows = []
-    for a, b in found:
+    for a, b in reversals:
         names = (board.policies[a], board.policies[b])
         rates = [f"{values[a]:.0%} against {values[b]:.0%}" for values in (board.sim, board.real)]
         rows.append([*names, rates[0], _shown(pair[1], *names), rates[1], _shown(pair[0], *reversed(names))])
@@ -254,11 +260,11 @@ def _shown(group: Group, ahead: str, behind: str) -> str:
     return "may be chance"
 
 
-def _left_out(board: Scoreboard, found: dict[str, Interval], name: str, title: str) -> Chart:
+def _left_out(board: Scoreboard, metrics: dict[str, Interval], name: str, title: str) -> Chart:
     rows = []
     for i, policy in enumerate(board.policies):
         for metric in DRAWN:
-            value, whole = found[metric].diagnostics["leave_one_out"][i], found[metric].estimate
+            value, whole = metrics[metric].diagnostics["leave_one_out"][i], metrics[metric].estimate
             if math.isfinite(value) and math.isfinite(whole):
                 rows.append({"without": policy, "metric": NAMES[metric], "value": value, "of_all": whole})
     for row in rows:

@@ -20,6 +20,7 @@ from foretell.episodes.names import Name, names_of
 from foretell.episodes.planned import CELL, is_retired, plan_table
 from foretell.episodes.provenance import read_provenance
 from foretell.episodes.read import read_columns
+from foretell.episodes.reality import is_real, stands_in
 from foretell.errors import UsageError
 
 __all__ = ["OneRun", "Runs", "place"]
@@ -28,17 +29,13 @@ COLUMNS = (
     "episode", "study", "world", "world_hash", "controller", "task", "task_version", "task_hash", "policy",
     "policy_hash", "policy_options", "scenario", "parent", "base", "trial", "arm", "severity", "clock", "success_any",
     "success_end", "success", "success_rule", "score", "stages", "metrics", "steps", "sim_s", "end", "blame", "error",
-    "failure_reason", "events", "judge", "real", "video", "wall_started", "wall_s",
+    "failure_reason", "events", "judge", "real", "stands_in", "video", "wall_started", "wall_s",
 )  # fmt: skip
 """What a report reads of a row."""
 Kinds = Mapping[str, tuple[type, ...]]
 STUDY: Kinds = {"name": (str,), "tasks": (list,), "policies": (dict, list), "scenarios": (dict,)}
 PROVENANCE: Kinds = {"study": (str,), "machine": (dict,), "versions": (dict,), "command": (list,), "imported": (dict,)}
 """Kinds of what a report reads of `study.yaml` and `provenance.json`."""
-STAND_IN = "standin"
-"""The built-in world that plays reality."""
-ROBOT = ("robot", "real")
-"""Worlds that are real in rows that are older than the column `real`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +68,8 @@ class OneRun:
     @cached_property
     def clocks(self) -> pa.ChunkedArray:
         """The clock's name, row by row."""
-        group, found = self.cells
-        return spread([name.clock for name in names_of(found)], group)
+        group, known = self.cells
+        return spread([name.clock for name in names_of(known)], group)
 
     @cached_property
     def protocols(self) -> tuple[np.ndarray, list[dict[str, Any]]]:
@@ -102,13 +99,18 @@ class OneRun:
 
     @cached_property
     def real(self) -> bool:
-        """Whether its episodes stand for reality: a robot's, imported trials or the stand-in's."""
+        """Whether its episodes stand for reality: a robot's, imported trials or those of a stand-in."""
         person = self.values("judge") == ["person"]
-        found = [
-            row["world"] == STAND_IN or (person or row["world"] in ROBOT if row["real"] is None else row["real"])
-            for row in self.counts("world", "real")
+        worlds = [
+            is_real(row["world"], row["real"], person) or stands_in(row["world"], row["stands_in"])
+            for row in self.counts("world", "real", "stands_in")
         ]
-        return bool(found) and all(found)
+        return bool(worlds) and all(worlds)
+
+    @cached_property
+    def stands_in(self) -> bool:
+        """Whether some of its episodes are of a simulated world that plays reality."""
+        return any(stands_in(row["world"], row["stands_in"]) for row in self.counts("world", "stands_in"))
 
 
 @dataclass(frozen=True)
@@ -120,22 +122,22 @@ class Runs:
     @classmethod
     def open(cls, paths: Sequence[Path | str]) -> Runs:
         """Raises UsageError for a folder that is no run, and for the same one twice."""
-        found: list[OneRun] = []
+        opened: list[OneRun] = []
         seen: set[Path] = set()
         for path in map(Path, paths):
             if path.resolve() in seen:
                 raise UsageError(f"run {str(path)!r} is given twice")
             seen.add(path.resolve())
             name = path.resolve().name
-            while name in {run.name for run in found}:
+            while name in {run.name for run in opened}:
                 name += "'"
             about = _shaped(read_provenance(path), PROVENANCE)
-            found.append(
+            opened.append(
                 OneRun(path=path, name=name, table=read_columns(path, COLUMNS), study=_study(path), provenance=about)
             )
-        if not found:
+        if not opened:
             raise UsageError("give at least one run folder")
-        return cls(found)
+        return cls(opened)
 
     @cached_property
     def policies(self) -> list[str]:
@@ -154,12 +156,12 @@ class Runs:
     def protocols(self) -> dict[tuple[str, str], dict[str, set[str]]]:
         """Task and column of `PROTOCOL` -> its values -> runs that have them. What a person judged has its own rules,
         and is left out."""
-        found: dict[tuple[str, str], dict[str, set[str]]] = {}
+        values: dict[tuple[str, str], dict[str, set[str]]] = {}
         for run in self.each:
-            for one in run.protocols[1]:
-                for column in PROTOCOL if one["judge"] != "person" else ():
-                    found.setdefault((one["task"], column), {}).setdefault(str(one[column]), set()).add(run.name)
-        return found
+            for row in run.protocols[1]:
+                for column in PROTOCOL if row["judge"] != "person" else ():
+                    values.setdefault((row["task"], column), {}).setdefault(str(row[column]), set()).add(run.name)
+        return values
 
     @cached_property
     def cells(self) -> list[Cell]:
@@ -188,14 +190,14 @@ class Runs:
     @cached_property
     def world_of(self) -> dict[tuple[str, str], str]:
         """World and hash of its parameters -> its name in all tables."""
-        found = zip(self.cells, names_of(self.cells), strict=True)
-        return {(cell.world, cell.world_hash): name.world for cell, name in found}
+        named = zip(self.cells, names_of(self.cells), strict=True)
+        return {(cell.world, cell.world_hash): name.world for cell, name in named}
 
     @cached_property
-    def task_of(self) -> dict[tuple[str, str, str], str]:
-        """Task, version and hash of its file -> its name in all tables."""
-        found = zip(self.cells, names_of(self.cells), strict=True)
-        return {(cell.task, cell.task_version, cell.task_hash): name.task for cell, name in found}
+    def task_of(self) -> dict[tuple[str, str, str, str], str]:
+        """Task, version, hash of its file, and controller -> its name in all tables."""
+        named = zip(self.cells, names_of(self.cells), strict=True)
+        return {(cell.task, cell.task_version, cell.task_hash, cell.controller): name.task for cell, name in named}
 
     def tasks_of(self, run: OneRun) -> pa.ChunkedArray:
         """The task, row by row. One that ran by several protocols is several: its name has the hash of its version,
@@ -204,24 +206,24 @@ class Runs:
 
     def _named(self, run: OneRun) -> list[tuple[str, str]]:
         """The task's name under each of the run's protocols: as all tables have it, and as the page has it."""
-        found = []
-        for one in run.protocols[1]:
-            cell = Cell.of(one)
-            name = self.task_of[cell.task, cell.task_version, cell.task_hash]
+        named = []
+        for row in run.protocols[1]:
+            cell = Cell.of(row)
+            name = self.task_of[cell.task, cell.task_version, cell.task_hash, cell.controller]
             own = [
-                f"{PROTOCOL[column]} {one[column]}"
+                f"{PROTOCOL[column]} {row[column]}"
                 for column in PROTOCOL
-                if column not in CELL and one["judge"] != "person" and len(self.protocols[one["task"], column]) > 1
+                if column not in CELL and row["judge"] != "person" and len(self.protocols[row["task"], column]) > 1
             ]
-            found.append((name, f"{name} ({', '.join(own)})" if own else name))
-        return found
+            named.append((name, f"{name} ({', '.join(own)})" if own else name))
+        return named
 
     def task_names(self, run: OneRun) -> dict[str, str]:
         """Name of a task in all tables -> what the page calls the run's rows of it, where that is one name."""
-        found: dict[str, set[str]] = defaultdict(set)
+        called: dict[str, set[str]] = defaultdict(set)
         for task, name in self._named(run):
-            found[task].add(name)
-        return {task: min(names) if len(names) == 1 else task for task, names in found.items()}
+            called[task].add(name)
+        return {task: min(names) if len(names) == 1 else task for task, names in called.items()}
 
     @property
     def real(self) -> list[OneRun]:
@@ -239,21 +241,21 @@ def place(name: str, names: Sequence[str]) -> int:
     return next((names.index(form) for form in forms if form in names), len(names))
 
 
-def _shaped(found: Any, kinds: Kinds) -> dict[str, Any]:
+def _shaped(contents: Any, kinds: Kinds) -> dict[str, Any]:
     """Without what is not of the kind that it should be: a run folder may be damaged, or come from someone else."""
-    if not isinstance(found, dict):
+    if not isinstance(contents, dict):
         return {}
-    return {key: value for key, value in found.items() if isinstance(value, kinds.get(str(key), object))}
+    return {key: value for key, value in contents.items() if isinstance(value, kinds.get(str(key), object))}
 
 
-def _listed(first: Sequence[Any], found: Sequence[str]) -> list[str]:
-    there = dict.fromkeys(found)
+def _listed(first: Sequence[Any], others: Sequence[str]) -> list[str]:
+    there = dict.fromkeys(others)
     return [*(name for name in dict.fromkeys(map(str, first)) if name in there), *(n for n in there if n not in first)]
 
 
 def _study(run: Path) -> dict[str, Any]:
     try:
-        found = load_yaml(run / "study.yaml", follow=False)
+        contents = load_yaml(run / "study.yaml", follow=False)
     except UsageError:
         return {}
-    return _shaped(found, STUDY)
+    return _shaped(contents, STUDY)

@@ -74,7 +74,7 @@ def section(runs: Runs) -> Section | None:
     every = _ended(runs)
     blocks: list[Block] = []
     deaths: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
-    told: list[Ended] = []
+    shown: list[Ended] = []
     task_of, names = codes(every.table["task"])
     policy_of, policies = codes(every.table["policy"])
     order = np.array([place(policy, runs.policies) for policy in policies], dtype=np.int64)
@@ -85,15 +85,15 @@ def section(runs: Runs) -> Section | None:
         stages = _order(rows, runs)
         if not stages:
             continue
-        told.append(rows)
-        for world, one in _split(rows.take(np.flatnonzero(~rows.success)), ["world"]):
-            deaths[world] += Counter({(task, stage): count for stage, count in one.ends(stages).items()})
+        shown.append(rows)
+        for world, rows_ in _split(rows.take(np.flatnonzero(~rows.success)), ["world"]):
+            deaths[world] += Counter({(task, stage): count for stage, count in rows_.ends(stages).items()})
         name, where = slug("stages", "" if one_task else task), "" if one_task else f" on {task}"
         lines, together = _lines(rows)
         blocks += [_chart(lines, stages, name, where, together), _sheet(lines, stages, f"{name}-table", where)]
     if not blocks:
         return None
-    worlds, clocks = (len({n for rows in told for n in cells(rows.table[c])}) > 1 for c in ("world", "clock"))
+    worlds, clocks = (len({n for rows in shown for n in cells(rows.table[c])}) > 1 for c in ("world", "clock"))
     return Section("stages", "Stages", _says(deaths, not one_task, worlds, clocks), blocks)
 
 
@@ -109,9 +109,9 @@ def _ended(runs: Runs) -> Ended:
         for at in reached.values():
             some |= ~np.isnan(at)
         person = pc.equal(table["judge"], "person").fill_null(False).to_numpy()
-        told = some | ~person  # a person may have noted the outcome only
+        known = some | ~person  # a person may have noted the outcome only
         clean = pc.equal(table["arm"], "none").fill_null(False).to_numpy()
-        kept = np.flatnonzero(told & clean & table["success"].is_valid().to_numpy())
+        kept = np.flatnonzero(known & clean & table["success"].is_valid().to_numpy())
         for name in reached:
             stages.setdefault(name, len(stages))
         times = np.full((len(table), len(stages)), np.nan)
@@ -149,8 +149,8 @@ def _order(rows: Ended, runs: Runs) -> list[str]:
         stage: int(np.argmax(~np.isnan(rows.times[:, i]))) for i, stage in enumerate(rows.stages) if len(times[stage])
     }
     declared = _declared(cells(rows.table["declared"])[0], runs)
-    found = sorted(first, key=lambda name: (float(np.median(times[name])), first[name]))
-    return [*declared, *(name for name in found if name not in declared)]
+    order = sorted(first, key=lambda name: (float(np.median(times[name])), first[name]))
+    return [*declared, *(name for name in order if name not in declared)]
 
 
 def _declared(task: str, runs: Runs) -> list[str]:
@@ -220,9 +220,9 @@ def _said(stage: str) -> str:
     return stage if stage == DONE else "before the first stage" if stage == NONE else f"stuck after {stage}"
 
 
-def _sheet(found: Mapping[str, Ended], stages: Sequence[str], name: str, where: str) -> Sheet:
+def _sheet(ended: Mapping[str, Ended], stages: Sequence[str], name: str, where: str) -> Sheet:
     lines = []
-    for policy, mine in found.items():
+    for policy, mine in ended.items():
         line: list[Any] = [policy, len(mine)]
         for stage in stages:
             times = mine.of(stage)

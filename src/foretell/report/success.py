@@ -47,41 +47,41 @@ def section(runs: Runs) -> Section | None:
 def _says(rows: Sequence[Entry]) -> str:
     if not rows:
         return "No episode has been judged yet, so there is no rate to show."
-    told, under = _plainest(rows)
-    best, worst = max(told, key=lambda r: (r["rate"], r["n"])), min(told, key=lambda r: (r["rate"], -r["n"]))
-    fewest, most = min(row["n"] for row in told), max(row["n"] for row in told)
+    shown, under = _plainest(rows)
+    best, worst = max(shown, key=lambda r: (r["rate"], r["n"])), min(shown, key=lambda r: (r["rate"], -r["n"]))
+    fewest, most = min(row["n"] for row in shown), max(row["n"] for row in shown)
     of = counted(fewest, "episode") if fewest == most else f"{fewest:,} to {most:,} episodes"
-    if len(told) == 1:
-        said = f"{best['policy']} solves {best['rate']:.0%} of {counted(best['n'], 'episode')} of {best['task']}{under}"
+    if len(shown) == 1:
+        text = f"{best['policy']} solves {best['rate']:.0%} of {counted(best['n'], 'episode')} of {best['task']}{under}"
     elif best["rate"] == worst["rate"]:
-        said = f"All {len(told)} rates{under} are {best['rate']:.0%}, each of {of}"
+        text = f"All {len(shown)} rates{under} are {best['rate']:.0%}, each of {of}"
     else:
-        ends = [f"{row['rate']:.0%} ({_who(row, told)})" for row in (worst, best)]
-        said = f"From {ends[0]} to {ends[1]}{under}, each of {of}"
+        ends = [f"{row['rate']:.0%} ({_who(row, shown)})" for row in (worst, best)]
+        text = f"From {ends[0]} to {ends[1]}{under}, each of {of}"
     running = any(row["running"] for row in rows)
-    return f"{said}; bars are confidence intervals{', and some cells are still running' if running else ''}."
+    return f"{text}; bars are confidence intervals{', and some cells are still running' if running else ''}."
 
 
 def _plainest(rows: Sequence[Entry]) -> tuple[Sequence[Entry], str]:
     """Those of the clean arm and of `sync`, or of what comes first without them, and what they are under, in words:
     rates under several clocks or arms do not make one range."""
-    said = []
+    phrases = []
     for name, plain, words in (("clock", "sync", "under the clock {}"), ("arm", "none", "under the perturbation {}")):
         known = list(dict.fromkeys(row[name] for row in rows))
         first = plain if plain in known else known[0]
         rows = [row for row in rows if row[name] == first]
         if len(known) > 1:
-            said.append("without perturbation" if first == "none" else words.format(first))
-    return rows, f" {' and '.join(said)}" if said else ""
+            phrases.append("without perturbation" if first == "none" else words.format(first))
+    return rows, f" {' and '.join(phrases)}" if phrases else ""
 
 
 def _who(row: Entry, rows: Sequence[Entry]) -> str:
     """Policy, task and run, as far as there are several."""
-    said = row["policy"]
+    name_ = row["policy"]
     for name, word in (("task", "on"), ("run", "in")):
-        if len({one[name] for one in rows}) > 1:
-            said += f" {word} {row[name]}"
-    return str(said)
+        if len({other[name] for other in rows}) > 1:
+            name_ += f" {word} {row[name]}"
+    return str(name_)
 
 
 def _charts(rows: Sequence[Entry]) -> list[Chart]:
@@ -100,15 +100,15 @@ def _charts(rows: Sequence[Entry]) -> list[Chart]:
     names = list(dict.fromkeys(row["series"] for row in clean))
     if len(names) > SERIES:
         names = names[:SERIES]
-    found = []
+    charts = []
     for task in tasks[:TASKS]:
         mine = [row for row in clean if row["task"] == task and row["series"] in names]
         policies = list(dict.fromkeys(row["policy"] for row in mine))
         mine = [row for row in mine if row["policy"] in policies[: max(1, CELLS // len(names))]]
         if not mine:
             continue
-        one = len(tasks) == 1
-        title = "Success rate" if one else f"Success rate on {task}"
+        alone = len(tasks) == 1
+        title = "Success rate" if alone else f"Success rate on {task}"
         series = "series" if len(names) > 1 else None
         tips = {k: v for k, v in TIPS.items() if k != "series" or series}
         data = [{k: v for k, v in row.items() if k in (*TIPS, "task", "successes")} for row in mine]
@@ -118,14 +118,18 @@ def _charts(rows: Sequence[Entry]) -> list[Chart]:
         ]
         drawn = [*blank, *data] if series else data
         spec = dots(drawn, y="policy", x="rate", title="success", domain=(0.0, 1.0), series=series, tips=tips)
-        found.append(
+        charts.append(
             Chart(
-                name=slug("success", "" if one else task), title=title, spec=spec, rows=data, about=_about(mine, arms)
+                name=slug("success", "" if alone else task),
+                title=title,
+                spec=spec,
+                rows=data,
+                about=_about(mine, arms),
             )
         )
-    if len(tasks) > TASKS and found:
-        found[-1] = _with(found[-1], f"{len(tasks) - TASKS} more tasks are in the table.")
-    return found
+    if len(tasks) > TASKS and charts:
+        charts[-1] = _with(charts[-1], f"{len(tasks) - TASKS} more tasks are in the table.")
+    return charts
 
 
 def _with(chart: Chart, words: str) -> Chart:
@@ -137,13 +141,13 @@ def _with(chart: Chart, words: str) -> Chart:
 def _about(rows: Sequence[Entry], arms: set[str]) -> str:
     level = f"{1 - rows[0]['alpha']:.0%}"
     exact = "Clopper-Pearson; star if scenarios were tried several times"
-    said = f"Dots are success rates. Bars are {level} confidence intervals ({exact}), each for one policy alone."
+    about = f"Dots are success rates. Bars are {level} confidence intervals ({exact}), each for one policy alone."
     if any(_state(row) for row in rows):
-        said = (
+        about = (
             f"Dots are success rates. Bars are {level} confidence intervals: {exact}. Where episodes are missing, the "
             "intervals are wider: they cover the leading scenarios and hold at any time (betting)."
         )
-    return f"{said} Perturbed episodes are left out here." if "none" in arms and len(arms) > 1 else said
+    return f"{about} Perturbed episodes are left out here." if "none" in arms and len(arms) > 1 else about
 
 
 def _state(row: Entry) -> str:

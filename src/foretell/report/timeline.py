@@ -130,13 +130,13 @@ def timeline(
         raise UsageError(f"start is {start:g}, but episode {row['episode']} lasts {length:g} s")
     outcome = {True: "success", False: "failure", None: "not judged"}[row["success"]]
     about = f"{row['task']}, {row['policy']}, {label(row['clock'])}, {outcome}"
-    found = _summary(row["episode"], about, length, events, path)
+    summary = _summary(row["episode"], about, length, events, path)
     if path is not None:
         require_writable(path, "out")
         draw = path.suffix.lower() == ".svg"
-        text = _picture(found, start, stop or length) if draw else json.dumps(_trace(found), allow_nan=False)
+        text = _picture(summary, start, stop or length) if draw else json.dumps(_trace(summary), allow_nan=False)
         path.write_text(text, encoding="utf-8")
-    return found
+    return summary
 
 
 def _checked(path: Path) -> Path:
@@ -156,9 +156,9 @@ def _read(run: Path, episode: str) -> list[Event]:
     path = run / "events" / f"{episode}.parquet"
     if path.parent != run / "events" or not os.path.exists(path):
         others = sorted(p.stem for p in path.parent.glob("*.parquet"))
-        told = f"; there are events of {counted(len(others), 'other')}, such as {others[0]}" if others else ""
+        others_there = f"; there are events of {counted(len(others), 'other')}, such as {others[0]}" if others else ""
         how = "`record: {events: N}` in a study keeps those of its first N scenarios of each task and policy"
-        raise UsageError(f"{run} has no events of episode {episode}{told}. {how}")
+        raise UsageError(f"{run} has no events of episode {episode}{others_there}. {how}")
     try:
         table = read_parquet(path, list(COLUMNS)).select(list(COLUMNS))
     except (DamagedError, OSError, ValueError, KeyError) as error:
@@ -222,13 +222,13 @@ def _lanes(events: Sequence[Event], length: float) -> list[list[Event]]:
     return lanes
 
 
-def _tracks(found: Timeline) -> list[tuple[str, list[Event], list[Event]]]:
+def _tracks(timeline: Timeline) -> list[tuple[str, list[Event], list[Event]]]:
     """(name, intervals, instants) from top to bottom; a track whose intervals overlap is several."""
     made = []
     for name in dict.fromkeys(TRACKS.values()):
-        mine = [e for e in found.events if TRACKS.get(e["kind"]) == name]
+        mine = [e for e in timeline.events if TRACKS.get(e["kind"]) == name]
         spans = [e for e in mine if e["until_s"] is not None or e["kind"] == "think"]
-        lanes = _lanes(spans, found.sim_s) or [[]]
+        lanes = _lanes(spans, timeline.sim_s) or [[]]
         instants = [e for e in mine if e["until_s"] is None and e["kind"] != "think"]
         if not mine and name == "frames":
             continue  # no camera: no empty track for it
@@ -250,10 +250,10 @@ PROCESS = 100
 """Its number in a trace; not that of a track, which would be shown as its main thread."""
 
 
-def _trace(found: Timeline) -> dict[str, Any]:
+def _trace(timeline: Timeline) -> dict[str, Any]:
     """Chrome's trace format, which Perfetto reads: microseconds, one thread per track."""
-    rows: list[dict[str, Any]] = [_named("process_name", 0, name=f"{found.episode}: {found.about}")]
-    for tid, (name, spans, instants) in enumerate(_tracks(found), start=1):
+    rows: list[dict[str, Any]] = [_named("process_name", 0, name=f"{timeline.episode}: {timeline.about}")]
+    for tid, (name, spans, instants) in enumerate(_tracks(timeline), start=1):
         rows += [_named("thread_name", tid, name=name), _named("thread_sort_index", tid, sort_index=tid)]
         marked = [(e, True) for e in spans] + [(e, False) for e in instants]
         for event, lasts in sorted(marked, key=lambda pair: pair[0]["sim_s"]):
@@ -267,12 +267,12 @@ def _trace(found: Timeline) -> dict[str, Any]:
                 "ts": _micro(event["sim_s"]),
             }
             if lasts:
-                end = found.sim_s if event["until_s"] is None else event["until_s"]
+                end = timeline.sim_s if event["until_s"] is None else event["until_s"]
                 row |= {"ph": "X", "dur": round(_micro(end) - row["ts"], 3)}
             else:
                 row |= {"ph": "i", "s": "t"}
             rows.append({**row, "args": {k: v for k, v in given.items() if v is not None}})
-    return {"traceEvents": rows, "displayTimeUnit": "ms", "otherData": found.to_dict()}
+    return {"traceEvents": rows, "displayTimeUnit": "ms", "otherData": timeline.to_dict()}
 
 
 def _micro(seconds: float) -> float:
@@ -290,9 +290,9 @@ SHADES = ("#4c78a8", "#f2a23a", "#54a24b", "#b279a2", "#72b7b2", "#9d755d")
 FIXED = {"starve": "#d62728", "seam": "#d62728", "frame": "#999999"}
 
 
-def _picture(found: Timeline, start: float, stop: float) -> str:
+def _picture(timeline: Timeline, start: float, stop: float) -> str:
     """An SVG: tracks from top to bottom, time from left to right."""
-    tracks = _tracks(found)
+    tracks = _tracks(timeline)
     height = TOP + ROW * len(tracks) + 36
     scale = (WIDTH - LEFT - RIGHT) / (stop - start)
 
@@ -302,18 +302,18 @@ def _picture(found: Timeline, start: float, stop: float) -> str:
     size = f'width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}"'
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">']
     parts.append(f'<rect width="{WIDTH}" height="{height}" fill="white"/>')
-    parts.append(f'<text x="12" y="22" font-size="15">{escape(found.about)}</text>')
-    parts.append(f'<text x="12" y="42" fill="#555">{escape(_caption(found))}</text>')
+    parts.append(f'<text x="12" y="22" font-size="15">{escape(timeline.about)}</text>')
+    parts.append(f'<text x="12" y="42" fill="#555">{escape(_caption(timeline))}</text>')
     bottom = TOP + ROW * len(tracks)
     for at in _ticks(start, stop):
         parts.append(f'<line x1="{x(at)}" y1="{TOP}" x2="{x(at)}" y2="{bottom}" stroke="#e4e4e4"/>')
         parts.append(f'<text x="{x(at)}" y="{bottom + 18}" text-anchor="middle" fill="#555">{at:g} s</text>')
-    most = found.seam_max or 1.0
+    most = timeline.seam_max or 1.0
     for i, (name, spans, instants) in enumerate(tracks):
         y = TOP + ROW * i + (ROW - BAR) / 2
         parts.append(f'<text x="{LEFT - 10}" y="{y + BAR / 2 + 4}" text-anchor="end">{name}</text>')
         for event in spans:
-            end = found.sim_s if event["until_s"] is None else event["until_s"]
+            end = timeline.sim_s if event["until_s"] is None else event["until_s"]
             if end >= start and event["sim_s"] <= stop:
                 wide = max(round(x(end) - x(event["sim_s"]) - 1.0, 2), 0.6)
                 box = f'x="{x(event["sim_s"])}" y="{y}" width="{wide}" height="{BAR}"'
@@ -325,11 +325,11 @@ def _picture(found: Timeline, start: float, stop: float) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _caption(found: Timeline) -> str:
-    said = [f"episode {found.episode}", f"{found.inferences} inferences"]
-    if found.latency_median_s is not None:
-        said.append(f"median {1000 * found.latency_median_s:.3g} ms")
-    return ", ".join([*said, f"{found.starvation_share:.0%} of the time without a fresh action"])
+def _caption(timeline: Timeline) -> str:
+    parts = [f"episode {timeline.episode}", f"{timeline.inferences} inferences"]
+    if timeline.latency_median_s is not None:
+        parts.append(f"median {1000 * timeline.latency_median_s:.3g} ms")
+    return ", ".join([*parts, f"{timeline.starvation_share:.0%} of the time without a fresh action"])
 
 
 def _colour(event: Event) -> str:
@@ -339,12 +339,12 @@ def _colour(event: Event) -> str:
 
 def _tip(event: Event) -> str:
     """What a browser shows under the pointer."""
-    told = f"{_title(event)}: {event['sim_s']:.3f} s"
+    text = f"{_title(event)}: {event['sim_s']:.3f} s"
     if event["until_s"] is not None:
-        told += f" to {event['until_s']:.3f} s"
+        text += f" to {event['until_s']:.3f} s"
     if event["value"] is not None and event["kind"] in MEANING:
-        told += f", {MEANING[event['kind']].replace('_', ' ')} {event['value']:.3g}"
-    return f"<title>{escape(told)}</title>"
+        text += f", {MEANING[event['kind']].replace('_', ' ')} {event['value']:.3g}"
+    return f"<title>{escape(text)}</title>"
 
 
 def _mark(event: Event, x: float, y: float, most: float) -> str:

@@ -29,34 +29,34 @@ MECHANISM = "The stand-in plays reality: it shows the mechanism, not evidence ab
 def section(runs: Runs) -> Section | None:
     """A recommendation for every world and task, or what is missing for one."""
     every = first_groups(runs)
-    found = [g for g in every if g.rates or g.missing]
-    found.sort(key=lambda g: len(g.policies) < 2)  # choices first
-    if not found:
+    shown = [g for g in every if g.rates or g.missing]
+    shown.sort(key=lambda g: len(g.policies) < 2)  # choices first
+    if not shown:
         return None
     blocks: list[Block] = []
     winners: dict[str, list[str]] = {}
-    for group in found:
+    for group in shown:
         where = group.within(every)
-        best, words = _verdict(group, where, found)
+        best, words = _verdict(group, where, shown)
         blocks.append(words)
         if len(group.policies) > 1:
             winners.setdefault(best or "", []).append(where)
-    return Section("verdict", "Verdict", _says(winners, found), [*blocks, *_caveats(runs, found)])
+    return Section("verdict", "Verdict", _says(winners, shown), [*blocks, *_caveats(runs, shown)])
 
 
-def _says(winners: dict[str, list[str]], found: Sequence[Group]) -> str:
+def _says(winners: dict[str, list[str]], every: Sequence[Group]) -> str:
     """The headline: who is recommended where."""
     open_ = winners.get("", [])
     named = [f"{best} on {listed(tasks)}" for best, tasks in winners.items() if best]
     if not winners:
-        if len({policy for group in found for policy in group.policies}) == 1:
+        if len({policy for group in every for policy in group.policies}) == 1:
             return "There is only one policy, so there is no choice to make. Its success is below."
         return (
             "No two policies ran under the same conditions, so there is no choice to make. The success of each is "
             "below."
         )
     if not named:
-        where = f" on {open_[0]}" if len(found) > 1 else ""
+        where = f" on {open_[0]}" if len(every) > 1 else ""
         return f"No policy is shown to be the best{' on any task' if len(open_) > 1 else where} yet."
     rest = f"; on {listed(open_)} none is shown to be the best" if open_ else ""
     return f"Recommended: {'; '.join(named)}{rest}."
@@ -66,28 +66,28 @@ def _percent(value: float) -> str:
     return f"{100 * value:.0f}%"
 
 
-def _rate(one: Interval) -> str:
-    return f"{_percent(one.estimate)} ({_percent(one.low or 0.0)} to {_percent(one.high or 0.0)})"
+def _rate(interval: Interval) -> str:
+    return f"{_percent(interval.estimate)} ({_percent(interval.low or 0.0)} to {_percent(interval.high or 0.0)})"
 
 
-def _verdict(group: Group, where: str, found: Sequence[Group]) -> tuple[str | None, Words]:
+def _verdict(group: Group, where: str, every: Sequence[Group]) -> tuple[str | None, Words]:
     """The policy recommended, if any, and the words for it."""
     answer, head = group.compared, f"On {where}" + (", still running" if group.missing else "")
     if not group.rates:
         left = f"{counted(group.missing, 'episode')} to come"
         return None, Words(f"On {where}: no verdict yet: {left}.", "caution")
     if len(group.policies) < 2:
-        policy, one = next(iter(group.rates.items()))
+        policy, interval = next(iter(group.rates.items()))
         return None, Words(
-            f"{head}: {policy} solves {_rate(one)} of {counted(one.n, 'episode')}. There is no other policy to "
-            "compare it with."
+            f"{head}: {policy} solves {_rate(interval)} of {counted(interval.n, 'episode')}. There is no other policy "
+            "to compare it with."
         )
     if isinstance(answer, str):
         return None, Words(f"{head}: no verdict: {answer}.", "caution")
     best, rivals = _standing(answer)
     if not rivals:
         return best, Words(_use(head, best, answer), "good")
-    text = f"{head}: not shown; {_decide(group, found, answer, best, rivals)} {_close(answer, best, rivals)}"
+    text = f"{head}: not shown; {_decide(group, every, answer, best, rivals)} {_close(answer, best, rivals)}"
     behind = [row["policy"] for row in answer.policies if row["policy"] not in (best, *rivals)]
     if behind:
         text += f" Shown to be worse than {best}: {listed(behind)}."
@@ -150,14 +150,14 @@ def _some(names: Sequence[str], most: int = 4) -> str:
     return listed(names if len(names) <= most + 1 else [*names[:most], f"{len(names) - most} more"])
 
 
-def _decide(group: Group, found: Sequence[Group], answer: Compared, best: str, rivals: Sequence[str]) -> str:
+def _decide(group: Group, every: Sequence[Group], answer: Compared, best: str, rivals: Sequence[str]) -> str:
     """How many trials more would tell the best two apart; or that they are level as far as anybody would mind."""
     pair = _pair(answer, best, rivals[0])
     gap, run = abs(pair.mean_a - pair.mean_b), min(pair.n_a, pair.n_b)
     reach = max(1.0 if end is None else abs(end) for end in (pair.difference.low, pair.difference.high))
     if not gap and reach < EFFECT:
         return f"the best two differ by at most {math.ceil(100 * reach)} points (95%)."
-    needed, aided = more_trials(group, pair, len(answer.pairs), found)
+    needed, aided = more_trials(group, pair, len(answer.pairs), every)
     if needed is None:
         return "no practical number of trials would decide: the best two are practically equal."
     seen = (
@@ -184,10 +184,10 @@ def _about(count: int) -> str:
 
 
 def more_trials(
-    group: Group, pair: Versus, pairs: int = 1, found: Sequence[Group] = ()
+    group: Group, pair: Versus, pairs: int = 1, every: Sequence[Group] = ()
 ) -> tuple[int | None, int | None]:
     """Trials of each policy, in all, that `foretell.budget` forecasts for telling a pair apart: with real trials alone,
-    and of real groups with simulation, where `found` has it. None: more than a million, or not known.
+    and of real groups with simulation, where `every` has it. None: more than a million, or not known.
 
     The level is what Holm's adjustment leaves the smallest p-value of `pairs`.
     """
@@ -195,14 +195,14 @@ def more_trials(
     low, high = sorted((pair.mean_a, pair.mean_b))
     gap = high - low - 1e-12 if high > low else EFFECT if low + EFFECT <= 1.0 else -EFFECT
     plan: dict[str, Any] = {"power": POWER, "difference": gap, "alpha": ALPHA / max(pairs, 1), "stand_in": True}
-    sims = [g for g in found if group.real and not g.real and g.task == group.task]
+    sims = [g for g in every if group.real and not g.real and g.task == group.task]
     aided = None
     for sim in sims:
         try:
-            told = budget(group.table, sim.table, policy=(a, b), **plan)
+            forecast = budget(group.table, sim.table, policy=(a, b), **plan)
         except UsageError:  # not every real scenario was simulated with both
             continue
-        aided = told.with_simulation
+        aided = forecast.with_simulation
         break
     try:
         alone = budget(group.table, group.table, policy=(a, b), **plan)  # for how alike their outcomes are
@@ -211,22 +211,22 @@ def more_trials(
     return alone.real_only, aided
 
 
-def _caveats(runs: Runs, found: Sequence[Group]) -> list[Block]:
+def _caveats(runs: Runs, every: Sequence[Group]) -> list[Block]:
     """What a reader must know before acting on it."""
-    said = []
-    under = chosen(runs, found)
+    sentences = []
+    under = chosen(runs, every)
     if under:
-        said.append(f"All results are {under}.")
-    if any(group.real and group.world.startswith("standin") for group in found):
-        said.append(MECHANISM)
-    if not any(group.real for group in found):
-        said.append(
+        sentences.append(f"All results are {under}.")
+    if any(group.stands_in for group in every):
+        sentences.append(MECHANISM)
+    if not any(group.real for group in every):
+        sentences.append(
             "These are simulated episodes: these runs do not show whether reality ranks the policies in the same way."
         )
-    if any(group.missing for group in found):
-        said.append(
+    if any(group.missing for group in every):
+        sentences.append(
             "Unfinished comparisons use a betting test on the leading scenarios. Its verdicts hold at any time."
         )
-    if any(group.design != "iid" for group in found):
-        said.append("Scenarios were not drawn at random, so verdicts hold for these scenarios only.")
-    return [Words(" ".join(said))] if said else []
+    if any(group.design != "iid" for group in every):
+        sentences.append("Scenarios were not drawn at random, so verdicts hold for these scenarios only.")
+    return [Words(" ".join(sentences))] if sentences else []

@@ -58,13 +58,13 @@ def report(
     out: str | Path | None = None,
     embed: float = EMBED,
     first: Sequence[Section] = (),
-    told: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> Written:
     """Write a report of some runs as one HTML page that opens from disk. The default for one run is `report.html` in
     its folder.
 
     `embed`: megabytes of videos to include, failures first; the others are linked. `first`: sections to put before all
-    others. `told` is called with a message for each step.
+    others. `notify` is called with a message for each step.
     """
     needs_extra()
     given = _together(runs)
@@ -85,9 +85,9 @@ def report(
     except OSError as error:
         raise UsageError(f"out: cannot write {path}: {error.strerror}") from None
     require_writable(path, "out")
-    found = contents(given, place=path.parent, embed=round(embed * 1e6), first=first, told=told)
-    told("the page")
-    text = page(found).encode()
+    page_contents = contents(given, place=path.parent, embed=round(embed * 1e6), first=first, notify=notify)
+    notify("the page")
+    text = page(page_contents).encode()
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with open(create(part), "wb") as file:
@@ -97,18 +97,18 @@ def report(
         raise UsageError(f"out: cannot write {path}: {error.strerror}") from None
     finally:
         part.unlink(missing_ok=True)
-    table = found["episodes"]
+    table = page_contents["episodes"]
     films = {name for name in table["names"]["video"] if name} - set(table["absent"])
     return Written(
         path=path,
         bytes=len(text),
-        runs=found["runs"],
-        sections=[section["id"] for section in found["sections"]],
+        runs=page_contents["runs"],
+        sections=[section["id"] for section in page_contents["sections"]],
         episodes=table["total"],
         shown=table["count"],
-        videos=len(found["videos"]),
-        linked=len(films - set(found["videos"])),
-        notes=found["notes"],
+        videos=len(page_contents["videos"]),
+        linked=len(films - set(page_contents["videos"])),
+        notes=page_contents["notes"],
     )
 
 

@@ -40,6 +40,11 @@ def check_able(
                     f"the clock `realtime` hands over numbers and pictures, and policy {name!r} reads {stream!r} of "
                     f"world {world.name!r}, which is text: use `sync` or `virtual`"
                 )
+    if world.slots > 1 and "reset" not in world.can:
+        raise UsageError(
+            f"world {world.name!r} cannot reset ({ABILITIES['reset']}), so it has one slot, and {world.slots} "
+            "are asked for: use slots 1 and workers 1"
+        )
     if "terminal" in world.needs:
         require_terminal(world.name)
     if video:

@@ -86,10 +86,10 @@ class Driver:
         for slot in slots.tolist() if self.steps or self.videos else ():
             self._note(slot, judged=True)
         if done.any():  # a task may have more to ask
-            asked, done = slots[done], done.copy()
-            done[done] = ends = self.world.terminate(asked)
+            ended, done = slots[done], done.copy()
+            done[done] = ends = self.world.terminate(ended)
             if not ends.all():
-                self._go_on(asked[~ends])
+                self._go_on(ended[~ends])
         early = self.world.task.success_rule == "any"
         over = (now & early) | done | (self.age[slots] >= self.limit)
         for row in np.flatnonzero(over | np.isin(slots, list(faults))).tolist():

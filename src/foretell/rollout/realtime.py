@@ -19,7 +19,7 @@ import numpy as np
 
 from foretell.clock import Realtime
 from foretell.errors import UsageError
-from foretell.policy import observed
+from foretell.policy import TIMEOUT, observed
 from foretell.rollout.asynchronous import NEVER, Answered, AsynchronousDriver
 from foretell.rollout.companion import CompanionDied, CompanionFailed
 from foretell.rollout.job import Job, Outcome
@@ -52,7 +52,7 @@ def run_realtime(
     clock: Realtime = Realtime(),  # noqa: B008 - frozen
     *,
     launch: Launch,
-    patience: float = 60.0,
+    patience: float = TIMEOUT,
     view: bool = False,
 ) -> Iterator[tuple[Job, Outcome]]:
     """As `run_sync`, by the clock on the wall. `patience`: wall seconds after which a call of a policy counts as hung.

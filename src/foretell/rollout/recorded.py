@@ -47,11 +47,11 @@ def judge_steps(world: World, some: Sequence[Recorded]) -> list[Outcome]:
         here = [i for i, length in enumerate(lengths) if index < length and outcomes[i] is None]
         for i in here:
             world.restore(i, some[i].states[index], int(some[i].ticks[index]))
-        asked = np.array([i for i in here if some[i].judged[index]], dtype=np.int32)
+        due = np.array([i for i in here if some[i].judged[index]], dtype=np.int32)
         now = np.zeros(len(some), dtype=bool)
-        if len(asked):
-            answer = world.progress(asked)
-            now[asked] = False if answer is None else answer
+        if len(due):
+            answer = world.progress(due)
+            now[due] = False if answer is None else answer
         solved |= now
         for i in here:
             tick, last = int(some[i].ticks[index]), index == lengths[i] - 1
@@ -65,15 +65,15 @@ def judge_steps(world: World, some: Sequence[Recorded]) -> list[Outcome]:
 
 
 def _ended(
-    world: World, slot: int, one: Recorded, tick: int, index: int, solved: bool, won: bool, last: bool
+    world: World, slot: int, recorded: Recorded, tick: int, index: int, solved: bool, won: bool, last: bool
 ) -> Outcome:
     """The outcome of an episode that ends here, by the new rule or because nothing more was recorded."""
-    row, outcome = one.row, Outcome()
+    row, outcome = recorded.row, Outcome()
     limit = tick >= int(whole_ticks(1, 1.0 / world.tick, 1.0 / world.task.time_limit))
     known = last and row["end"] in ("terminated", "error")
     outcome.end = "success" if won else row["end"] if known else "time_limit" if limit else "stopped"
     outcome.blame, outcome.error = (row["blame"], row["error"]) if outcome.end == "error" else (None, None)
-    outcome.steps = row["steps"] if last else min(row["steps"], int(one.judged[: index + 1].sum()))
+    outcome.steps = row["steps"] if last else min(row["steps"], int(recorded.judged[: index + 1].sum()))
     outcome.sim_s = float(tick * world.tick)
     outcome.metrics = dict(row["metrics"] or ())
     verdict = world.verdict(np.array([slot], dtype=np.int32))[0]

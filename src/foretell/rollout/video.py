@@ -14,7 +14,7 @@ from foretell.errors import ForetellError, UsageError, suggest
 __all__ = ["AFTER_S", "LateVideo", "Video", "film_camera", "require_encoder"]
 
 RATE = 10.0
-"""Frames per simulated second, at most. A frame takes a tenth of a second of one core to draw with shadows."""
+"""Frames per simulated second, at most. A frame takes 75 ms of one core to draw with shadows."""
 STRIP = 5
 """Pictures of a strip, which tells a film at a glance."""
 AFTER_S = 1.0
@@ -70,10 +70,10 @@ class Video:
         if qpos is None and not self._due():
             return
         image = world.picture(self._slot, film_camera(world, self._camera), self.HEIGHT, self.WIDTH, qpos)
-        if self._strip is not None:
-            small = image.reshape(self.HEIGHT // 2, 2, self.WIDTH // 2, 2, 3).mean(axis=(1, 3))
-            self._small.append(small.astype("uint8"))
         frame = self._av.VideoFrame.from_ndarray(image, format="rgb24")
+        if self._strip is not None:
+            small = frame.reformat(self.WIDTH // 2, self.HEIGHT // 2, interpolation="AREA")
+            self._small.append(small.to_ndarray())
         for packet in self._stream.encode(frame):
             self._file.mux(packet)
 

@@ -100,9 +100,9 @@ class Bench:
     def see(self, *streams: str) -> dict[str, np.ndarray]:
         """What sensors show now of some streams; of none named, all but images."""
         known = self.world.features
-        asked = streams or [name for name, feature in known.items() if not feature.image]
-        seen = self.world.observe(SLOT, {n: Stream(known[n].shape if n in known else None) for n in asked})
-        return {name: np.asarray(seen[name][0]) for name in asked}
+        wanted = streams or [name for name, feature in known.items() if not feature.image]
+        seen = self.world.observe(SLOT, {n: Stream(known[n].shape if n in known else None) for n in wanted})
+        return {name: np.asarray(seen[name][0]) for name in wanted}
 
     def contacts(self) -> AbstractSet[tuple[str, str]]:
         """Pairs of bodies that touch now, each pair in alphabetical order; `world` is what stands still."""

@@ -40,11 +40,11 @@ class Images:
         return self._scene.segments
 
     def see(
-        self, slot: int, model: mujoco.MjModel, qpos: np.ndarray, stream: str, feature: Feature, asked: Stream
+        self, slot: int, model: mujoco.MjModel, qpos: np.ndarray, stream: str, feature: Feature, wanted: Stream
     ) -> np.ndarray:
         """(height, width, channels) what a camera's stream shows at joint positions qpos."""
         assert feature.frame is not None
-        height, width, _ = asked.shape or feature.shape
+        height, width, _ = wanted.shape or feature.shape
         view = View(name=feature.frame, height=height, width=width)
         if feature.kind == "depth":
             image = shared_renderer().render(model, qpos, replace(view, kind="depth"))[..., None]
@@ -57,7 +57,7 @@ class Images:
     def film(
         self, model: mujoco.MjModel, qpos: np.ndarray, camera: str | Camera, height: int, width: int
     ) -> np.ndarray:
-        """(height, width, 3) uint8, with shadows and smooth edges, without noise; the camera may stand anywhere."""
+        """(height, width, 3) uint8, with shadows, without noise; the camera may stand anywhere."""
         stand = camera if isinstance(camera, Camera) else None
         name = camera if isinstance(camera, str) else FILM
         return self._taken(model, qpos, View(name=name, height=height, width=width, fine=True, stand=stand))

@@ -30,8 +30,8 @@ __all__ = ["Renderer", "View", "backends", "open_context", "shared_renderer"]
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """A view to render. `fine` asks for shadows and smooth edges whatever the world's θ says (for videos). `stand` is a
-    place to look from that is no camera of the model. Depth and segmentation have neither: an edge halfway between two
+    """A view to render. `fine` asks for shadows whatever the world's θ says (for videos). `stand` is a place to look
+    from that is no camera of the model. Depth and segmentation are never multisampled: an edge halfway between two
     things would be at a distance where there is nothing."""
 
     name: str
@@ -42,6 +42,9 @@ class View:
     kind: Literal["rgb", "depth", "segmentation"] = "rgb"
 
 
+FINE = 1024, 0
+"""Side of the shadow map and multisampling of `fine` views. A 640x480 frame of `can` takes 75 ms of one core with
+these, and 207 ms with 2048 and 4."""
 BACKENDS = ("egl", "osmesa", "glfw")
 
 
@@ -188,7 +191,7 @@ class Renderer:
         """A context with the model's shapes, and its textures in place."""
         quality = model.vis.quality
         before = quality.shadowsize, quality.offsamples
-        wanted = (before[0], 0) if camera.kind != "rgb" else (2048, 4) if camera.fine else before
+        wanted = (before[0], 0) if camera.kind != "rgb" else FINE if camera.fine else before
         canvas = self._contexts.get((look.shapes, wanted))
         if canvas is None:
             if len(self._contexts) >= self.CONTEXTS:  # other robots or qualities: give the oldest one's memory back

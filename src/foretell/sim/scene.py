@@ -270,15 +270,15 @@ def _bodies(spec: mujoco.MjSpec, name: str, made: Asset) -> list[str]:
 
 
 def _add_touch(
-    spec: mujoco.MjSpec, one: str, other: str, whole: bool, name: str | None = None, kind: str = "touch"
+    spec: mujoco.MjSpec, part: str, other: str, whole: bool, name: str | None = None, kind: str = "touch"
 ) -> None:
     """A sensor of whether two bodies touch; `whole`: with all that hangs on the second (of a named pair, on both)."""
     body, tree = mujoco.mjtObj.mjOBJ_BODY, mujoco.mjtObj.mjOBJ_XBODY
     spec.add_sensor(
-        name=f"{kind}/{name or f'{one}/{other}'}",
+        name=f"{kind}/{name or f'{part}/{other}'}",
         type=mujoco.mjtSensor.mjSENS_CONTACT,
         objtype=tree if name else body,
-        objname=one,
+        objname=part,
         reftype=tree if whole else body,
         refname=other,
         intprm=[1 << int(mujoco.mjtConDataField.mjCONDATA_FOUND), 0, 1],

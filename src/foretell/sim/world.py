@@ -35,6 +35,9 @@ from foretell.world_file import WorldFile
 
 __all__ = ["MujocoWorld"]
 
+STAND_IN = "standin"
+"""Kind of the world files that play reality."""
+
 
 class MujocoWorld:
     """Slots of one task. Each layout of models has its own batch; slots move between them as scenarios ask."""
@@ -58,6 +61,7 @@ class MujocoWorld:
         self.task, self.slots, self.threads = task, slots, threads
         self.file = load_world(world)
         self.name, self.hash = self.file.name, self.file.hash
+        self.stands_in = self.file.kind == STAND_IN
         self.scene = Scene(task, self.file)
         # what besides the scenario decides a model; a task with attributes of its own is like no other of its class
         self._kind = (type(self), object() if vars(task) else type(task), self.hash)
@@ -192,14 +196,14 @@ class MujocoWorld:
         return Observations(values, {name: np.maximum(self._age[slots] - self._late, 0) for name in streams})
 
     def _instructions(self, slots: np.ndarray) -> list[str]:
-        asked = [s.instruction if (s := self._scenario[i]) else "" for i in slots.tolist()]
+        instructions = [s.instruction if (s := self._scenario[i]) else "" for i in slots.tolist()]
         if type(self.task).instructions is Task.instructions:
-            return asked
+            return instructions
         for layout, rows in self._split(slots):
             texts = self.task.instructions(self._rows(layout, slots[rows]))
             for at, text in zip(np.arange(len(slots))[rows].tolist(), texts or (), strict=texts is not None):
-                asked[at] = text
-        return asked
+                instructions[at] = text
+        return instructions
 
     def command(self, slots: np.ndarray, actions: np.ndarray, ticks: np.ndarray) -> None:
         actions = self._noise.disturb(slots, actions, self.action)
@@ -250,8 +254,8 @@ class MujocoWorld:
             slots, gained = slots[fresh], gained[fresh]
             state = self._rows(layout, slots)
         if len(slots):
-            asked = {name: self._asked(layout, slots, name) for name in self._events[id(layout)].arms}
-            self._events[id(layout)].look(slots, state, self._age[slots], gained, asked)
+            commanded = {name: self._asked(layout, slots, name) for name in self._events[id(layout)].arms}
+            self._events[id(layout)].look(slots, state, self._age[slots], gained, commanded)
             self._looked[slots] = self._age[slots]
 
     def _asked(self, layout: Layout, slots: np.ndarray, robot: str) -> np.ndarray:
@@ -291,16 +295,16 @@ class MujocoWorld:
 
     # -- pictures and states ----------------------------------------------------------------------------------
 
-    def draw(self, slot: int, stream: str, asked: Stream, seen: np.ndarray | None = None) -> np.ndarray:
+    def draw(self, slot: int, stream: str, wanted: Stream, seen: np.ndarray | None = None) -> np.ndarray:
         """What a camera's stream shows now, or showed at joint positions `seen`: (height, width, channels)."""
         feature = self._sensors.feature(stream)
         qpos = self._layout(slot).qpos[slot] if seen is None else seen
-        return self._images.see(slot, self._model(slot), qpos, stream, feature, asked)
+        return self._images.see(slot, self._model(slot), qpos, stream, feature, wanted)
 
     def picture(
         self, slot: int, camera: str | Camera, height: int, width: int, seen: np.ndarray | None = None
     ) -> np.ndarray:
-        """(height, width, 3) uint8 for a film: with shadows and smooth edges whatever θ says."""
+        """(height, width, 3) uint8 for a film: with shadows whatever θ says."""
         qpos = self._layout(slot).qpos[slot] if seen is None else seen
         return self._images.film(self._model(slot), qpos, camera, height, width)
 

@@ -63,7 +63,7 @@ def main() -> None:
             made.run(orders, say)
 
 
-def _make(asked: dict[str, Any]) -> Any:
+def _make(opening: dict[str, Any]) -> Any:
     from foretell.policies.make import bind, make_policy
     from foretell.rollout.eye import Eye
     from foretell.rollout.shared import Latest, Queue
@@ -73,34 +73,34 @@ def _make(asked: dict[str, Any]) -> Any:
     from foretell.study.plan import make_task
     from foretell.world_file import make_world
 
-    task = make_task(asked["task"])
+    task = make_task(opening["task"], opening["time_limit"])
     shapes = {
         name: {field: (tuple(dims), dtype) for field, (dims, dtype) in shape.items()}
-        for name, (shape, _) in asked["memory"].items()
+        for name, (shape, _) in opening["memory"].items()
     }
-    fds: dict[str, int] = {name: fd for name, (_, fd) in asked["memory"].items()}
+    fds: dict[str, int] = {name: fd for name, (_, fd) in opening["memory"].items()}
     latest = {name: Latest(shape, fd=fds[name]) for name, shape in shapes.items() if name != "answers"}
-    if asked["role"] == "eye":
-        cameras = {n: Stream(tuple(s["shape"]), s["rate"], s["history"]) for n, s in asked["cameras"].items()}
-        world = make_world(asked["world"], task, slots=1, threads=1, controller=asked["controller"])
-        viewer = world.viewer() if asked["view"] else None
+    if opening["role"] == "eye":
+        cameras = {n: Stream(tuple(s["shape"]), s["rate"], s["history"]) for n, s in opening["cameras"].items()}
+        world = make_world(opening["world"], task, slots=1, threads=1, controller=opening["controller"])
+        viewer = world.viewer() if opening["view"] else None
         return Eye(
             world,
             cameras=cameras,
             snapshots=latest["snapshots"],
             frames=latest["frames"],
-            wake=asked["wake"],
+            wake=opening["wake"],
             viewer=viewer,
         )
-    entry = PolicyEntry.model_validate(asked["policy"])
+    entry = PolicyEntry.model_validate(opening["policy"])
     made = make_policy(entry.use, entry.options, alone=True)
     # the world itself is not made a second time: there is one robot, and one person to talk to
-    dims = tuple(DimSpec(**_tuples(dim)) for dim in asked["action"]["dims"])
-    features = {name: Feature(**_tuples(feature)) for name, feature in asked["features"].items()}
-    world = SimpleNamespace(task=task, action=ActionSpec(asked["action"]["name"], dims), features=features)
-    policy = bind(made, world, asked["name"], entry.execute, entry.options)
+    dims = tuple(DimSpec(**_tuples(dim)) for dim in opening["action"]["dims"])
+    features = {name: Feature(**_tuples(feature)) for name, feature in opening["features"].items()}
+    world = SimpleNamespace(task=task, action=ActionSpec(opening["action"]["name"], dims), features=features)
+    policy = bind(made, world, opening["name"], entry.execute, entry.options)
     answers = Queue(shapes["answers"], ANSWERS, fd=fds["answers"])
-    return Thinker(policy, sight=latest["sight"], frames=latest.get("frames"), answers=answers, wake=asked["wake"])
+    return Thinker(policy, sight=latest["sight"], frames=latest.get("frames"), answers=answers, wake=opening["wake"])
 
 
 def _tuples(given: dict[str, Any]) -> dict[str, Any]:

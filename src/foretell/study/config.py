@@ -5,16 +5,30 @@ from __future__ import annotations
 import json
 import os
 import unicodedata
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    InstanceOf,
+    ValidationError,
+    field_serializer,
+    field_validator,
+    model_validator,
+)  # fmt: skip
 
-from foretell import clock
+from foretell.clock import Clock, Sync
+from foretell.clock import parse as parse_clock
 from foretell.document import load_yaml
 from foretell.errors import UsageError, suggest
-from foretell.factors import arms
+from foretell.factors.arms import Arm
+from foretell.factors.arms import parse as parse_arm
+from foretell.policy import TIMEOUT
 from foretell.registry import names
 from foretell.study.fix import FIXES
 from foretell.study.name import clean_name
@@ -22,17 +36,20 @@ from foretell.world_file import explain
 
 __all__ = ["PolicyEntry", "Record", "ScenarioSource", "Study", "TaskEntry", "load_study"]
 
+T = TypeVar("T")
+
 
 class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class TaskEntry(_Model):
-    """A task, and the controller it runs with."""
+    """A task, the controller it runs with, and how long its episodes may take. None: the task's own."""
 
     use: str
     controller: str | None = None
-    """None: the task's own."""
+    time_limit: float | None = Field(default=None, gt=0, le=86_400)
+    """Simulated seconds after which an episode ends. Episodes with another limit are other episodes."""
 
 
 class PolicyEntry(BaseModel):
@@ -150,13 +167,13 @@ class Study(_Model):
     policies: dict[str, PolicyEntry] = Field(min_length=1)
     scenarios: ScenarioSource = ScenarioSource()
     trials: int = Field(default=1, ge=1, le=1_000_000)
-    arms: list[Any] = Field(default=["none"], min_length=1)
-    """Perturbations, as `factors.arms` reads them."""
-    clocks: list[Any] = Field(default=["sync"], min_length=1)
+    arms: list[InstanceOf[Arm]] = Field(default=[parse_arm("none")], min_length=1)
+    """Perturbations, written as `factors.arms` describes."""
+    clocks: list[InstanceOf[Clock]] = Field(default=[Sync()], min_length=1)
     record: Record = Record()
     engine: str | None = None
     """Who runs the episodes: `here` or `processes`; None leaves it to the command. Rows do not depend on it."""
-    policy_timeout: float = Field(default=60.0, gt=0, le=1e6)
+    policy_timeout: float = Field(default=TIMEOUT, gt=0, le=1e6)
     """Wall seconds after which a call of a policy counts as hung."""
 
     @field_validator("name")
@@ -198,29 +215,27 @@ class Study(_Model):
             raise ValueError("should be a number, or such as {count: 20, seed: 0}, {file: FILE} or {like: RUN}")
         return value
 
-    @field_validator("arms", "clocks", mode="before")
+    @field_validator("arms", mode="before")
     @classmethod
-    def _listed(cls, value: Any) -> Any:
-        return value if isinstance(value, list) else [value]
+    def _arms(cls, value: Any) -> list[Arm]:
+        parsed = _each(parse_arm, value)
+        _distinct([arm.name for arm in parsed])
+        return parsed
 
-    @field_validator("arms")
-    @classmethod
-    def _arms(cls, value: list[Any]) -> list[Any]:
-        try:
-            _distinct([arms.parse(item).name for item in value])
-        except UsageError as error:
-            raise ValueError(str(error)) from None
-        return value
+    @field_serializer("arms")
+    def _written_arms(self, value: list[Arm]) -> list[Any]:
+        return [arm.written for arm in value]
 
-    @field_validator("clocks")
+    @field_validator("clocks", mode="before")
     @classmethod
-    def _clocks(cls, value: list[Any]) -> list[Any]:
-        try:
-            parsed = [clock.parse(item) for item in value]
-        except UsageError as error:
-            raise ValueError(str(error)) from None
-        # with every option written out and traces read in, so that a run folder needs no other file
-        return _distinct([c.kind if c == clock.Sync() else c.to_dict() for c in parsed])
+    def _clocks(cls, value: Any) -> list[Clock]:
+        parsed = _each(parse_clock, value)
+        _distinct(_written(parsed))
+        return parsed
+
+    @field_serializer("clocks")
+    def _written_clocks(self, value: list[Clock]) -> list[Any]:
+        return _written(value)
 
     @field_validator("engine")
     @classmethod
@@ -235,11 +250,6 @@ class Study(_Model):
         _distinct([task.use for task in value])
         return value
 
-    @property
-    def timings(self) -> list[clock.Clock]:
-        """The clocks."""
-        return [clock.parse(item) for item in self.clocks]
-
     def paired(self, run: str | Path) -> Study:
         """This study on exactly the scenarios of another run."""
         return self.model_copy(update={"scenarios": ScenarioSource(like=Path(run))})
@@ -247,6 +257,19 @@ class Study(_Model):
     def to_yaml(self) -> str:
         """The study as it stands in a run folder, with every default written out."""
         return yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+
+
+def _each(parse: Callable[[Any], T], value: Any) -> list[T]:
+    """The entries of a list, or the only entry, parsed."""
+    try:
+        return [parse(item) for item in (value if isinstance(value, list) else [value])]
+    except UsageError as error:
+        raise ValueError(str(error)) from None
+
+
+def _written(clocks: list[Clock]) -> list[Any]:
+    """With every option written out, and traces by value, so that a run folder needs no other file."""
+    return [c.kind if c == Sync() else c.to_dict() for c in clocks]
 
 
 def _distinct(names: list[Any]) -> list[Any]:
@@ -298,8 +321,8 @@ def _anchor(study: Study, folder: Path) -> Study:
     """Paths that a study file names, made absolute, so that workers and later calls find them."""
 
     def there(path: str) -> str:
-        found = folder / path  # an absolute path stays as it is
-        return str(found) if os.path.exists(found) or not os.path.exists(path) else path
+        anchored = folder / path  # an absolute path stays as it is
+        return str(anchored) if os.path.exists(anchored) or not os.path.exists(path) else path
 
     def use(name: str) -> str:
         """Such as file.py:Class, or onnx:model.onnx."""

@@ -102,10 +102,10 @@ def settle(study: Study, run: Path, *, add: bool, retire: bool) -> tuple[Study, 
         several = len(known) > 1
         return (together(there, study) if several else study), known, several
     if not add:
-        told = difference(there, study) if there is not None else [f"study.yaml: {why}"]
-        more = [f"and {len(told) - SHOWN} more fields"] if len(told) > SHOWN else []
+        differences = difference(there, study) if there is not None else [f"study.yaml: {why}"]
+        more = [f"and {len(differences) - SHOWN} more fields"] if len(differences) > SHOWN else []
         raise UsageError(
-            "\n  ".join([f"{run} holds another study:", *told[:SHOWN], *more])
+            "\n  ".join([f"{run} holds another study:", *differences[:SHOWN], *more])
             + (
                 "\nGive this study another `name` or folder (--out), add it to the existing one (--add), or replace "
                 "the existing one and keep its finished episodes (--retire)"
@@ -133,5 +133,5 @@ def _has_rows(run: Path) -> bool:
 
 def _known(run: Path) -> list[str]:
     """Identities of the studies that were run into a folder; none where it does not say."""
-    found = read_provenance(run).get("studies")
-    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+    studies = read_provenance(run).get("studies")
+    return [name for name in studies if isinstance(name, str)] if isinstance(studies, list) else []

@@ -82,16 +82,16 @@ class Drawn:
         return ((use, arm, under) for use, by_arm in self.perturbed.items() for arm, under in by_arm.items())
 
 
-def draw(study: Study, run: Path, told: Callable[[str], None] = lambda text: None) -> Drawn:
+def draw(study: Study, run: Path, notify: Callable[[str], None] = lambda text: None) -> Drawn:
     """The scenarios of a study under its arms, all of them named: from the run folder if that has them, else anew."""
     clean, design = resolve_scenarios(study)
     perturbed = perturb_scenarios(study, clean)
     many = sum(len(under) for by_arm in perturbed.values() for under in by_arm.values()) >= MANY
     inputs = _inputs(study) if many else None
-    found = _recall(run / FILE, inputs, perturbed) if inputs is not None else None
-    if found is not None:
-        return Drawn(clean=clean, perturbed=found, design=design, recalled=True, inputs=inputs)
-    patience = Patience(told)
+    recalled = _recall(run / FILE, inputs, perturbed) if inputs is not None else None
+    if recalled is not None:
+        return Drawn(clean=clean, perturbed=recalled, design=design, recalled=True, inputs=inputs)
+    patience = Patience(notify)
     for use, by_arm in perturbed.items():
         for arm, under in by_arm.items():
             for scenario in patience.over(under, f"drawing scenarios of {use}, arm {arm}"):
@@ -111,16 +111,16 @@ def _recall(path: Path, inputs: str, fresh: Perturbed) -> Perturbed | None:
         return None
     names, units = (np.array(column, dtype=object) for column in texts)
     units = np.where(units == None, names, units)  # noqa: E711 - cell by cell
-    found: Perturbed = {use: {} for use in fresh}
+    recalled: Perturbed = {use: {} for use in fresh}
     for number, (_, use, arm) in enumerate(keys):
         mine, under = group == number, fresh[use][arm]
         kept = names[mine].tolist()
         if len(kept) != len(under) or not all(kept[i] == under[i].id for i in _sample(len(under))):
             return None
-        found[use][arm] = Scenarios(
+        recalled[use][arm] = Scenarios(
             len(under), make=_checked(under, kept), names=kept, units=units[mine].tolist(), clean=under.clean
         )
-    return found
+    return recalled
 
 
 def _checked(under: Scenarios, names: list[str]) -> Callable[[int], Scenario]:
@@ -147,11 +147,11 @@ def _inputs(study: Study) -> str | None:
     things = [*tasks.values(), *robots, *used]
     if any(own_classes(thing if isinstance(thing, type) else type(thing)) for thing in things):
         return None
-    asked = study.model_dump(mode="json", include={"scenarios", "arms"})
+    fields = study.model_dump(mode="json", include={"scenarios", "arms"})
     named = [[use, task.name, task.version] for use, task in tasks.items()]
     assets = [[asset.name, asset.mass, asset.rest] for asset in ASSETS.values()]
     versions = [platform.python_version(), platform.machine(), *map(version, ("numpy", "pydantic"))]
-    return digest([_code(), asked, named, assets, versions]) if _code() else None
+    return digest([_code(), fields, named, assets, versions]) if _code() else None
 
 
 @cache

@@ -35,9 +35,9 @@ class Batch:
 class Engine(Protocol):
     """Runs jobs."""
 
-    def inspect(self, asked: dict[str, Any]) -> Opened:
+    def inspect(self, opening: dict[str, Any]) -> Opened:
         """Open a group and close it again: everything that is wrong with it shows before the first episode.
-        `asked` is as `Batch.open`. Raises UsageError."""
+        `opening` is as `Batch.open`. Raises UsageError."""
 
     def run(self, batches: list[Batch], look: Callable[[], None]) -> Iterator[tuple[str, Outcome]]:
         """Run every job and yield (key, outcome) as each ends. An episode that is lost with its process has an outcome

@@ -20,8 +20,9 @@ from foretell.study.config import Study, load_study
 from foretell.study.films import at_most
 from foretell.study.patience import Patience
 from foretell.study.plan import Group, Planned, check_size, make_task, plan, resolve_scenarios
+from foretell.study.run import SLOTS
 from foretell.study.session import Session
-from foretell.world_file import asks_person, is_real
+from foretell.world_file import attended
 
 __all__ = ["Estimate", "estimate"]
 
@@ -62,24 +63,24 @@ def estimate(
     *,
     out: str | Path | None = None,
     workers: int | None = None,
-    slots: int = 32,
+    slots: int = SLOTS,
     pair_with: str | Path | None = None,
     large: bool = False,
-    told: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> Estimate:
     """Time a few actions of each task in this process and scale them up. Write nothing, and draw only the scenarios
-    that are timed. `told` is called with a message about slow steps."""
+    that are timed. `notify` is called with a message about slow steps."""
     study = load_study(study)
     if pair_with is not None:
         study = study.paired(pair_with)
     check_size(study, large)
-    patience = Patience(told)
+    patience = Patience(notify)
     scenarios, _ = resolve_scenarios(study)
     check_size(study, large, scenarios)
-    episodes = plan(study, scenarios, told=told)
+    episodes = plan(study, scenarios, notify=notify)
     cores = os.cpu_count() or 1
     crew = max(1, cores if workers is None else workers)
-    attended = asks_person(study.world) or is_real(study.world)  # nothing is tried on a robot for an estimate
+    untried = attended(study.world)  # nothing is tried on a robot for an estimate
     per_task: dict[str, float] = {}
     by_group: dict[Group, list[Planned]] = {}
     for episode in episodes:
@@ -88,14 +89,15 @@ def estimate(
         patience(f"timing {group.task.use}: {number} of {len(by_group)} groups of policies done")
         width = min(slots, max(1, math.ceil(len(mine) / crew)))
         used = per_task.get(group.task.use, 0.0)
-        if attended or isinstance(group.clock, Realtime):  # one after the other, by the clock on the wall
-            limit = make_task(group.task.use).time_limit
+        if untried or isinstance(group.clock, Realtime):  # one after the other, by the clock on the wall
+            limit = make_task(group.task.use, group.task.time_limit).time_limit
             speed = group.clock.speed if isinstance(group.clock, Realtime) else 1.0
             per_task[group.task.use] = used + len(mine) * (limit / speed + BETWEEN_S)
             continue
         session = Session(
             task=group.task.use,
             controller=group.task.controller,
+            time_limit=group.task.time_limit,
             world=study.world,
             clock=_without_latency(group.clock),
             policies={name: study.policies[name] for name in group.policies},
@@ -116,9 +118,9 @@ def estimate(
 
 def _steps_bytes(episodes: list[Planned]) -> int:
     """Of the episodes that keep their steps."""
-    kept = Counter(e.group.task.use for e in episodes if e.steps)
-    tasks = {use: make_task(use) for use in kept}
-    return sum(round(n * tasks[use].time_limit * tasks[use].action_rate) * STEP_BYTES for use, n in kept.items())
+    kept = Counter(e.group.task for e in episodes if e.steps)
+    tasks = {entry: make_task(entry.use, entry.time_limit) for entry in kept}
+    return sum(round(n * tasks[entry].time_limit * tasks[entry].action_rate) * STEP_BYTES for entry, n in kept.items())
 
 
 def _without_latency(clock: Clock) -> Clock:
@@ -134,10 +136,10 @@ def _actions_per_second(session: Session, jobs: list[Job]) -> float:
     class Enough(Exception):  # noqa: N818 - not an error
         pass
 
-    def watch(doing: str, asked: list[Job]) -> None:
+    def watch(doing: str, called: list[Job]) -> None:
         nonlocal calls
         if doing == "policy":
-            calls += sum(session.policies[job.policy].spec.executes for job in asked)
+            calls += sum(session.policies[job.policy].spec.executes for job in called)
             if time.perf_counter() - began > TRIAL_S:
                 raise Enough
 

@@ -60,7 +60,7 @@ def film(
     named: Mapping[str, Planned],
     place: Callable[[str], Path],
     again: Callable[[dict[str, Planned]], Iterator[tuple[str, Outcome]]],
-    told: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> list[str]:
     """Film the episodes of a run that are to be filmed and have ended. Returns plain sentences on what went wrong.
 
@@ -74,7 +74,7 @@ def film(
     wanted = [name for name in chosen(record, named, ended) if not (run / place(name)).exists()]
     if not wanted:
         return []
-    told(f"filming {counted(len(wanted), 'episode')}")
+    notify(f"filming {counted(len(wanted), 'episode')}")
     other: dict[str, list[str]] = {}
     for name, outcome in again({name: replace(named[name], video=True, events=False) for name in wanted}):
         if (outcome.success, outcome.steps, outcome.end) != tuple(rows[name][c] for c in columns[1:]):

@@ -43,9 +43,9 @@ class Follower:
         """Take in what is new. Raises UsageError if the rows are of a newer schema or a folder is a link."""
         check_folders(self.run)
         self.writer = writer(self.run)
-        found = tuple(_stat(self.run / name) for name in ("journal", "plan.parquet"))
-        if found != self._is:
-            self._is, self._read, self._parts, self.tally = found, {}, set(), Tally(plan_table(self.run))
+        identity = tuple(_stat(self.run / name) for name in ("journal", "plan.parquet"))
+        if identity != self._is:
+            self._is, self._read, self._parts, self.tally = identity, {}, set(), Tally(plan_table(self.run))
         self.tally.since = _seconds(self.writer["since"]) if self.writer else 0.0
         # Journal first, as in `store.read`: what vanishes from it meanwhile is in a part that is listed after.
         for path in journals(self.run):
@@ -70,10 +70,10 @@ class Follower:
 def _stat(path: Path) -> Any:
     """What tells a file or folder from another of its name; not a folder's time, which its entries change."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError:
         return None
-    return (found.st_dev, found.st_ino, None if path.is_dir() else found.st_mtime_ns)
+    return (status.st_dev, status.st_ino, None if path.is_dir() else status.st_mtime_ns)
 
 
 def _seconds(since: str) -> float:

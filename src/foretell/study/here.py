@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from foretell.episode import Outcome
+from foretell.policy import TIMEOUT
 from foretell.study.engine import Batch
 from foretell.study.session import Opened, Session
 
@@ -20,11 +21,11 @@ __all__ = ["Here"]
 class Here:
     """Runs one group after the other."""
 
-    def __init__(self, *, workers: int = 0, slots: int, policy_timeout: float = 60.0):
+    def __init__(self, *, workers: int = 0, slots: int, policy_timeout: float = TIMEOUT):
         self._slots, self._threads = slots, os.cpu_count() or 1
 
-    def inspect(self, asked: dict[str, Any]) -> Opened:
-        session = Session(**asked, slots=1, threads=1)
+    def inspect(self, opening: dict[str, Any]) -> Opened:
+        session = Session(**opening, slots=1, threads=1)
         try:
             return session.opened
         finally:

@@ -31,7 +31,7 @@ from foretell.notebook import Displayed
 from foretell.rollout.job import Outcome
 from foretell.rollout.recorded import Recorded, judge_steps
 from foretell.scenario import Scenario
-from foretell.stats import bound
+from foretell.stats import ALPHA, bound
 from foretell.study.config import Study, TaskEntry, load_study
 from foretell.study.films import steps as steps_of
 from foretell.study.judged import write_judged
@@ -73,11 +73,13 @@ class Judged(Displayed):
         undecided = sum(rate["undecided"] for rate in self.rates)
         lines = [f"{counted(self.judged, 'episode')} judged again, {len(self.differences)} with another result"]
         lines += [f"not judged again: {counted(n, 'episode')}: {why}" for why, n in self.left_out.items()]
-        for found in self.differences[:SHOWN]:
-            told = {name: pair for name, pair in found["changes"].items() if name not in ("success_any", "success_end")}
-            told = told or found["changes"]
-            changes = "; ".join(f"{n} {_said(n, then)} -> {_said(n, now)}" for n, (then, now) in told.items())
-            lines.append(f"  {found['episode']} ({found['task']}, {found['policy']}): {changes}")
+        for difference in self.differences[:SHOWN]:
+            shown = {
+                name: pair for name, pair in difference["changes"].items() if name not in ("success_any", "success_end")
+            }
+            shown = shown or difference["changes"]
+            changes = "; ".join(f"{n} {_said(n, then)} -> {_said(n, now)}" for n, (then, now) in shown.items())
+            lines.append(f"  {difference['episode']} ({difference['task']}, {difference['policy']}): {changes}")
         if len(self.differences) > SHOWN:
             lines.append(f"  and {len(self.differences) - SHOWN} more; --json lists all")
         for rate in self.rates:
@@ -99,7 +101,7 @@ class Judged(Displayed):
         return "\n".join([*lines, f"new rows: {self.out}"] if self.out else lines)
 
 
-def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = None, alpha: float = 0.05) -> Judged:
+def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = None, alpha: float = ALPHA) -> Judged:
     """Judge the episodes of a run folder again from their recorded steps (`record: {steps: all}`).
 
     Each episode is judged by its own task, in its present version. `task` (a name, or `file.py:Class`) judges by
@@ -115,20 +117,20 @@ def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = 
     scenarios = {s.id: s for s in read_scenarios(run)}
     before: list[dict[str, Any]] = []
     after: list[Episode] = []
-    for (use, controller), rows in chosen.items():
+    for (use, controller, time_limit), rows in chosen.items():
         ready = list(_recorded(run, rows, scenarios, left_out))
         if not ready:
             continue
-        made = make_task(use)
+        made = make_task(use, time_limit)
         world = make_world(study.world, made, slots=min(SLOTS, len(ready)), threads=1, controller=controller)
         try:
             _same_world(ready[0].row, world)
             source = task_hash(made)
             for at in range(0, len(ready), world.slots):
                 some = ready[at : at + world.slots]
-                for one, outcome in zip(some, judge_steps(world, some), strict=True):
-                    before.append(one.row)
-                    after.append(_row(one.row, made, source, outcome))
+                for recorded, outcome in zip(some, judge_steps(world, some), strict=True):
+                    before.append(recorded.row)
+                    after.append(_row(recorded.row, made, source, outcome))
         finally:
             world.close()
     if not before:
@@ -156,13 +158,13 @@ def _free(out: Path) -> Path:
 
 def _chosen(
     run: Path, study: Study, table: pa.Table, task: str | None
-) -> tuple[dict[tuple[str, str], list[dict[str, Any]]], dict[str, str]]:
-    """(Task, controller) -> the rows to judge by it; and what of the study's tasks is judged by which."""
+) -> tuple[dict[tuple[str, str, float | None], list[dict[str, Any]]], dict[str, str]]:
+    """(Task, controller, time limit) -> the rows to judge by it; and what of the study's tasks is judged by which."""
     entries = {
         (made.name, e.controller or made.controller): (e, made) for e in study.tasks for made in [make_task(e.use)]
     }
     wanted = None if task is None else make_task(task)
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, str, float | None], list[dict[str, Any]]] = {}
     uses: dict[str, str] = {}
     for row in table.to_pylist():
         entry, made = entries.get((row["task"], row["controller"]), (None, None))
@@ -175,11 +177,11 @@ def _chosen(
         use = task if task is not None else _use(entry)
         if entry is not None:
             uses[entry.use] = use
-        found.setdefault((use, row["controller"]), []).append(row)
-    if wanted is not None and not found:
+        groups.setdefault((use, row["controller"], None if entry is None else entry.time_limit), []).append(row)
+    if wanted is not None and not groups:
         names = sorted(set(table["task"].to_pylist()))
         raise UsageError(f"task: {wanted.name!r} cannot judge any task of the run; {suggest(wanted.name, names)}")
-    return found, uses
+    return groups, uses
 
 
 def _use(entry: TaskEntry | None) -> str:
@@ -197,11 +199,11 @@ def _recorded(
 ) -> Iterator[Recorded]:
     """Those of the rows that can be judged again; the others are counted."""
     for row in rows:
-        why, found = _steps(run, row, scenarios)
-        if found is None:
+        why, recorded = _steps(run, row, scenarios)
+        if recorded is None:
             left_out[why] = left_out.get(why, 0) + 1
         else:
-            yield found
+            yield recorded
 
 
 def _steps(run: Path, row: dict[str, Any], scenarios: dict[str, Scenario]) -> tuple[str, Recorded | None]:
@@ -240,7 +242,7 @@ def _same_world(row: dict[str, Any], world: World) -> None:
 def _row(row: dict[str, Any], task: Task, source: str, outcome: Outcome) -> Episode:
     """The new row: all but the verdict, and what names the task, is as it was."""
     named = {"task": task.name, "task_version": task.version, "task_hash": source}
-    told = {k: v for k, v in asdict(outcome).items() if k != "trace" and not k.startswith("wall_")}
+    judged = {k: v for k, v in asdict(outcome).items() if k != "trace" and not k.startswith("wall_")}
     name = key(
         world_hash=row["world_hash"],
         task=f"{task.name}/{row['controller']}",
@@ -255,7 +257,7 @@ def _row(row: dict[str, Any], task: Task, source: str, outcome: Outcome) -> Epis
         task_hash=source,
     )
     return Episode.from_dict(
-        {**row, **told, **named, "episode": name, "success_rule": task.success_rule, "video": None}
+        {**row, **judged, **named, "episode": name, "success_rule": task.success_rule, "video": None}
     )
 
 
@@ -281,11 +283,11 @@ def _rates(before: Sequence[dict[str, Any]], after: Sequence[Episode], alpha: fl
     cells: dict[tuple[str, ...], list[tuple[dict[str, Any], Episode]]] = {}
     for cell, then, now in zip(known, before, after, strict=True):
         cells.setdefault(tuple(getattr(names_by[cell], c) for c in NAMES), []).append((then, now))
-    found = []
+    rates = []
     for names, pairs in cells.items():
         units = [str(unit_of(then["parent"], then["scenario"], then["episode"])) for then, _ in pairs]
         old, new = [then["success"] for then, _ in pairs], [now.success for _, now in pairs]
-        found.append(
+        rates.append(
             {
                 **dict(zip(NAMES, names, strict=True)),
                 **_interval(units, new, alpha, ""),
@@ -294,7 +296,7 @@ def _rates(before: Sequence[dict[str, Any]], after: Sequence[Episode], alpha: fl
                 "alpha": alpha,
             }
         )
-    return found
+    return rates
 
 
 def _interval(units: Sequence[str], outcomes: Sequence[bool | None], alpha: float, suffix: str) -> dict[str, Any]:

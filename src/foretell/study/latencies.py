@@ -39,10 +39,10 @@ Settle = Callable[[Clock, str, TaskEntry], Clock]
 
 class Settler:
     """Settles the clocks of a study. Traces are kept in the run folder: a study that is resumed must not measure again.
-    `told` hears what takes time."""
+    `notify` is called with a message about slow steps."""
 
-    def __init__(self, study: Study, folder: Path, told: Callable[[str], None] = lambda text: None):
-        self._study, self._folder, self._told = study, folder / "latency", told
+    def __init__(self, study: Study, folder: Path, notify: Callable[[str], None] = lambda text: None):
+        self._study, self._folder, self._notify = study, folder / "latency", notify
         self.fresh: dict[str, list[float]] = {}
         """File name -> trace measured in this call. They are written once the run folder is locked."""
 
@@ -51,27 +51,27 @@ class Settler:
             return clock
         latency = clock.latency
         if latency.kind == "measured":
-            found = replace(parse_latency({"trace": self._measured(policy, task)}), name="measured")
+            drawn = replace(parse_latency({"trace": self._measured(policy, task)}), name="measured")
         else:
             device, given = _device(latency)
             scale = _scale(given, device)
             if scale is not None:
-                found = parse_latency({"trace": [scale * s for s in self._measured(policy, task)]})
+                drawn = parse_latency({"trace": [scale * s for s in self._measured(policy, task)]})
             else:
-                found = parse_latency(_of_policy(given, device, policy, self._study.policies[policy], task.use))
-            found = replace(found, name=device)
-        return replace(clock, latency=found)
+                drawn = parse_latency(_of_policy(given, device, policy, self._study.policies[policy], task.use))
+            drawn = replace(drawn, name=device)
+        return replace(clock, latency=drawn)
 
     def _measured(self, policy: str, task: TaskEntry) -> list[float]:
         """The trace of a policy on this machine: the one that is kept, or a fresh one."""
         words = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{policy}-{task.use}")[:100]
         name = f"{words}-{_whose(self._study, policy, task)}.txt"
-        found = self.fresh.get(name) or read_trace(self._folder / name)
-        if found is None:
-            self._told(f"measuring the latency of {policy} on {task.use}")
+        trace = self.fresh.get(name) or read_trace(self._folder / name)
+        if trace is None:
+            self._notify(f"measuring the latency of {policy} on {task.use}")
             # as it will be read: what is resumed must have the same clock
-            found = self.fresh[name] = rounded(_measure(self._study, policy, task))
-        return found
+            trace = self.fresh[name] = rounded(_measure(self._study, policy, task))
+        return trace
 
 
 def _scale(given: Any, device: str) -> float | None:
@@ -145,7 +145,7 @@ def _whose(study: Study, policy: str, task: TaskEntry) -> str:
 
 def _measure(study: Study, policy: str, task: TaskEntry) -> list[float]:
     """In a process of its own: a policy may crash or hang."""
-    asked = {
+    request = {
         "task": task.use,
         "controller": task.controller,
         "world": study.world,
@@ -153,16 +153,16 @@ def _measure(study: Study, policy: str, task: TaskEntry) -> list[float]:
         "calls": CALLS,
     }
     child = start("foretell.study.stopwatch", one_thread=True)
-    said: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-    listen(child, said.put)
+    answers: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+    listen(child, answers.put)
     assert child.stdin is not None
     answer: dict[str, Any] | None = {"refused": "it hung"}
     try:
         with contextlib.suppress(BrokenPipeError):  # it has died; the pipe from it says so
-            child.stdin.write(json.dumps(asked) + "\n")
+            child.stdin.write(json.dumps(request) + "\n")
             child.stdin.flush()
         with contextlib.suppress(queue.Empty):
-            answer = said.get(timeout=60 + study.policy_timeout * 10)
+            answer = answers.get(timeout=60 + study.policy_timeout * 10)
     finally:
         code = end(child, patience=0.0 if answer else 1.0)
     if answer is None:

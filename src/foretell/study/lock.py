@@ -61,9 +61,9 @@ def writer(run: Path | str) -> dict[str, Any] | None:
     study from starting. What another machine's process says of itself is believed."""
     path = Path(run) / "lock"
     try:
-        found = load_json(read_file(path, 4096))
-        pid = int(found["pid"])
-        holder = {"pid": pid, "host": str(found["host"]), "since": str(found["since"])}
+        contents = load_json(read_file(path, 4096))
+        pid = int(contents["pid"])
+        holder = {"pid": pid, "host": str(contents["host"]), "since": str(contents["since"])}
     except (OSError, ValueError, LookupError, TypeError):
         return None
     return holder if holder["host"] != os.uname().nodename or _holds(pid, path.resolve()) else None

@@ -13,13 +13,13 @@ BYTES = 200
 def clean_name(text: str) -> str:
     """The nearest name that a study may have: letters and digits of any script, dots, dashes, underscores and single
     spaces, the first a letter or digit. Empty where nothing is left. A name that may be used is its own."""
-    found = "".join(c if _may(c) else "-" for c in unicodedata.normalize("NFC", text))
-    found = found.lstrip("-._ ").rstrip(" ")
-    while len(found.encode("utf-8", "replace")) > BYTES or len(found) > 100:
-        found = found[:-1].rstrip(" ")
-    while found and unicodedata.category(found[0])[0] not in "LN":  # a mark with no letter before it
-        found = found[1:].lstrip("-._ ")
-    return found
+    clean = "".join(c if _may(c) else "-" for c in unicodedata.normalize("NFC", text))
+    clean = clean.lstrip("-._ ").rstrip(" ")
+    while len(clean.encode("utf-8", "replace")) > BYTES or len(clean) > 100:
+        clean = clean[:-1].rstrip(" ")
+    while clean and unicodedata.category(clean[0])[0] not in "LN":  # a mark with no letter before it
+        clean = clean[1:].lstrip("-._ ")
+    return clean
 
 
 def _may(character: str) -> bool:

@@ -19,15 +19,15 @@ T = TypeVar("T")
 class Patience:
     """Tells what is being done once it has taken `FIRST` seconds, and then every `EVERY`."""
 
-    def __init__(self, told: Callable[[str], None]):
-        self._told, self._due = told, time.monotonic() + FIRST
+    def __init__(self, notify: Callable[[str], None]):
+        self._notify, self._due = notify, time.monotonic() + FIRST
 
     def __call__(self, text: str) -> None:
         """To be called often, with what is being done now."""
         now = time.monotonic()
         if now >= self._due:
             self._due = now + EVERY
-            self._told(text)
+            self._notify(text)
 
     def over(self, items: Sequence[T], doing: str) -> Iterator[T]:
         """The items, one by one; `doing` names what is done with them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ from foretell.study.scenario_file import ScenarioFile, read_scenario_file
 from foretell.study.scenarios import Scenarios
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
-from foretell.world_file import asks_person, is_real
+from foretell.world_file import attended
 
 if TYPE_CHECKING:
     from foretell.study.latencies import Settle
@@ -50,7 +51,7 @@ class Group:
     clock: Clock
     policies: tuple[str, ...]
     real: bool = False
-    """Whether the world is reality, or a person attends to it."""
+    """Whether the world is reality, or somebody attends to it; see `world_file.attended`."""
 
     @property
     def once(self) -> bool:
@@ -88,8 +89,8 @@ class Planned:
         return self.scenarios[self.index]
 
 
-def make_task(use: str) -> Any:
-    """The task of a name."""
+def make_task(use: str, time_limit: float | None = None) -> Any:
+    """The task of a name, with its own time limit or another one."""
     made = resolve("tasks", use)
     try:
         with loading() as opened:
@@ -98,6 +99,9 @@ def make_task(use: str) -> Any:
         raise UsageError(f"tasks: {use} could not be made: {type(error).__name__}: {error}") from error
     if not isinstance(task, Task):
         raise UsageError(f"tasks: {use} is a {type(task).__name__}, it should be a foretell.Task")
+    if time_limit is not None:
+        task = copy(task)  # the registry may hold the task itself
+        task.time_limit = time_limit
     remember(task, opened)
     return task
 
@@ -114,9 +118,9 @@ def check_size(study: Study, large: bool = False, scenarios: Mapping[str, Sequen
     each = study.trials * len(study.policies) * len(study.clocks)
     count = 0
     for entry in study.tasks:
-        found = len(scenarios[entry.use]) if scenarios else drawn
+        number = len(scenarios[entry.use]) if scenarios else drawn
         arms_ = 1 if source.file is not None else len(arms.expand(study.arms, make_task(entry.use)))
-        count += found * arms_ * each
+        count += number * arms_ * each
     if count > LARGE and not large:
         raise TooLarge(
             f"the study has {count:,} episodes, more than {LARGE:,}: check `scenarios: count` and `trials`, or give "
@@ -130,9 +134,9 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, Scenarios], str]:
     tasks = {entry.use: make_task(entry.use) for entry in study.tasks}
     if source.layouts is not None:
         published = {use: list(task.layouts())[: source.count] for use, task in tasks.items()}
-        if none := next((use for use, found in published.items() if not found), None):
+        if none := next((use for use, layouts in published.items() if not layouts), None):
             raise UsageError(f"scenarios: layouts: task {none!r} publishes no layouts; draw scenarios by `count`")
-        return {use: Scenarios.of(found) for use, found in published.items()}, "grid"
+        return {use: Scenarios.of(layouts) for use, layouts in published.items()}, "grid"
     if source.file is None and source.like is None:
         return {use: _drawn(study, task) for use, task in tasks.items()}, "iid"
     listed, where, design = _listed(study)
@@ -183,8 +187,8 @@ def _drawn(study: Study, task: Task) -> Scenarios:
     source = study.scenarios
 
     def make(index: int) -> Scenario:
-        found = task.scenario(source.seed + index)
-        return fixed(found, task, source.fix) if source.fix else found
+        scenario = task.scenario(source.seed + index)
+        return fixed(scenario, task, source.fix) if source.fix else scenario
 
     # a task of one's own may give its scenarios factors
     return Scenarios(source.count or COUNT, make=make, clean=type(task).scenario is TabletopTask.scenario)
@@ -193,8 +197,8 @@ def _drawn(study: Study, task: Task) -> Scenarios:
 def testset_of(study: Study) -> ScenarioFile | None:
     """The test set that a study runs, if its scenarios come from one."""
     file = study.scenarios.file
-    found = read_scenario_file(file) if file is not None else None
-    return found if found is not None and found.header is not None else None
+    contents = read_scenario_file(file) if file is not None else None
+    return contents if contents is not None and contents.header is not None else None
 
 
 def perturb_scenarios(study: Study, scenarios: Mapping[str, Scenarios]) -> Perturbed:
@@ -202,22 +206,21 @@ def perturb_scenarios(study: Study, scenarios: Mapping[str, Scenarios]) -> Pertu
     test set brings its own arms."""
     tasks = {entry.use: make_task(entry.use) for entry in study.tasks}
     if made := testset_of(study):
-        if study.arms != ["none"]:
+        if [arm.name for arm in study.arms] != ["none"]:
             raise UsageError(f"arms: {study.scenarios.file} is a test set and has its own arms: leave `arms` out")
         given = {use: made.arms(task.name, study.scenarios.count) for use, task in tasks.items()}
         return {use: {arm: Scenarios.of(s) for arm, s in by_arm.items()} for use, by_arm in given.items()}
-    for item in study.arms:
-        if not any(arms.expand([item], task) for task in tasks.values()):
-            arm = arms.parse(item)
+    for arm in study.arms:
+        if not any(arms.expand([arm], task) for task in tasks.values()):
             raise UsageError("arms: " + "; ".join(str(arm.applies(task)) for task in tasks.values()))
-    found: Perturbed = {}
+    perturbed: Perturbed = {}
     for use, task in tasks.items():
-        plain, found[use] = scenarios[use], {}
+        plain, perturbed[use] = scenarios[use], {}
         for arm in arms.expand(study.arms, task):
             if arm.uses and not plain.clean and (twice := next((s for s in plain if s.factors), None)):
                 raise UsageError(f"arms: scenario {twice.id} has factors already: only the arm none can run it")
-            found[use][arm.name] = _under(arm, plain, task) if arm.uses else plain
-    return found
+            perturbed[use][arm.name] = _under(arm, plain, task) if arm.uses else plain
+    return perturbed
 
 
 def _under(arm: arms.Arm, plain: Scenarios, task: Task) -> Scenarios:
@@ -228,9 +231,8 @@ def left_out(study: Study) -> list[str]:
     """Arms that a study names and that do not apply to some of its tasks, in words."""
     if testset_of(study):
         return []
-    named = [arms.parse(item) for item in study.arms]
     tasks = [make_task(entry.use) for entry in study.tasks]
-    return [f"arm {a.name} is left out: {why}" for a in named for t in tasks if (why := a.applies(t))]
+    return [f"arm {a.name} is left out: {why}" for a in study.arms for t in tasks if (why := a.applies(t))]
 
 
 def given_arm(scenario: Scenario) -> str:
@@ -259,17 +261,17 @@ def plan(
     scenarios: Mapping[str, Scenarios],
     settle: Settle = _as_it_is,
     perturbed: Perturbed | None = None,
-    told: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> list[Planned]:
     """Every episode of a study, in the order in which they are started. `settle` gives a policy's own latency to
     clocks that leave it open (see `study.latencies`). perturbed: the scenarios under their arms, if they are known.
-    `told` hears how far it is, if it takes time."""
+    `notify` is called with a message about slow steps."""
     episodes: list[Planned] = []
-    patience = Patience(told)
+    patience = Patience(notify)
     perturbed = perturb_scenarios(study, scenarios) if perturbed is None else perturbed
-    real = is_real(study.world) or asks_person(study.world)
+    real = attended(study.world)
     for entry in study.tasks:
-        for timing in study.timings:
+        for timing in study.clocks:
             settled = {name: settle(timing, name, entry) for name in study.policies}
             for policy in study.policies:
                 alike = tuple(n for n, c in settled.items() if c == settled[policy])

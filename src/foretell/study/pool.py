@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from foretell.errors import ForetellError, UsageError
+from foretell.policy import TIMEOUT
 from foretell.process import end, gone, kill, listen, start
 from foretell.rollout import Job, Outcome
 from foretell.study.engine import Batch
@@ -63,10 +64,12 @@ class _Worker:
 class Pool:
     """`workers` processes with `slots` episodes side by side in each."""
 
-    def __init__(self, *, workers: int, slots: int, policy_timeout: float = 60.0):
+    def __init__(self, *, workers: int, slots: int, policy_timeout: float = TIMEOUT):
         self.workers, self.slots, self.timeout = workers, slots, policy_timeout
         self._threads = max(1, (os.cpu_count() or 1) // workers)
         self._inbox: queue.SimpleQueue[tuple[_Worker, dict[str, Any] | None]] = queue.SimpleQueue()
+        self._working = workers
+        """Workers that share the jobs of this call."""
         self._crew: list[_Worker] = []
         self._alone: deque[tuple[Batch, Job]] = deque()
         self._deaths: dict[str, int] = {}
@@ -114,7 +117,7 @@ class Pool:
         """Run every job with at most so many workers."""
         self._settle()
         left = sum(len(batch.jobs) for batch in batches)
-        crew = min(workers, max(1, left))
+        crew = self._working = min(workers, max(1, left))
         while len(self._crew) < crew:
             self._hire()
         for worker in self._crew[:crew]:
@@ -211,10 +214,12 @@ class Pool:
             batch = next((b for b in batches if b.jobs), None)  # type: ignore[assignment]
             if batch is None:
                 return
-            slots = min(self.slots, max(1, math.ceil(len(batch.jobs) / self.workers)))
+            others = sum(other.batch is batch for other in self._crew if other is not worker)
+            share = math.ceil(len(batch.jobs) / max(1, self._working - others))
+            slots = min(self.slots, share)
             worker.batch, worker.alone, worker.ended, worker.out = batch, False, False, {}
             worker.send(self._open(batch.open, slots))
-            for _ in range(2 * slots):  # as many again as run at once, so that no slot waits for us
+            for _ in range(min(2 * slots, share)):  # as many again as run at once, so that no slot waits for us
                 self._feed(worker)
         worker.doing, worker.since = "opening", time.monotonic()
 

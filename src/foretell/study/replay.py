@@ -11,6 +11,7 @@ from typing import Any
 
 from foretell.clock import CLOCKS, parse
 from foretell.counting import counted
+from foretell.episode import LATER
 from foretell.episodes.journal import plain
 from foretell.episodes.provenance import provenance, read_provenance
 from foretell.episodes.read import read
@@ -97,6 +98,7 @@ def replay(
     film = None if video is None else Path(video)
     session = Session(
         task=task.use,
+        time_limit=task.time_limit,
         controller=task.controller,
         world=study.world,
         clock=clock,
@@ -137,8 +139,7 @@ def replay(
     )
     now = plain(row_of(study, row["episode"], planned, opened, outcome).to_dict())
     compared = [c for c in now if c != "video" and not c.startswith("wall_")]
-    if row["events"] is None:  # the row is older than this column
-        compared.remove("events")
+    compared = [c for c in compared if c not in LATER or row[c] is not None]  # else the row is older than the column
     differences = {c: (row[c], now[c]) for c in compared if not _same(row[c], now[c])}
     return Replay(
         episode=row["episode"],
@@ -153,20 +154,20 @@ def replay(
 def find_episode(run: Path, episode: str) -> dict[str, Any]:
     table = read(run)
     keys = table["episode"].to_pylist()
-    found = [i for i, k in enumerate(keys) if k.startswith(episode)] if episode else []
-    if len(found) != 1:
+    matches = [i for i, k in enumerate(keys) if k.startswith(episode)] if episode else []
+    if len(matches) != 1:
         columns = [table[c].to_pylist() for c in ("episode", "task", "policy", "success", "scenario", "trial")]
-        if found:
-            told = f"{run}: {counted(len(found), 'episode')} begin with {episode!r}:"
+        if matches:
+            message = f"{run}: {counted(len(matches), 'episode')} begin with {episode!r}:"
         else:
             near = difflib.get_close_matches(episode, keys, n=NEAR, cutoff=0.5)
-            found = [keys.index(k) for k in near] or list(range(len(keys)))
-            told = f"{run} has no episode {episode!r}; " + ("near ones:" if near else f"it has {len(keys)}:")
-        lines = [_line(*(c[i] for c in columns)) for i in found[:NEAR]]
-        more = [f"  and {len(found) - NEAR} more"] if len(found) > NEAR else []
+            matches = [keys.index(k) for k in near] or list(range(len(keys)))
+            message = f"{run} has no episode {episode!r}; " + ("near ones:" if near else f"it has {len(keys)}:")
+        lines = [_line(*(c[i] for c in columns)) for i in matches[:NEAR]]
+        more = [f"  and {len(matches) - NEAR} more"] if len(matches) > NEAR else []
         where = f"keys are in the column 'episode' of foretell.read({str(run)!r})"
-        raise UsageError("\n".join([told, *lines, *more, where]))
-    row: dict[str, Any] = table.slice(found[0], 1).to_pylist()[0]
+        raise UsageError("\n".join([message, *lines, *more, where]))
+    row: dict[str, Any] = table.slice(matches[0], 1).to_pylist()[0]
     maps = {name: dict(row[name] or ()) for name in ("stages", "metrics")}
     return {**row, **maps, "events": None if row["events"] is None else dict(row["events"])}
 
@@ -201,10 +202,10 @@ def _policy(study: Study, row: dict[str, Any], given: Mapping[str, Any]) -> Any:
 
 def _same_things(row: dict[str, Any], opened: Opened) -> None:
     """Another policy, world or task would be another episode."""
-    policy, found = f"policy {row['policy']!r}", opened.policies[row["policy"]]
+    policy, known = f"policy {row['policy']!r}", opened.policies[row["policy"]]
     for what, then, now in (
-        (f"{policy} (hash of its weights or source)", row["policy_hash"], found["hash"]),
-        (f"{policy} (options)", json.loads(row["policy_options"]), found["options"]),
+        (f"{policy} (hash of its weights or source)", row["policy_hash"], known["hash"]),
+        (f"{policy} (options)", json.loads(row["policy_options"]), known["options"]),
         (f"world {row['world']!r} (hash of its parameters)", row["world_hash"], opened.world_hash),
         (f"task {row['task']!r} (version)", row["task_version"], opened.task_version),
         (f"task {row['task']!r} (hash of its source)", row["task_hash"] or "", opened.task_hash),

@@ -41,7 +41,7 @@ from foretell.study.session import Opened
 from foretell.study.store import Store
 from foretell.tasks.frame import frame
 from foretell.terminal import brief
-from foretell.world_file import asks_person, is_real, kind_of, params_of
+from foretell.world_file import asks_person, attended, kind_of, params_of
 
 __all__ = ["Progress", "Run", "row_of", "run", "with_names"]
 
@@ -109,7 +109,7 @@ def run(
     pair_with: str | Path | None = None,
     policies: Mapping[str, Any] | None = None,
     progress: Callable[[Progress], None] = lambda state: None,
-    told: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
     watch: bool = False,
     large: bool = False,
     add: bool = False,
@@ -125,7 +125,7 @@ def run(
     `engine` runs the episodes: `processes`, or `here` (in this process); None takes the engine of the study. `workers`
     is the number of processes (default: one per core); 0 means the engine `here`. `policies` adds policy objects or
     classes from Python. These run in this process, and so does a world that needs a person at the terminal. `pair_with`
-    takes the scenarios of another run. `told` is called with a message about slow steps before the first episode.
+    takes the scenarios of another run. `notify` is called with a message about slow steps before the first episode.
     `watch` shows `realtime` episodes in MuJoCo's viewer. `large` allows more than a million episodes. Their plan takes
     much memory.
     """
@@ -138,23 +138,23 @@ def run(
         raise UsageError(f"slots ({slots}) and limit ({limit}) must be at least 1, workers ({workers}) at least 0")
     if watch:
         require_screen()
-        if not any(isinstance(c, Realtime) for c in study.timings):
+        if not any(isinstance(c, Realtime) for c in study.clocks):
             raise UsageError("watch: works only with the clock `realtime`, and the study does not use it")
     asks = "the world needs a person at the terminal" if asks_person(study.world) else ""
     runs_in = _engine(study, engine, workers, here="a policy is a Python object" if policies else asks)
     if asks:
         require_terminal(kind_of(study.world))
     count = (os.cpu_count() or 1) if workers is None else workers
-    if asks or is_real(study.world):
-        slots, count = 1, min(count, 1)  # there is one robot, and one person
+    if attended(study.world):
+        slots, count = 1, min(count, 1)  # there is one table, and one person
     check_size(study, large)
     path = Path(out) if out is not None else Path("runs") / study.name
     written, studies, keep = settle(study, path, add=add, retire=retire)
-    drawn = draw(study, path, told)
+    drawn = draw(study, path, notify)
     check_size(study, large, drawn.clean)
-    settler = Settler(study, path, told)
+    settler = Settler(study, path, notify)
     with uncollected():
-        episodes = plan(study, drawn.clean, settler, drawn.perturbed, told)
+        episodes = plan(study, drawn.clean, settler, drawn.perturbed, notify)
     groups = dict.fromkeys(group for group, _ in groupby(episodes, attrgetter("group")))
     asked = {group: asked_of(study, group, policies, watch) for group in groups}
     crew = make_engine(runs_in, workers=count, slots=slots, policy_timeout=study.policy_timeout)
@@ -178,7 +178,7 @@ def run(
                 def execute(chosen: dict[str, Planned]) -> Iterator[tuple[str, Outcome]]:
                     return crew.run(_batches(chosen, opened, asked, store.path), look)
 
-                done = _fill(study, store, episodes, opened, execute, look, limit, progress, told, keep)
+                done = _fill(study, store, episodes, opened, execute, look, limit, progress, notify, keep)
                 return replace(done, notes=(*left_out(study), *done.notes))
             finally:
                 crew.close()
@@ -195,6 +195,7 @@ def asked_of(
     return {
         "task": group.task.use,
         "controller": group.task.controller,
+        "time_limit": group.task.time_limit,
         "world": study.world,
         "clock": group.clock,
         "policies": {name: (policies or {}).get(name, study.policies[name]) for name in group.policies},
@@ -246,12 +247,12 @@ def _fill(
     look: Callable[[], None],
     limit: int | None,
     progress: Callable[[Progress], None],
-    told: Callable[[str], None],
+    notify: Callable[[str], None],
     keep: bool,
 ) -> Run:
     _distinct(opened)
     with uncollected():
-        named = name_all(episodes, opened, told)
+        named = name_all(episodes, opened, notify)
         todo = {name: e for name, e in named.items() if store.done.get(name, "machine") == "machine"}
     skipped = len(episodes) - len(todo)
     left = max(0, len(todo) - limit) if limit else 0
@@ -303,7 +304,7 @@ def _fill(
             named,
             lambda name: _video(name, named[name], named[name].scenario.task),
             execute,
-            told,
+            notify,
         )
     failing = tuple(state.tally.failing())
     return Run(
@@ -384,11 +385,11 @@ def _stopper(store: Store) -> Callable[[], None]:
 
 
 def name_all(
-    episodes: list[Planned], opened: dict[Group, Opened], told: Callable[[str], None] = lambda text: None
+    episodes: list[Planned], opened: dict[Group, Opened], notify: Callable[[str], None] = lambda text: None
 ) -> dict[str, Planned]:
     """Key -> episode, in the order of the plan."""
     named: dict[str, Planned] = {}
-    patience = Patience(told)
+    patience = Patience(notify)
     for alike in _by_cell(episodes):
         name, ids = _namer(alike[0], opened[alike[0].group]), alike[0].scenarios.names
         for start in range(0, len(alike), 1000):
@@ -420,9 +421,9 @@ def row_of(study: Study, name: str, episode: Planned, opened: Opened, outcome: O
         episode=name,
         study=study.name,
         real=opened.real,
+        stands_in=opened.stands_in,
         world_params=json.dumps(params_of(opened.params, scenario), sort_keys=True),
         robot=opened.robot,
-        controller=opened.controller,
         task_version=opened.task_version,
         scenario=scenario.id,
         parent=scenario.parent,
@@ -449,6 +450,7 @@ def _columns(episode: Planned, opened: Opened) -> dict[str, Any]:
         "world_hash": opened.world_hash,
         "task": opened.task,
         "task_hash": opened.task_hash,
+        "controller": opened.controller,
         "policy": episode.policy,
         "policy_hash": opened.policies[episode.policy]["hash"],
         "policy_options": json.dumps(opened.policies[episode.policy]["options"], sort_keys=True),

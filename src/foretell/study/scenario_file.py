@@ -100,11 +100,11 @@ class ScenarioFile:
 
     def arms(self, task: str, count: int | None = None) -> dict[str, list[Scenario]]:
         """Arm -> its scenarios of a task, the first `count` of each."""
-        found: dict[str, list[Scenario]] = defaultdict(list)
+        by_arm: dict[str, list[Scenario]] = defaultdict(list)
         for arm, scenario in self.lines:
-            if scenario.task == task and (count is None or len(found[arm]) < count):
-                found[arm].append(scenario)
-        return dict(found)
+            if scenario.task == task and (count is None or len(by_arm[arm]) < count):
+                by_arm[arm].append(scenario)
+        return dict(by_arm)
 
     def check_task(self, name: str, version: int) -> None:
         """Raises UsageError where a test set was made for another version of a task."""
@@ -142,12 +142,12 @@ def _read(path: Path, changed: int, size: int) -> ScenarioFile:
         raise UsageError(f"scenarios: {path} cannot be read: {error.strerror}") from None
     numbered = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     header = _header(path, *numbered[0]) if numbered and numbered[0][1].lstrip().startswith('{"testset"') else None
-    found: dict[tuple[str, str], tuple[int, Scenario]] = {}
+    first: dict[tuple[str, str], tuple[int, Scenario]] = {}
     for number, line in numbered[1:] if header else numbered:
         arm, scenario = _line(path, number, line, header is not None)
-        if (before := found.setdefault((arm, scenario.id), (number, scenario)))[0] != number:
+        if (before := first.setdefault((arm, scenario.id), (number, scenario)))[0] != number:
             raise UsageError(f"scenarios: {path}, line {number} repeats line {before[0]}")
-    lines = tuple((arm, scenario) for (arm, _), (_, scenario) in found.items())
+    lines = tuple((arm, scenario) for (arm, _), (_, scenario) in first.items())
     if header is not None:
         given = identify(header.tasks, ((s.task, arm, s.id) for arm, s in lines))
         if given != header.id:

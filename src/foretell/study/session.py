@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from foretell.clock import Realtime, Virtual, parse
+from foretell.clock import Clock, Realtime, Sync, Virtual, parse
 from foretell.errors import ForetellError, UsageError
 from foretell.policies.make import Bound, bind, construct, make_policy
+from foretell.policy import TIMEOUT
 from foretell.rollout import Job, Outcome, run_realtime, run_sync, run_virtual
 from foretell.rollout.able import check_able
 from foretell.rollout.companion import Companion
@@ -28,6 +29,7 @@ class Opened:
     world: str
     world_hash: str
     real: bool
+    stands_in: bool
     params: dict[str, Any]
     robot: str
     controller: str
@@ -50,16 +52,16 @@ class Opened:
             raise ForetellError(f"{what[0]} changed while the study ran; run the same command to resume")
 
 
-def to_json(asked: dict[str, Any]) -> dict[str, Any]:
+def to_json(opening: dict[str, Any]) -> dict[str, Any]:
     """Arguments of `Session` as JSON can hold them, for a worker."""
-    policies = {name: entry.model_dump() for name, entry in asked["policies"].items()}
-    return {**asked, "policies": policies, "clock": asked["clock"].to_dict()}
+    policies = {name: entry.model_dump() for name, entry in opening["policies"].items()}
+    return {**opening, "policies": policies, "clock": opening["clock"].to_dict()}
 
 
 def from_json(given: dict[str, Any]) -> dict[str, Any]:
     """Inverse of `to_json`."""
     policies = {name: PolicyEntry.model_validate(entry) for name, entry in given["policies"].items()}
-    return {**given, "policies": policies}
+    return {**given, "policies": policies, "clock": parse(given["clock"])}
 
 
 class Session:
@@ -70,22 +72,23 @@ class Session:
         *,
         task: str,
         controller: str | None,
+        time_limit: float | None = None,
         world: str | dict[str, Any],
         policies: dict[str, Any],
         slots: int,
         threads: int,
-        clock: Any = "sync",
+        clock: Clock | None = None,
         video: bool = False,
         steps: bool = False,
-        patience: float = 60.0,
+        patience: float = TIMEOUT,
         view: bool = False,
         execute: int | None = None,
     ):
-        self.clock, self.patience, self.view = parse(clock), patience, view
+        self.clock, self.patience, self.view = clock or Sync(), patience, view
         realtime = isinstance(self.clock, Realtime)
-        self._alike = {"task": task, "controller": controller, "world": world}
+        self._alike = {"task": task, "controller": controller, "time_limit": time_limit, "world": world}
         self._entries = policies
-        made = make_task(task)
+        made = make_task(task, time_limit)
         self.world = make_world(world, made, slots=1 if realtime else slots, threads=threads, controller=controller)
         self._task_hash, self._world_hash = task_hash(made), world_hash(self.world)
         if steps and not isinstance(self.world, Recording):
@@ -121,6 +124,7 @@ class Session:
             world=world.name,
             world_hash=self._world_hash,
             real=world.real,
+            stands_in=bool(getattr(world, "stands_in", False)),
             params=world.params,
             robot="+".join(mount.robot for mount in task.robots.values()),
             controller=world.controller,
@@ -145,11 +149,11 @@ class Session:
             )  # fmt: skip
         return run_sync(self.world, self.policies, source, watch)
 
-    def _launch(self, asked: dict[str, Any], fds: tuple[int, ...]) -> Companion:
+    def _launch(self, request: dict[str, Any], fds: tuple[int, ...]) -> Companion:
         """Start a process beside the world's: the policy's, or the cameras'."""
-        opening = {**self._alike, **asked}
-        if asked["role"] == "thinker":
-            opening["policy"] = self._entries[asked["name"]].model_dump()
+        opening = {**self._alike, **request}
+        if request["role"] == "thinker":
+            opening["policy"] = self._entries[request["name"]].model_dump()
             opening["action"] = asdict(self.world.action)
             opening["features"] = {name: asdict(feature) for name, feature in self.world.features.items()}
         return Companion("foretell.study.companion", {"open": opening}, fds)

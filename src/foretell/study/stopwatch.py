@@ -37,6 +37,12 @@ def time_calls(
     session = Session(
         task=task, controller=controller, world=world, policies={"policy": policy}, slots=1, threads=1, execute=execute
     )
+    if "reset" not in session.world.can:
+        session.close()
+        raise UsageError(
+            f"a latency is measured over many episodes, and world {session.world.name!r} cannot reset by itself: "
+            "measure in simulation, or give the latency"
+        )
     bound = session.policies["policy"]
     act, taken = bound.act, []
 
@@ -71,10 +77,10 @@ def time_calls(
 def main() -> None:
     """Time what standard input asks for."""
     wire, orders = serve()
-    asked = json.loads(os.fdopen(orders).readline())
-    entry = PolicyEntry.model_validate(asked.pop("policy"))
+    request = json.loads(os.fdopen(orders).readline())
+    entry = PolicyEntry.model_validate(request.pop("policy"))
     try:
-        answer: dict[str, Any] = {"seconds": time_calls(entry, asked.pop("calls"), **asked)[0]}
+        answer: dict[str, Any] = {"seconds": time_calls(entry, request.pop("calls"), **request)[0]}
     except ForetellError as error:
         answer = {"refused": str(error)}
     wire.write(json.dumps(answer) + "\n")

@@ -4,8 +4,9 @@
     journal/  episodes/part-*.parquet  videos/
 
 An episode first becomes a line of the journal. Every `SEAL` rows, and at close, the journal is sealed: its
-rows go to a new part, and only when that part is named on disk are the journal files deleted. At any moment
-each finished row is in the journal, in a part, or in both; readers keep one row per episode key.
+rows go to a new part, and only when that part is named on disk are the journal files deleted. Many small parts
+become one in the same way. At any moment each finished row is in the journal, in a part, or in both; readers keep one
+row per episode key.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from foretell.episodes.journal import (
     sync_folder,
     to_table,
 )
-from foretell.episodes.parts import DamagedError, parts, read_part, release, set_aside_as, write_table
+from foretell.episodes.parts import DamagedError, merge_parts, parts, read_part, release, set_aside_as, write_table
 from foretell.episodes.planned import CELL, PLAN, is_retired, plan_table
 from foretell.episodes.read import JOURNAL, LOWEST, ORDER, RANKED, rank, rank_of, together
 from foretell.episodes.scenarios import SCENARIOS, scenario_table
@@ -101,10 +102,10 @@ class Store:
         tables, self._found = self._found, []
         if not self.done:
             return None
-        found = together(tables)
+        rows = together(tables)
         del tables
         release()
-        return found.select(COLUMNS)
+        return rows.select(COLUMNS)
 
     def append(self, rows: Sequence[Episode]) -> None:
         """Returns when the rows are safe. Raises ForetellError if they cannot be; those before stay."""
@@ -272,13 +273,13 @@ class Store:
             self._found.append(table.select(TALLIED))
             self._take(table)
         for path in journals(self.path):
-            found = parse(read_file(path, JOURNAL), path)
-            self._note(found.rows)
-            self._found.append(to_table(found.rows).cast(encoded(arrow_schema())).select(TALLIED))
-            self._pending += len(found.rows)
-            faults = list(found.faults)
-            if found.torn:
-                faults.append(f"the last line is incomplete ({found.torn} bytes without an end)")
+            lines = parse(read_file(path, JOURNAL), path)
+            self._note(lines.rows)
+            self._found.append(to_table(lines.rows).cast(encoded(arrow_schema())).select(TALLIED))
+            self._pending += len(lines.rows)
+            faults = list(lines.faults)
+            if lines.torn:
+                faults.append(f"the last line is incomplete ({lines.torn} bytes without an end)")
             self.problems += [f"{path}: {f}: it is ignored, and its episode is run again" for f in faults]
 
     def _take(self, table: pa.Table) -> None:
@@ -307,10 +308,10 @@ class Store:
         rows: dict[str, dict[str, Any]] = {}
         faulty = set()
         for path in files:
-            found = parse(read_file(path, JOURNAL), path)
-            if found.faults:
+            lines = parse(read_file(path, JOURNAL), path)
+            if lines.faults:
                 faulty.add(path)
-            for row in found.rows:
+            for row in lines.rows:
                 key = row["episode"]
                 rival = rank_of(rows[key]) if key in rows else self._sealed.get(key, LOWEST)
                 if rank_of(row) > rival:
@@ -320,6 +321,7 @@ class Store:
             numbers = [int(m[1]) for name in os.listdir(folder) if (m := re.match(r"part-(\d+)", name))]
             write_table(folder / f"part-{max(numbers, default=-1) + 1:06d}.parquet", to_table(rows.values()))
             self._sealed.update((key, rank_of(row)) for key, row in rows.items())
+        merge_parts(self.path)
         for path in files:
             if path in faulty:  # someone may yet make out what the line said
                 path.rename(set_aside_as(path))
@@ -359,7 +361,9 @@ def _with_retired(plan: pa.Table, retired: np.ndarray) -> pa.Table:
 
 def _asked(cell: tuple[str, ...]) -> tuple[str, ...]:
     """What a study says of a cell, without what is in the files that it names."""
-    return tuple(cell[CELL.index(c)] for c in ("world", "task", "policy", "policy_options", "clock", "arm"))
+    return tuple(
+        cell[CELL.index(c)] for c in ("world", "task", "controller", "policy", "policy_options", "clock", "arm")
+    )
 
 
 def _scenario_row(s: Scenario) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def unchanged(table: pa.Table) -> set[str]:
     rows = table.filter(pc.is_in(table["arm"], pa.array([CLEAN, *looks])))
     trials = list(zip(*(rows[c].to_pylist() for c in TRIAL), strict=True))
     # repr: NaN equals itself, and 0.0 is not -0.0
-    outcomes = [repr(one) for one in zip(*(rows[c].to_pylist() for c in OUTCOME), strict=True)]
+    outcomes = [repr(values) for values in zip(*(rows[c].to_pylist() for c in OUTCOME), strict=True)]
     arm_of, keys = rows["arm"].to_pylist(), rows["episode"].to_pylist()
     clean = {t: o for t, o, arm in zip(trials, outcomes, arm_of, strict=True) if arm == CLEAN}
     every = zip(keys, trials, outcomes, arm_of, strict=True)

@@ -42,14 +42,14 @@ def _listen(orders: TextIO, inbox: queue.SimpleQueue[dict[str, Any]]) -> None:
     leave()
 
 
-def _group(asked: dict[str, Any], inbox: queue.SimpleQueue[dict[str, Any]], send: Any) -> None:
+def _group(opening: dict[str, Any], inbox: queue.SimpleQueue[dict[str, Any]], send: Any) -> None:
     # imported here: the parent should learn of a broken installation by a message, not by a dead pipe
     from foretell.errors import ForetellError
     from foretell.rollout import Job
     from foretell.study.session import Session, from_json
 
     try:
-        session = Session(**from_json(asked))
+        session = Session(**from_json(opening))
     except ForetellError as error:
         send({"refused": str(error)})
         return

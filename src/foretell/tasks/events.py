@@ -164,9 +164,9 @@ class EventCounter:
         for column, robot in enumerate(self.arms):
             self._home[slots, column] = self._anchor[slots, column] = state.ee_pos(robot)
 
-    def look(self, slots: Ints, state: State, ticks: Ints, gained: Bools, asked: Mapping[str, Bools]) -> None:
+    def look(self, slots: Ints, state: State, ticks: Ints, gained: Bools, commanded: Mapping[str, Bools]) -> None:
         """After an action, at `ticks` (n,) of the episodes. `gained` (n,): the task is solved, or a stage was reached
-        for the first time. `asked`: arm -> (n,) whether the last action tells it to move."""
+        for the first time. `commanded`: arm -> (n,) whether the last action tells it to move."""
         at = slice(None) if len(slots) == self._slots else slots  # views are quicker than copies
         if self._objects:
             self._look_at_objects(at, state, ticks[:, None], gained)
@@ -185,12 +185,12 @@ class EventCounter:
                     self._add(name, at, touches & (ticks - touched[at, column] > self._apart))
                     touched[slots[touches], column] = ticks[touches]
         for column, robot in enumerate(self.arms):
-            self._look_at_arm(slots, at, column, state.ee_pos(robot), ticks, asked[robot])
+            self._look_at_arm(slots, at, column, state.ee_pos(robot), ticks, commanded[robot])
 
-    def _look_at_arm(self, slots: Ints, at: Any, column: int, ee: Floats, ticks: Ints, asked: Bools) -> None:
+    def _look_at_arm(self, slots: Ints, at: Any, column: int, ee: Floats, ticks: Ints, commanded: Bools) -> None:
         self._far[at, column] = np.maximum(self._far[at, column], _length(ee - self._home[at, column]))
         away = _length(ee - self._anchor[at, column]) >= STUCK
-        free = away | ~asked
+        free = away | ~commanded
         moved = slots[free]
         self._anchor[moved, column], self._since[moved, column] = ee[free], ticks[free]
         stuck = ticks - self._since[at, column] >= self._stuck

@@ -49,10 +49,10 @@ def from_base(robot: Mapping[str, Any], pos: tuple[float, ...]) -> tuple[float, 
     return ahead + 0.0, left + 0.0, z + 0.0
 
 
-def describe(found: Mapping[str, Any]) -> str:
+def describe(table: Mapping[str, Any]) -> str:
     """Where the task frame lies, in words; nothing for a task without a robot."""
     sentences = []
-    for name, robot in found["robots"].items():
+    for name, robot in table["robots"].items():
         ahead, left, up = from_base(robot, (0.0, 0.0, 0.0))
         where = [f"{abs(ahead):.3f} m {'in front of' if ahead >= 0 else 'behind'} the base of {name}"]
         if abs(left) >= 0.0005:

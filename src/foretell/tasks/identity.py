@@ -25,13 +25,15 @@ __all__ = ["task_fingerprint", "task_hash"]
 
 
 def task_hash(task: Task) -> str:
-    """16 hex digits that name the source of a task of one's own; empty for those that come with foretell."""
+    """16 hex digits that name the source of a task of one's own, and a time limit that is not the task's; empty for
+    those that come with foretell, as they are."""
     fingerprint = task_fingerprint(task)
+    limit = task.time_limit if task.time_limit != type(task).time_limit else None
     if fingerprint is None:
-        return ""
+        return digest(["time_limit", limit]) if limit is not None else ""
     # a class of foretell's that it inherits from may change too; it is then another version
     bases = [[c.__qualname__, vars(c)["version"]] for c in type(task).__mro__ if "version" in vars(c)]
-    return digest([bases, fingerprint.sources, fingerprint.more])
+    return digest([bases, fingerprint.sources, fingerprint.more, *([limit] if limit is not None else [])])
 
 
 def task_fingerprint(task: Task) -> Fingerprint | None:

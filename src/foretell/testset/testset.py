@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -35,6 +35,7 @@ EPISODES = 25
 SEED = 50_000
 """Far from the seeds that studies take by themselves, which policies are developed on."""
 REQUIRED = 0.9
+"""Success rate of the scripted expert that certifies a cell."""
 Line = tuple[str, Scenario]
 
 
@@ -94,11 +95,11 @@ class TestSet(Displayed):
         return "\n".join([*parts, *(f"note: {note}" for note in self.notes)])
 
 
-def _said(found: Certificate | None) -> str:
-    if found is None:
+def _said(cell: Certificate | None) -> str:
+    if cell is None:
         return "-"
-    ends = f"{found.successes}/{found.n} ({100 * found.low:.0f} to {100 * found.high:.0f}%)"
-    return ends if found.certified else f"not certified {ends}"
+    ends = f"{cell.successes}/{cell.n} ({100 * cell.low:.0f} to {100 * cell.high:.0f}%)"
+    return ends if cell.certified else f"not certified {ends}"
 
 
 def testset(
@@ -114,7 +115,7 @@ def testset(
     certify: bool = True,
     workers: int | None = None,
     progress: Callable[[Progress], None] = lambda state: None,
-    told: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> TestSet:
     """Build a test set of tasks into the file `out`, or show the test set in a file.
 
@@ -139,16 +140,16 @@ def testset(
     path = Path(out)
     tasks = _tasks(listed)
     wanted = _arms(arms, [severity] if isinstance(severity, int | float) else severity)
-    for item in wanted:
-        if not any(expand([item], task) for task in tasks.values()):
-            raise UsageError("arms: " + "; ".join(str(parse(item).applies(task)) for task in tasks.values()))
+    for arm in wanted:
+        if not any(expand([arm], task) for task in tasks.values()):
+            raise UsageError("arms: " + "; ".join(str(arm.applies(task)) for task in tasks.values()))
     lines = [line for task in tasks.values() for line in _lines(task, wanted, episodes, seed)]
     versions = {task.name: task.version for task in tasks.values()}
     header = Header(
         name=path.stem,
         id=identify(versions, ((s.task, arm, s.id) for arm, s in lines)),
         tasks=versions,
-        protocol=Protocol(arms=tuple(wanted), episodes=episodes, seed=seed),
+        protocol=Protocol(arms=tuple(arm.written for arm in wanted), episodes=episodes, seed=seed),
         left_out={t.name: why for t in tasks.values() if (why := _without(t, wanted))},
         made_with=_versions(),
     )
@@ -163,7 +164,7 @@ def testset(
     work.mkdir(parents=True, exist_ok=True)
     write_testset(draft, header, lines)
     study = {"name": "expert", "tasks": list(tasks), "policies": ["expert"], "scenarios": {"file": str(draft)}}
-    done = run(study, out=work, workers=workers, progress=progress, told=told, add=True)
+    done = run(study, out=work, workers=workers, progress=progress, notify=notify, add=True)
     certificates = _certified(work, header, lines, required)
     stated = header.protocol.model_copy(update={"required": required})
     write_testset(path, header.model_copy(update={"certificates": tuple(certificates), "protocol": stated}), lines)
@@ -176,14 +177,14 @@ def testset(
 
 
 def _tasks(given: Iterable[str]) -> dict[str, Task]:
-    asked = list(dict.fromkeys(given))
+    wanted = list(dict.fromkeys(given))
     tasks = {}
-    for use in asked or names("tasks"):
+    for use in wanted or names("tasks"):
         task = make_task(use)
         try:
             task.expert()
         except NotImplementedError:
-            if asked:
+            if wanted:
                 raise UsageError(
                     f"task {use!r} has no scripted expert, so it cannot be certified: give it one (`Task.expert`)"
                 ) from None
@@ -196,36 +197,39 @@ def _tasks(given: Iterable[str]) -> dict[str, Task]:
     return tasks
 
 
-def _arms(arms: Sequence[Any], severities: Sequence[float]) -> list[Any]:
+def _arms(arms: Sequence[Any], severities: Sequence[float]) -> list[Arm]:
     """Arms at every severity, the clean control first."""
     if not severities or any(not s > 0 for s in severities):
         raise UsageError(
             f"severity {list(severities)} must be numbers above 0: 0 is the clean control, which is always there"
         )
-    wanted: list[Any] = ["none"]
-    for item in arms:
-        name = parse(item).name
-        if name == "none":
+    wanted = [parse("none")]
+    for arm in map(parse, arms):
+        if not arm.uses:
             continue
-        plain = isinstance(item, (str, int)) and "@" not in str(item)
+        plain = isinstance(arm.written, (str, int)) and "@" not in str(arm.written)
         for severity in severities if plain else (1.0,):
-            wanted.append(item if severity == 1 else parse({"use": name, "severity": severity}).name)
+            wanted.append(arm if severity == 1 else _at(arm, severity))
     return wanted
 
 
-def _lines(task: Task, arms: list[Any], episodes: int, seed: int) -> list[Line]:
+def _at(arm: Arm, severity: float) -> Arm:
+    at = parse({"use": arm.name, "severity": severity})
+    return replace(at, written=at.name)
+
+
+def _lines(task: Task, arms: list[Arm], episodes: int, seed: int) -> list[Line]:
     """Arm by arm, the scenarios of a task; what does not apply to it is left out."""
     clean = [task.scenario(seed + i) for i in range(episodes)]
-    expanded: list[Arm] = expand(arms, task)
-    return [(arm.name, arm.on(scenario, task)) for arm in expanded for scenario in clean]
+    return [(arm.name, arm.on(scenario, task)) for arm in expand(arms, task) for scenario in clean]
 
 
-def _without(task: Task, arms: list[Any]) -> dict[str, str]:
+def _without(task: Task, arms: list[Arm]) -> dict[str, str]:
     """Factors of the protocol that do not apply to a task, and why."""
     sets = {"each": names("factors"), "all": names("factors"), "colosseum:each": FOURTEEN, "colosseum:all": FOURTEEN}
-    uses = [use.factor for item in arms for use in parse(item).uses]
-    asked = dict.fromkeys(name for use in uses for name in {**sets, **COMPOUND}.get(use, (use,)))
-    return {name: why.why for name in asked if (why := factor(name).applies(task))}
+    uses = [use.factor for arm in arms for use in arm.uses]
+    factors = dict.fromkeys(name for use in uses for name in {**sets, **COMPOUND}.get(use, (use,)))
+    return {name: why.why for name in factors if (why := factor(name).applies(task))}
 
 
 def _versions() -> dict[str, str]:

@@ -92,14 +92,14 @@ def write_page(models: Path, page: Path = PAGE) -> None:
     page.write_text(f"{before}{BEGIN}\n{table(cards(models))}\n{END}{after}", encoding="utf-8")
 
 
-def table(found: Sequence[Card]) -> str:
+def table(cards: Sequence[Card]) -> str:
     """Markdown: a row per policy and task."""
     lines = [
         "| task | policy | success | 95 % interval | kB | latency, ms (95 % below) | run | trained from | minutes |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     order = {"lift": 0, "can": 1, "square": 2}
-    for card in sorted(found, key=lambda c: (order.get(c.task, 9), "vision" in c.name, c.name)):
+    for card in sorted(cards, key=lambda c: (order.get(c.task, 9), "vision" in c.name, c.name)):
         s, t = card.success, card.latency
         success = "not measured |"
         if s:
@@ -108,8 +108,8 @@ def table(found: Sequence[Card]) -> str:
         data = card.data.partition(" of the")[0] + (" (weak)" if card.weak else "")
         size = f"{card.bytes / 1000:.0f}"
         lines.append(f"| {card.task} | `{card.name}` | {success} | {size} | {timing} | {data} | {card.minutes:g} |")
-    total = sum(card.bytes for card in found) / 1e6
-    return "\n".join([*lines, "", f"All {len(found)} files together: {total:.1f} MB."])
+    total = sum(card.bytes for card in cards) / 1e6
+    return "\n".join([*lines, "", f"All {len(cards)} files together: {total:.1f} MB."])
 
 
 def machine() -> str:

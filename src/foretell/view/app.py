@@ -69,11 +69,11 @@ def application(board: Board, html: str, token: str, host: str) -> Starlette:
         if not 0 <= request.path_params["run"] < len(board.runs):
             return JSONResponse({"error": "there is no such run"}, 404)
         try:
-            asked = board.stop(request.path_params["run"])
+            stopped = board.stop(request.path_params["run"])
         except OSError as error:
             return JSONResponse({"error": f"the run folder cannot be written: {error}"}, 500)
         return JSONResponse(
-            {"asked": asked} if asked else {"error": ("no process is running it now")}, 200 if asked else 409
+            {"asked": stopped} if stopped else {"error": ("no process is running it now")}, 200 if stopped else 409
         )
 
     routes = [

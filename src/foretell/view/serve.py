@@ -43,12 +43,12 @@ def view(
     host: str = "127.0.0.1",
     port: int = 0,
     open: bool = False,
-    told: Callable[[Served], None] = lambda served: print(served.text(), flush=True),
+    notify: Callable[[Served], None] = lambda served: print(served.text(), flush=True),
 ) -> None:
     """Serve the report of some runs as a page that updates while they are written, until Ctrl-C. A run folder may
     appear later.
 
-    `port`: 0 takes a free port. `open` opens the page in a browser. `told` is called with the address. The page can
+    `port`: 0 takes a free port. `open` opens the page in a browser. `notify` is called with the address. The page can
     stop a study; all finished episodes are kept.
     """
     needs_extra()
@@ -75,7 +75,7 @@ def view(
     address, number = listener.getsockname()[:2]
     name = socket.gethostname() if address in ("0.0.0.0", "::") else f"[{address}]" if ":" in address else address
     served = Served(f"http://{name}:{number}/#token={token}", [str(p) for p in paths], _notes(paths, address))
-    told(served)
+    notify(served)
     threading.Thread(target=board.progress, daemon=True).start()  # the first report is ready sooner
     if open:
         import webbrowser

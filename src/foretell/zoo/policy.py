@@ -11,7 +11,7 @@ import numpy as np
 from foretell.errors import UsageError, suggest
 from foretell.policies.onnx import Onnx
 from foretell.policy import Chunk, Policy
-from foretell.spec import ActionSpec
+from foretell.spec import ActionSpec, Feature
 from foretell.tasks.task import Task
 from foretell.zoo.card import MODELS
 
@@ -54,6 +54,9 @@ class Zoo(Policy):
         self._model = Onnx(MODELS / task.name / f"{self.name}.onnx", **self._options)
         self._model.bind(task, action)
         self.spec = self._model.spec
+
+    def inform(self, features: Mapping[str, Feature]) -> None:
+        self._model.inform(features)
 
     def reset(self, slots: np.ndarray, instructions: Sequence[str], seeds: Sequence[int]) -> None:
         self._model.reset(slots, instructions, seeds)

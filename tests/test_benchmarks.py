@@ -1,0 +1,22 @@
+"""Benchmarks reach into the native world, so a change there must not leave them behind."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parents[1] / "benchmarks"
+
+
+def load(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(f"benchmarks_{name}", FOLDER / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_bare_physics_runs_under_the_controls_of_a_run() -> None:
+    bare, model = load("throughput").bare_foretell("lift", 2, actions=4, every=2)
+    assert bare.rate(0.05) > 0 and model["nv"] == 15
