@@ -123,6 +123,11 @@ class Layout:
             self.hold[slots[:, None], motors] = measured
         self.ctrl[slots] = self.hold[slots]
 
+    def measured(self, slots: Ints, key: tuple[str, str]) -> tuple[Floats, Floats]:
+        """(n, width) positions and velocities of a group (robot, group), as targets have them."""
+        group, rows = self.scene.robots[key[0]].groups[key[1]], slots[:, None]
+        return group.measured(self.qpos[rows, self.joints[key]]), group.measured(self.qvel[rows, self.speeds[key]])
+
     def load(self, slots: Ints, models: list[mujoco.MjModel]) -> None:
         """Give slots new models and put them at their start."""
         for slot, model in zip(slots, models, strict=True):

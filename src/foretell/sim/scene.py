@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -87,6 +88,12 @@ class Scene:
             if (lens := camera.intrinsics) is not None:
                 set_lens(eye, lens)
         return spec
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Those of the world, with the steps of this scene."""
+        params, steps = self.world.params, {"timestep": self.steps.tick, "integrator": self.steps.integrator}
+        return {**params, "physics": params["physics"] | steps}
 
     @property
     def cameras(self) -> list[str]:

@@ -72,14 +72,12 @@ class MujocoWorld:
         self.controllers, self.action = controllers(self.controller, self.scene.robots, slots, self.tick, most_delay)
         self._noise = Noise(slots)
         self._sensors = Sensors(self.scene, self._noise, slots)
-        self._late = round(theta.sensor_delay / self.tick)
-        self._images = Images(self.scene, self._noise)
+        self._late, self._images = round(theta.sensor_delay / self.tick), Images(self.scene, self._noise)
         self._layouts: dict[Any, Layout] = {}
         self._events: dict[int, EventCounter] = {}  # by id of the layout
         self._looked = np.zeros(slots, dtype=np.int64)  # tick at which events were last looked for
         self._where: list[Layout | None] = [None] * slots
-        self._age = np.zeros(slots, dtype=np.int64)
-        self._subtask = np.zeros(slots, dtype=np.int64)
+        self._age, self._subtask = np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.int64)
         self._scenario: list[Scenario | None] = [None] * slots
         self._trial = [0] * slots
         self._dressed: dict[int, Any] = {}
@@ -95,8 +93,7 @@ class MujocoWorld:
 
     @property
     def params(self) -> dict[str, Any]:
-        params, steps = self.file.params, self.scene.steps
-        return {**params, "physics": params["physics"] | {"timestep": steps.tick, "integrator": steps.integrator}}
+        return self.scene.params
 
     @property
     def cameras(self) -> list[str]:
@@ -211,8 +208,7 @@ class MujocoWorld:
         for layout, rows in self._split(slots):
             ids, at = slots[rows], 0
             for key, controller in self.controllers.items():
-                q = controller.group.measured(layout.qpos[ids[:, None], layout.joints[key]])
-                v = controller.group.measured(layout.qvel[ids[:, None], layout.speeds[key]])
+                q, v = layout.measured(ids, key)
                 controller.command(ids, actions[rows, at : at + controller.size], q, v, ticks[rows])
                 at += controller.size
 
@@ -263,8 +259,8 @@ class MujocoWorld:
         moves, at = np.zeros(len(slots), dtype=bool), 0
         for (name, key), controller in self.controllers.items():
             if name == robot and controller.group.tool is not None:
-                joints = controller.group.measured(layout.qpos[slots[:, None], layout.joints[name, key]])
-                moves |= controller.moves(self._commanded[slots, at : at + controller.size], joints)
+                q, _ = layout.measured(slots, (name, key))
+                moves |= controller.moves(self._commanded[slots, at : at + controller.size], q)
             at += controller.size
         return moves
 
