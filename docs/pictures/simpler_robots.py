@@ -58,5 +58,5 @@ def scene(robot: type[Robot], view: object, width: int) -> np.ndarray:
 
 if __name__ == "__main__":
     strip = np.hstack([scene(*view) for view in VIEWS])
-    picture = Image.fromarray(strip).resize((strip.shape[1] * 420 // HEIGHT, 420), Image.Resampling.LANCZOS)
-    picture.quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(Path(__file__).with_suffix(".png"), optimize=True)
+    picture = Image.fromarray(strip).resize((strip.shape[1] * 340 // HEIGHT, 340), Image.Resampling.LANCZOS)
+    picture.save(Path(__file__).with_suffix(".png"), optimize=True)
