@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from rollouts import episodes, reproducible
 
 from foretell.identify.replay import ROBOT, FreeSpace, free_space
+from foretell.policies.random import Random
 from foretell.registry import resolve
 from foretell.robots import Robot
 from foretell.scenario import Scenario
@@ -149,3 +151,14 @@ def test_a_plan_that_runs_out_holds() -> None:
     held = controller.targets(SLOT, 300)
     assert (held[0, 1:] == held[0, -1]).all()
     assert held[0, -1] == pytest.approx(last[0])
+
+
+@pytest.mark.parametrize("robot", ["widowx", "google_robot"])
+def test_rows_do_not_depend_on_slots(robot: str) -> None:
+    """Episodes of a random policy, which asks for more than the arm can reach, alone and side by side."""
+    task = free_space(robot, resolve("robots", robot))
+    task.time_limit, task.start_noise = 2.0, 0.02
+    scenarios = [task.scenario(seed) for seed in range(4)]
+    alone, together = (episodes(task, Random(), scenarios, slots=slots) for slots in (1, 3))
+    assert [reproducible(row) for row in alone] == [reproducible(row) for row in together]
+    assert sum(row.metrics["ik_failures"] for row in alone) > 0

@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import mujoco
 
@@ -31,8 +30,7 @@ class Piece:
     pos: tuple[float, float, float] = (0.0, 0.0, 0.0)
     quat: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
     texture: str | None = None
-    """Its picture in `assets`."""
-    rgba: tuple[float, float, float, float] | None = None
+    """Its picture in `assets`; without one it has the `colour` of the robot."""
 
 
 def folder(name: str) -> Path:
@@ -52,7 +50,13 @@ def folder(name: str) -> Path:
         raise UsageError(f"looks: menagerie: {name} could not be downloaded: {error}; {WAYS}") from error
 
 
-def dress(spec: mujoco.MjSpec, name: str, pieces: Iterable[Piece], scale: float = 1.0) -> None:
+def dress(
+    spec: mujoco.MjSpec,
+    name: str,
+    pieces: Iterable[Piece],
+    scale: float = 1.0,
+    colour: tuple[float, float, float, float] = (0.8, 0.8, 0.8, 1.0),
+) -> None:
     """Adds the visual meshes of a robot to its bodies."""
     assets, pieces = folder(name) / "assets", list(pieces)
     files = dict.fromkeys([p.mesh for p in pieces] + [p.texture for p in pieces if p.texture])
@@ -68,10 +72,8 @@ def dress(spec: mujoco.MjSpec, name: str, pieces: Iterable[Piece], scale: float 
         else:
             mesh = spec.add_mesh(name=file, file=path, scale=[scale] * 3)
             mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL  # visual geoms have no mass
+    spec.add_material(name="plain", rgba=colour, specular=0.3, shininess=0.3)
     for piece in pieces:
-        look: dict[str, Any] = {"material": piece.texture} if piece.texture else {}
-        if piece.rgba:
-            look["rgba"] = piece.rgba
         spec.body(piece.body).add_geom(
             type=mujoco.mjtGeom.mjGEOM_MESH,
             meshname=piece.mesh,
@@ -81,5 +83,5 @@ def dress(spec: mujoco.MjSpec, name: str, pieces: Iterable[Piece], scale: float 
             contype=0,
             conaffinity=0,
             mass=0,
-            **look,
+            material=piece.texture or "plain",
         )

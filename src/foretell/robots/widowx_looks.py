@@ -17,7 +17,7 @@ _Z: Final = (np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5))
 _SAME: Final = (1.0, 0.0, 0.0, 0.0)
 _AT_HAND: Final = (-0.02, 0.0, 0.0)
 _PIECES: Final = tuple(
-    Piece(body=body, mesh=f"wx250s_{mesh}.stl", pos=pos, quat=quat, rgba=_BLACK)
+    Piece(body=body, mesh=f"wx250s_{mesh}.stl", pos=pos, quat=quat)
     for body, mesh, pos, quat in (
         ("base_link", "1_base", (0.0, 0.0, 0.0), _Z),
         ("shoulder_link", "2_shoulder", (0.0, 0.0, -0.003), _Z),
@@ -36,7 +36,7 @@ _PIECES: Final = tuple(
 
 def dress_widowx_fully(spec: mujoco.MjSpec) -> None:
     """Adds the meshes of MuJoCo Menagerie."""
-    dress(spec, "trossen_wx250s", _PIECES, scale=0.001)
+    dress(spec, "trossen_wx250s", _PIECES, scale=0.001, colour=_BLACK)
 
 
 # ---- shells of our own, drawn after the real arm's outline; metres, in the frame of the named link.
