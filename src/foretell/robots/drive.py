@@ -50,10 +50,11 @@ class Drive:
 
 
 def numbers_of(drives: Mapping[str, Drive]) -> dict[str, float]:
-    """`Robot.numbers` of these drives: kp and kv of each joint, and the armature as a share of that above."""
+    """`Robot.numbers` of these drives: kp and kv of each joint, and shares of the armature above and of the arm's
+    force limits."""
     numbers = {f"kp_{joint}": drive.stiffness for joint, drive in drives.items()}
     numbers |= {f"kv_{joint}": drive.damping for joint, drive in drives.items()}
-    return numbers | {"armature": 1.0}
+    return numbers | {"armature": 1.0, "force": 1.0}
 
 
 class DrivenRobot(Robot):
@@ -95,7 +96,7 @@ class DrivenRobot(Robot):
         motor.set_to_position(kp=k, kv=damping)
         if not drive.finger:  # a finger's controller may run ahead of the limit
             motor.ctrllimited, motor.ctrlrange = True, [drive.low, drive.high]
-        limit = drive.force * (p.finger_force if drive.finger else 1.0)
+        limit = drive.force * (p.finger_force if drive.finger else self.own("force"))
         motor.forcelimited, motor.forcerange = True, [-limit, limit]
 
     @staticmethod
