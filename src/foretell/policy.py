@@ -32,7 +32,7 @@ PLANS = ("plan", "committed")
 
 
 def observed(reads: Mapping[str, Stream]) -> dict[str, Stream]:
-    """Those of a policy's streams that are looked up in the world."""
+    """The streams of a policy that come from the world."""
     return {name: stream for name, stream in reads.items() if name not in PLANS}
 
 

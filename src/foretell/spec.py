@@ -65,7 +65,7 @@ class Feature:
     optional: bool = False
     """Whether only those get it who ask for it by name. Images are too."""
     legend: tuple[str, ...] = ()
-    """Of a segmentation: the names of the parts. The id of a part is its place in this list; -1 is the background."""
+    """Names of the parts in a segmentation. The id of a part is its place in this list; -1 is the background."""
 
     @property
     def image(self) -> bool:
@@ -175,7 +175,7 @@ def joint_positions(low: tuple[float, ...], high: tuple[float, ...]) -> ActionSp
 
 
 def compare(policy: ActionSpec, world: ActionSpec, who: str = "policy") -> None:
-    """Raise UsageError unless the action a policy speaks is the action the controller hears.
+    """Raise UsageError unless a policy returns the actions that the controller takes.
 
     `scale`, ranges and units must agree; `anchor` too, because it changes what a repeated action does.
     """

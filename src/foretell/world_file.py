@@ -107,7 +107,7 @@ class WorldFile(BaseModel):
 
 
 def kind_of(source: str | Path | Mapping[str, Any] | WorldFile) -> str:
-    """The kind of a world: what a file says, or the name itself."""
+    """The kind of a world: that of its file, or the name itself."""
     if isinstance(source, WorldFile):
         return source.kind
     if isinstance(source, Mapping) or str(source).endswith((".yaml", ".yml")):
@@ -129,18 +129,18 @@ def world_class(source: str | Path | Mapping[str, Any] | WorldFile) -> Any:
 
 
 def asks_person(source: str | Path | Mapping[str, Any] | WorldFile) -> bool:
-    """Whether a world talks to a person on the terminal, by what its class says: no world is made to find out."""
+    """Whether a world talks to a person on the terminal, as its class declares it. No world is made to find out."""
     needs = getattr(world_class(source), "needs", ())
     return isinstance(needs, Collection) and "terminal" in needs  # a property: the session finds out
 
 
 def is_real(source: str | Path | Mapping[str, Any] | WorldFile) -> bool:
-    """Whether a world is reality, by what its class says."""
+    """Whether a world is reality, as its class declares it."""
     return getattr(world_class(source), "real", False) is True
 
 
 def resets(source: str | Path | Mapping[str, Any] | WorldFile) -> bool:
-    """Whether a world sets the table by itself, by what its class says."""
+    """Whether a world sets the table by itself, as its class declares it."""
     can = getattr(world_class(source), "can", ())
     return not isinstance(can, Collection) or "reset" in can  # a property: the session finds out
 
@@ -166,7 +166,7 @@ def make_world(
     threads: int,
     controller: str | None = None,
 ) -> Any:
-    """A world by what a study says: a name (`mujoco`, a plug-in's), a world file, whose `kind` names its class, or
+    """A world from a study's entry: a name (`mujoco`, a plug-in's), a world file, whose `kind` names its class, or
     "package.module:Class". The class is called with (task, source, slots=, threads=, controller=)."""
     cls = world_class(source)
     with loading() as opened:
@@ -288,6 +288,8 @@ def _fields(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             info = kind.model_fields.get(str(step))
             kind = info.annotation if info is not None else None
+            if type(None) in get_args(kind):  # a model, or nothing
+                kind = get_args(kind)[0]
         else:  # an item of a list or mapping: its type is the last argument
             kind = get_args(kind)[-1] if get_args(kind) else None
     return list(kind.model_fields) if isinstance(kind, type) and issubclass(kind, BaseModel) else []

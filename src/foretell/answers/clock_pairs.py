@@ -22,8 +22,10 @@ from foretell.counting import counted
 from foretell.episodes.columns import by_name, cells, codes, grouped
 from foretell.episodes.names import family
 from foretell.episodes.parts import DamagedError, read_parquet
+from foretell.episodes.planned import plan_table
 from foretell.episodes.provenance import design_of
 from foretell.episodes.read import read_columns
+from foretell.episodes.stopped import FIXED, has_rule
 from foretell.episodes.units import unit_of
 from foretell.errors import ForetellError, UsageError
 from foretell.stats.order import by_id
@@ -47,7 +49,7 @@ class ClockPair:
     task: str
     policy: str
     clock: dict[str, Any]
-    """As it stands in the rows."""
+    """The clock of the rows, from JSON."""
     label: str
     units: tuple[str, ...]
     """Scenarios with at least one pair that counts."""
@@ -68,7 +70,7 @@ class ClockPair:
 
     @cached_property
     def latency(self) -> float | None:
-        """Of an inference, in simulated seconds (speed included): as measured, else as the clock says."""
+        """Latency of an inference in simulated seconds (speed included): the measured one, else that of the clock."""
         measured = self.metrics["latency_per_inference_s"]
         if measured is not None:
             return measured
@@ -167,6 +169,8 @@ def _gathered(sources: Sequence[Source]) -> tuple[pa.Table, list[str]]:
         if not rows.num_rows:
             raise UsageError(f"{name} has no episodes yet")
         tables.append(rows)
+        if isinstance(source, (str, Path)) and has_rule(plan_table(source)):
+            notes.append(f"{name}: {FIXED}")
         if isinstance(source, (str, Path)) and Path(source).is_dir() and (design := design_of(source)) != "iid":
             notes.append(
                 f"{name}: scenarios are {design}, not drawn at random: intervals hold for these scenarios only"
@@ -203,7 +207,7 @@ def _only(table: Table, column: str, wanted: Sequence[str]) -> Table:
 
 
 def _has_both(table: Table) -> None:
-    """Sync and something else; or the error that says what to add."""
+    """Raises UsageError, with the clocks to add, unless there are `sync` and another clock."""
     texts = labels(table, "clock")
     listed = ", ".join(sorted(map(safe_label, texts)))
     kinds = {json.loads(text)["kind"] for text in texts}

@@ -76,7 +76,7 @@ def clocks(
     """What latency costs each policy: run folders (or Parquet, Arrow tables) with episodes under `sync` and others.
 
     Episodes are paired by policy, task, arm, scenario and trial. `keep`: share of synchronous success that a latency
-    budget must keep. `policy` and `task` choose some; default all. `seed`: of the resampling.
+    budget must keep. `policy` and `task` choose some; default all. `seed`: seed of the resampling.
     """
     if not 0.0 < alpha < 1.0:
         raise UsageError(f"alpha is {alpha}, it must be between 0 and 1")
@@ -112,7 +112,7 @@ def _names(given: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def _ways(keys: list[tuple[str, str, str]]) -> dict[tuple[str, str, str], str]:
-    """What tells the clocks of one policy and task apart besides latency and speed, in words; mostly nothing."""
+    """How clocks of one policy and task differ besides latency and speed, in words; empty for most."""
     options = {key: json.loads(key[2]) for key in keys}
     named = {}
     for key, mine in options.items():
@@ -131,7 +131,7 @@ def _mean(scores: Any, alpha: float) -> Interval:
 @lru_cache(maxsize=256)
 def _bound(scores: bytes, alpha: float) -> Interval:
     """One policy's synchronous scores stand beside every clock, and of many scenarios this takes a second."""
-    return stats.bound(np.frombuffer(scores), alpha=alpha)
+    return stats.bound(np.frombuffer(scores), alpha=alpha, shuffled=True)
 
 
 def _end(interval: Interval | None, reason: str | None = None, scale: float = 1.0) -> Row:

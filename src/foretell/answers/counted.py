@@ -54,7 +54,7 @@ class Counted:
 
 
 def at_once(table: Table) -> Counted | None:
-    """Of a table of episodes in which nothing is out of the ordinary; None for any other."""
+    """Count the rows of an ordinary table of episodes at once; None for any other table."""
     if not table.episodes or table.metric != "success":
         return None
     names = ("scenario", "parent", "trial", "success", "value")
@@ -86,7 +86,7 @@ def at_once(table: Table) -> Counted | None:
 
 
 def row_by_row(table: Table, unit_range: bool) -> Counted:
-    """Of any table. A bad cell or a repeated (scenario, trial) raises UsageError, with its place."""
+    """Count the rows of any table. A bad cell or a repeated (scenario, trial) raises UsageError with its place."""
     blank: list[Any] = [None] * len(table)
     scenarios, parents = table.columns["scenario"], table.columns.get("parent", blank)
     trials, successes = table.columns.get("trial", blank), table.columns.get("success", blank)

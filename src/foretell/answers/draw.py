@@ -32,7 +32,7 @@ class Shift:
     sim_others: float
     """Mean simulated score of the extra ones."""
     p_value: float
-    """Of the hypothesis that both were drawn alike (a permutation test)."""
+    """p-value of the hypothesis that both were drawn alike (a permutation test)."""
 
     def to_dict(self) -> dict[str, float]:
         """JSON-able form."""
@@ -75,7 +75,7 @@ class Shift:
 
 
 def shift_of(paired: Paired) -> Shift | None:
-    """Of paired and extra scores; None without extra ones."""
+    """Compare paired and extra scores; None without extra scores."""
     if not paired.extra.size:
         return None
     return Shift(

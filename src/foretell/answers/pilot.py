@@ -30,7 +30,7 @@ class Pilot:
     """Mean real score; of two policies the second's."""
     variance: float
     correlation: float
-    """Of real and simulated scores; with two policies of their differences. 0 where one of them never varies."""
+    """Correlation of real and simulated scores, or of the differences of two policies; 0 if one side never varies."""
     correlation_low: float
     correlation_high: float
     """95 % interval of the correlation, asymptotic: few pairs leave it wide open."""

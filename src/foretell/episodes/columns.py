@@ -125,7 +125,7 @@ def grouped(columns: Sequence[pa.ChunkedArray]) -> tuple[np.ndarray, list[tuple[
 
 
 def by_name(column: pa.ChunkedArray) -> dict[str, np.ndarray]:
-    """Of a column of maps, such as `stages`: name -> (n,) its number in each row, NaN where there is none."""
+    """Name -> (n,) its number in each row, NaN where there is none. column: maps, such as `stages`."""
     columns: dict[str, np.ndarray] = {}
     at = 0
     for chunk in column.chunks:

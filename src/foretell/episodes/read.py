@@ -38,17 +38,17 @@ _COUNTS = (True, 0.0)
 
 
 def read(run: Path | str) -> pa.Table:
-    """The run's episodes, one row per key, in an order that does not depend on who finished first.
+    """Read the episodes of a run folder, one row per key, in an order that does not depend on who finished first.
 
-    Takes no lock and writes nothing; the run may be written meanwhile. Of several rows of one key, one blamed
-    on the machine gives way. Damage is a UserWarning naming the file; a run of which nothing can be read raises
-    UsageError.
+    It takes no lock and writes nothing, and the run may be written meanwhile. If a key has several rows, a row blamed
+    on the machine gives way. Damage causes a UserWarning with the name of the file. A run without any readable row
+    raises UsageError.
     """
     return plain_text(read_columns(run)).combine_chunks()
 
 
 def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Table:
-    """As `read`, some columns only, with their text in dictionaries. A large run takes a tenth of the memory so."""
+    """The rows of `read`, with some columns only and text as dictionaries. This takes a tenth of the memory."""
     run = check_run(run)
     wanted = None if columns is None else list(dict.fromkeys([*columns, *RANKED, *ORDER]))
     rows: list[dict[str, Any]] = []

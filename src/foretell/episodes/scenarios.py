@@ -26,7 +26,7 @@ def read_scenarios(run: Path | str, ids: Collection[str] | None = None) -> list[
 
 
 def each_scenario(run: Path | str, ids: Collection[str] | None = None) -> Iterator[Scenario]:
-    """As `read_scenarios`, one by one."""
+    """The scenarios of `read_scenarios`, one by one."""
     path = check_run(run) / "scenarios.parquet"
     try:
         table = scenario_table(path)

@@ -37,7 +37,7 @@ def unsound(row: Mapping[str, Any]) -> str:
 
 
 def unsound_table(table: pa.Table) -> str:
-    """As `unsound`, of the rows of a part."""
+    """The faults that `unsound` finds in the rows of a part."""
     for name in NAMED:
         if table[name].null_count:
             return f"column {name!r}: {counted(table[name].null_count, 'row has', 'rows have')} none"

@@ -68,6 +68,6 @@ def by_unit(names: pa.ChunkedArray | Sequence[Any], *, sort: bool = True) -> Uni
 
 
 def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """As text, with nothing in place of empty text."""
+    """The column as text, with null in place of empty text."""
     text = column.cast(pa.string())
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)

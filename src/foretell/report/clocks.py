@@ -303,7 +303,7 @@ def _timeline(runs: Runs) -> list[Block] | None:
 
 
 def _telling(run: OneRun) -> tuple[tuple[bool, float, bool], OneRun, str] | None:
-    """Of the episodes with events the one worth looking at: asynchronous, slow, failed."""
+    """The most telling of the episodes with events: asynchronous, slow, failed."""
     kept = {path.stem for path in (run.path / "events").glob("*.parquet")}
     if not kept:
         return None

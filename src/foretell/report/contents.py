@@ -78,7 +78,7 @@ def contents(
 def sections(
     runs: Runs, notes: list[str] | None = None, notify: Callable[[str], None] = lambda text: None
 ) -> list[Section]:
-    """Those for which there is data, in order. One that cannot be made becomes a note."""
+    """The sections for which there is data, in order. A section that cannot be made becomes a note."""
     made = []
     for name in ORDER:
         notify(name)
@@ -156,7 +156,7 @@ _AS_THEY_ARE = {str, int, bool, type(None)}
 
 
 def _plain(value: Any) -> Any:
-    """As JSON has it: no NaN or infinity, no types of numpy, no tuples."""
+    """The value in JSON's types: no NaN or infinity, no types of numpy, no tuples."""
     if isinstance(value, dict):
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple | set):

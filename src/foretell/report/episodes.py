@@ -169,7 +169,7 @@ def _cards(runs: Runs, sample: list[np.ndarray], notes: list[str]) -> Table:
 
 
 def _events(runs: Runs, sample: list[np.ndarray]) -> Table:
-    """Of the first episodes that have them."""
+    """Events of the first episodes that have them."""
     columns: Table = {}
     for run, chosen in zip(runs.each, sample, strict=True):
         folder = run.path / "events"
@@ -194,7 +194,7 @@ def _read_events(path: Path) -> Table | None:
 
 
 def _steps(runs: Runs) -> Table:
-    """Of the first filmed episodes."""
+    """Steps of the first filmed episodes."""
     columns: Table = {}
     for run in runs.each:
         for episode in run.table["episode"].filter(run.table["video"].is_valid()).to_pylist():

@@ -37,7 +37,7 @@ Entry = dict[str, Any]
 
 
 def section(runs: Runs) -> Section | None:
-    """Of the episodes that are not perturbed."""
+    """The section on all episodes without perturbation."""
     entries = event_shares(_table(runs), BY)
     if not entries:
         return None

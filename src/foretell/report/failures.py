@@ -15,7 +15,7 @@ from foretell.report.section import Block, Chart, Section, Sheet
 __all__ = ["section"]
 
 REASONS = 12
-"""Told apart in the chart; rarer ones are counted together."""
+"""Reasons that the chart keeps apart. Rarer reasons are counted together."""
 SERIES = 8
 OTHER = "other reasons"
 BLAME = {

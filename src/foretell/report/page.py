@@ -18,7 +18,7 @@ __all__ = ["needs_extra", "page", "theme"]
 
 HERE = Path(__file__).parent
 SCRIPTS = ("episode", "table", "charts", "page")
-"""As the page runs them: each uses those before it."""
+"""Scripts in the order in which the page runs them. Each uses those before it."""
 END = "})();"
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "

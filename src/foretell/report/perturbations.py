@@ -48,7 +48,7 @@ class Change:
     change: Interval | None
     """Perturbed less clean in the same scenarios; None for the clean control, and where no scenario has both."""
     p: float | None = None
-    """Of no change, where there is one to test; in the end adjusted for the number of changes of all cells (Holm)."""
+    """p-value of no change, if there is a change to test; adjusted for the changes of all cells (Holm)."""
     identical: bool = False
     """Whether every episode is as without perturbation: the arm changes looks only, and the policy does not look."""
 

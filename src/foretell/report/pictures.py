@@ -50,7 +50,7 @@ def _outcomes(solved: int, failed: int) -> str:
 
 
 def _chosen(runs: Runs, run: OneRun) -> list[tuple[OneRun, dict[str, Any]]]:
-    """Of every cell the first failure and the first success that were filmed."""
+    """The first failure and the first success of each cell that were filmed."""
     cells: dict[tuple[str, ...], dict[bool, tuple[OneRun, dict[str, Any]]]] = defaultdict(dict)
     filmed = pc.indices_nonzero(pc.and_(run.table["video"].is_valid(), run.table["success"].is_valid()))
     for row in runs.named(run).select(READ).take(filmed).to_pylist():

@@ -141,13 +141,13 @@ class Runs:
 
     @cached_property
     def policies(self) -> list[str]:
-        """Those that ran, as the studies list them; those not listed, as imported trials are, come after."""
+        """Policies that ran, in the order of the studies. Policies of imported trials come after."""
         listed = [name for run in self.each for name in run.study.get("policies") or ()]
         return _listed(listed, [name for run in self.each for name in run.values("policy")])
 
     @cached_property
     def tasks(self) -> list[str]:
-        """As `policies`."""
+        """Tasks that ran, in the order of `policies`."""
         entries = [entry for run in self.each for entry in run.study.get("tasks") or ()]
         listed = [entry.get("use") if isinstance(entry, dict) else entry for entry in entries]
         return _listed(listed, [name for run in self.each for name in run.values("task")])
@@ -165,7 +165,7 @@ class Runs:
 
     @cached_property
     def cells(self) -> list[Cell]:
-        """Those of all runs."""
+        """The cells of all runs."""
         return [cell for run in self.each for cell in run.cells[1]]
 
     def names(self, run: OneRun) -> list[Name]:

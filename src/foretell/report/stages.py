@@ -45,7 +45,7 @@ class Ended:
         return len(self.success)
 
     def take(self, rows: np.ndarray) -> Ended:
-        """These rows, in this order."""
+        """The same with these rows, in this order."""
         return Ended(self.table.take(pa.array(rows, pa.int64())), self.success[rows], self.times[rows], self.stages)
 
     def several(self, column: str) -> bool:
@@ -70,7 +70,7 @@ class Ended:
 
 
 def section(runs: Runs) -> Section | None:
-    """Of the tasks that have stages."""
+    """The section on all tasks that have stages."""
     every = _ended(runs)
     blocks: list[Block] = []
     deaths: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
@@ -143,7 +143,7 @@ def _says(deaths: Mapping[str, Counter[tuple[str, str]]], tasks: bool, worlds: b
 
 
 def _order(rows: Ended, runs: Runs) -> list[str]:
-    """As the task declares its stages, where it can be found; else by when they are reached."""
+    """Stages in the order of the task; if the task is not available, in the order in which they are reached."""
     times = {stage: rows.of(stage) for stage in rows.stages}
     first = {
         stage: int(np.argmax(~np.isnan(rows.times[:, i]))) for i, stage in enumerate(rows.stages) if len(times[stage])

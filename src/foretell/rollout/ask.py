@@ -27,7 +27,7 @@ class Answer:
     errors: dict[int, str]
     """Row -> what the policy did wrong."""
     unsure: list[int] = field(default_factory=list)
-    """Those of them that shared the call that failed: any one of them may have caused it."""
+    """The slots that shared the failed call. Any of them may have caused the error."""
     traces: dict[int, str] = field(default_factory=dict)
     """Row -> the traceback of what the policy raised."""
 

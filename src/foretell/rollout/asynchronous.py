@@ -32,7 +32,7 @@ class Answered:
     ready: int
     """Tick at which it arrives."""
     number: int
-    """Of the inference, from 0."""
+    """Number of the inference, from 0."""
     began: int
     """Tick at which it was asked for."""
     looked: int

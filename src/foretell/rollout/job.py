@@ -33,7 +33,7 @@ class Job:
     """The camera that films; None leaves it to the world."""
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON can hold it, for a worker. Paths are absolute, for a worker may be in another folder."""
+        """A form that JSON can hold, for a worker. Paths are absolute, because a worker may run in another folder."""
         values = {}
         for name in (f.name for f in fields(self)):
             value = getattr(self, name)

@@ -55,7 +55,7 @@ def run_realtime(
     patience: float = TIMEOUT,
     view: bool = False,
 ) -> Iterator[tuple[Job, Outcome]]:
-    """As `run_sync`, by the clock on the wall. `patience`: wall seconds after which a call of a policy counts as hung.
+    """Run jobs like `run_sync`, in real time. `patience`: wall seconds after which a call of a policy counts as hung.
     `view`: show it in a window of the world's."""
     if world.slots != 1:
         raise UsageError(f"the realtime clock runs one episode at a time, the world has {world.slots} slots")

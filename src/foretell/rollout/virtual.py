@@ -27,7 +27,7 @@ def run_virtual(
     watch: Callable[[str, list[Job]], None] = lambda doing, jobs: None,
     clock: Virtual = Virtual(),  # noqa: B008 - frozen
 ) -> Iterator[tuple[Job, Outcome]]:
-    """As `run_sync`, with inference charged in simulated time."""
+    """Run jobs like `run_sync`, and charge inference in simulated time."""
     yield from _Virtual(world, policies, watch, clock).run(source)
 
 

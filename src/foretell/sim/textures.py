@@ -16,7 +16,7 @@ __all__ = ["Textures", "contents"]
 FLAT = mujoco.mjtTexture.mjTEXTURE_2D
 RGB = int(mujoco.mjtTextureRole.mjTEXROLE_RGB)
 BLOCK = 32
-"""Of each kind, how many texture objects are made at a time."""
+"""Number of texture objects of a kind that are made at a time."""
 
 
 @dataclass(frozen=True)

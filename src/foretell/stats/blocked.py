@@ -288,6 +288,20 @@ def _known_end(scores: bytes, alpha: float, horizon: int | Literal["open"], step
     return found / steps
 
 
+def surely_wider(y: Floats, width: float, alpha: float, horizon: int | Literal["open"], steps: int = STEPS) -> bool:
+    """Whether two candidates that are further apart than `width` stand, so that the interval of y, shape (n,), without
+    a control is wider. That takes a tenth of the time of both ends. False does not mean that it is narrow."""
+    apart = math.floor(width * steps) + 1
+    middle = (float(y.sum()) + 2.0) / (y.size + 4.0)
+    low = min(max(round(middle * steps - apart / 2), 1), steps - 1 - apart)
+    if low < 1:
+        return False
+    left = np.array([planned(t, horizon) for t in range(y.size)], dtype=np.float64)
+    sides = ((low / steps, y), ((steps - low - apart) / steps, 1.0 - y))
+    games = rungs(alpha)
+    return all(uncontrolled.fallen(np.array([m]), games, z, left, CAP, PRIOR_TRIALS) == 0 for m, z in sides)
+
+
 def both_ends(
     y: Floats, c: Floats, g: Floats, alpha: float, horizon: Horizon = None, steps: int = STEPS
 ) -> tuple[Ends, float]:

@@ -68,7 +68,8 @@ class Follower:
 
 
 def _stat(path: Path) -> Any:
-    """What tells a file or folder from another of its name; not a folder's time, which its entries change."""
+    """Identifies a file or folder, so that a new one of the same name is noticed. A folder's time is left out, because
+    its entries change it."""
     try:
         status = os.stat(path)
     except OSError:

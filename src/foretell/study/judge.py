@@ -197,7 +197,7 @@ def _judges(task: Task, name: str, own: Task | None) -> bool:
 def _recorded(
     run: Path, rows: Sequence[dict[str, Any]], scenarios: dict[str, Scenario], left_out: dict[str, int]
 ) -> Iterator[Recorded]:
-    """Those of the rows that can be judged again; the others are counted."""
+    """The rows that can be judged again. The others are counted."""
     for row in rows:
         why, recorded = _steps(run, row, scenarios)
         if recorded is None:

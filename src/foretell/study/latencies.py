@@ -84,7 +84,7 @@ def _scale(given: Any, device: str) -> float | None:
 
 
 def _device(latency: Latency) -> tuple[str, Any]:
-    """The device that a study means, and what its profile says of it."""
+    """The device that a study names, and its entry in the profile."""
     known = files("foretell") / "profiles" / f"{latency.name}.yaml"
     try:
         shipped = "/" not in latency.name and known.is_file()

@@ -19,7 +19,7 @@ from foretell.files import read_file
 __all__ = ["STOP", "ask_to_stop", "lock", "writer"]
 
 STOP = "stop"
-"""A file of this name in a run folder asks its writer to stop."""
+"""A file of this name in a run folder makes its writer stop."""
 
 
 def lock(run: Path) -> int:

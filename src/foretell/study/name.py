@@ -7,7 +7,7 @@ import unicodedata
 __all__ = ["BYTES", "clean_name"]
 
 BYTES = 200
-"""Of a name in UTF-8: file systems take 255, and a file's ending needs some."""
+"""Bytes of a name in UTF-8. File systems allow 255, and the ending of a file needs some."""
 
 
 def clean_name(text: str) -> str:

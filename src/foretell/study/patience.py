@@ -1,4 +1,4 @@
-"""Patience: work that takes a while says what it is doing, and short work says nothing."""
+"""Patience: messages about long work. Short work gives none."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Patience:
         self._notify, self._due = notify, time.monotonic() + FIRST
 
     def __call__(self, text: str) -> None:
-        """To be called often, with what is being done now."""
+        """Report the present step, if enough time has passed. Call it often."""
         now = time.monotonic()
         if now >= self._due:
             self._due = now + EVERY

@@ -1,4 +1,4 @@
-"""Run one episode again, exactly as its run folder says, and tell whether it comes out the same, bit for bit."""
+"""Run one episode of a run folder again, and compare its row bit for bit."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def _changes(run: Path) -> dict[str, tuple[str, str]]:
-    """What provenance says is not as it was."""
+    """Versions and facts about the machine that differ from those in the provenance."""
     try:
         then = read_provenance(run)
         before = {**then["versions"], **then["machine"]}

@@ -49,7 +49,7 @@ class Certificate(_Model):
     high: float
     """Interval of the rate, at 95 %."""
     method: Method = "wilson"
-    """Of the interval. Test sets from before there was this field have Wilson's."""
+    """The method of the interval. Test sets without this field are older and have Wilson's."""
     certified: bool
     """Whether the rate is at least the one required. A cell without is not charged to a policy."""
 
@@ -58,9 +58,9 @@ class Protocol(_Model):
     """How a test set was drawn."""
 
     arms: tuple[Any, ...]
-    """As a study would write them."""
+    """The arms, written as in a study."""
     episodes: int
-    """Of each cell."""
+    """Number of episodes in each cell."""
     seed: int
     """Scenario i of a task is the one of seed `seed + i`, under every arm."""
     required: float | None = None
@@ -92,7 +92,7 @@ class ScenarioFile:
     lines: tuple[tuple[str, Scenario], ...]
     """Arm and scenario, in order; the arm is "" in a plain file, whose scenarios run as they are."""
     header: Header | None = None
-    """Of a test set."""
+    """The first line of a test set; None for a plain file of scenarios."""
 
     @property
     def scenarios(self) -> list[Scenario]:

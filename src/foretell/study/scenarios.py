@@ -1,4 +1,4 @@
-"""Scenarios of one task under one arm, each made when somebody asks for it: most are known by their name alone.
+"""Scenarios of one task under one arm, each made on demand: most are needed by name only.
 
 A study that is resumed needs the names of all its scenarios and runs few of them. One that is only estimated runs none.
 """

@@ -75,7 +75,7 @@ def time_calls(
 
 
 def main() -> None:
-    """Time what standard input asks for."""
+    """Time the policy that a request on standard input names."""
     wire, orders = serve()
     request = json.loads(os.fdopen(orders).readline())
     entry = PolicyEntry.model_validate(request.pop("policy"))
