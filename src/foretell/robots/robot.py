@@ -145,15 +145,16 @@ class Robot:
 
     @cached_property
     def features(self) -> dict[str, Feature]:
-        """What can be observed of it, besides its cameras. Of a gripper with one actuator this is its opening, by the
-        name of the group; of any other group, positions and velocities of the joints and the pose of the tool."""
+        """What can be observed of it, besides its cameras. Of a gripper this is its opening, by the name of
+        the group, and nothing else where it has one actuator; of any other group, positions and velocities of the joints and the pose of the tool."""
         features: dict[str, Feature] = {}
         limits: dict[str, Any]
         for name, group in self.groups.items():
-            if group.pads and group.width == 1:  # metres between the pads
+            if group.pads:  # metres between the pads; of turning fingers, the sum of their angles
                 limits = {"low": (sum(group.low),), "high": (sum(group.high),)}
                 fingers: dict[str, Any] = {"unit": group.unit, "source": group.joints, "group": name}
                 features[name] = Feature(kind="scalar", shape=(1,), **fingers, **limits)
+            if group.pads and group.width == 1:
                 continue
             before = "" if name == self.first() else f"{name}/"
             joint: dict[str, Any] = {
