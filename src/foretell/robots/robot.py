@@ -145,8 +145,9 @@ class Robot:
 
     @cached_property
     def features(self) -> dict[str, Feature]:
-        """What can be observed of it, besides its cameras. Of a gripper this is its opening, by the name of
-        the group, and nothing else where it has one actuator; of any other group, positions and velocities of the joints and the pose of the tool."""
+        """What can be observed of it, besides its cameras. Of a gripper this is its opening, by the name of the group,
+        and nothing else where it has one actuator. Of any other group it is positions and velocities of the joints, and
+        the pose of the tool."""
         features: dict[str, Feature] = {}
         limits: dict[str, Any]
         for name, group in self.groups.items():
