@@ -49,8 +49,8 @@ def show(
 
     The interval is that of `foretell bound` where all that was planned is finished: Clopper-Pearson's, or `star` where
     scenarios were tried several times. Elsewhere the entry is `running`: it counts the leading scenarios that are
-    complete, and its interval holds whenever one looks (see `episodes.tally`). A cell that stops by a rule (`until`) has
-    the interval of that rule, before and after it stopped; `stopped` tells whether it did so early.
+    complete, and its interval holds whenever one looks (see `episodes.tally`). A cell that stops by a rule (`until`)
+    has the interval of that rule, before and after it stopped; `stopped` tells whether it did so early.
     Errors blamed on the policy count as failures; those of world or machine are left out of n and counted apart.
     A policy whose weights changed, or a world whose θ did, under one name is listed once for each, with its hash.
     """

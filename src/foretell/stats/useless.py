@@ -59,7 +59,7 @@ def change(draw: Draw, n: int, extra: int, draws: int, alpha: float = 0.05, seed
     rng, used, alone = np.random.default_rng([seed, n, extra]), 0.0, 0.0
     for _ in range(draws):
         real, sim = draw(rng, n + extra)
-        used += bound(real[:n], sim[:n], sim[n:], alpha=alpha, diagnostics=False).width
+        used += bound(real[:n], sim[:n], sim[n:], alpha=alpha, shuffled=True, diagnostics=False).width
         alone += real_only_width(real[:n], alpha)
     return used / alone - 1.0
 
