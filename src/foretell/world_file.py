@@ -50,7 +50,7 @@ __all__ = [
 
 SHOWN = 8
 """Problems that an error lists."""
-SHIPPED = ("mujoco", "standin")
+SHIPPED = ("mujoco", "standin", "simpler_worse_1", "simpler_worse_2")
 """World files that come with foretell."""
 
 
