@@ -44,6 +44,7 @@ _WHERE = {
     "demo": "foretell.demo",
     "doctor": "foretell.doctor.doctor",
     "figure": "foretell.report.figure",
+    "identify": "foretell.identify.identify",
     "import_": "foretell.reality",
     "judge": "foretell.study.judge",
     "latency": "foretell.study.measure",
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
     from foretell.episodes.read import read as read
     from foretell.errors import ForetellError as ForetellError
     from foretell.errors import UsageError as UsageError
+    from foretell.identify.identify import identify as identify
     from foretell.leaderboard import leaderboard as leaderboard
     from foretell.policy import Chunk as Chunk
     from foretell.policy import Policy as Policy

@@ -54,12 +54,23 @@ BUILTIN: dict[str, dict[str, str]] = {
         "Instruction": "foretell.factors.instruction:Instruction",
         "Robot_Init": "foretell.factors.start:RobotInit",
     },
-    "robots": {"panda": "foretell.robots.panda:Panda"},
+    "robots": {
+        "panda": "foretell.robots.panda:Panda",
+        "google_robot": "foretell.robots.google_robot:GoogleRobot",
+        "widowx": "foretell.robots.widowx:WidowX",
+    },
     "controllers": {
         "ee_delta": "foretell.robots.controller:EndEffectorDelta",
         "ee_delta_target": "foretell.robots.controller:EndEffectorTarget",
         "joint": "foretell.robots.controller:JointPosition",
         "grip": "foretell.robots.controller:Grip",
+        "ee_profile": "foretell.robots.simpler:PoseProfile",
+        "ee_profile_paper": "foretell.robots.simpler:PoseProfilePaper",
+        "grip_profile": "foretell.robots.simpler:FingerProfile",
+        "grip_profile_paper": "foretell.robots.simpler:FingerProfilePaper",
+        "ee_step": "foretell.robots.simpler:PoseStep",
+        "ee_step_paper": "foretell.robots.simpler:PoseStepPaper",
+        "grip_step": "foretell.robots.simpler:FingerStep",
     },
     "policies": {
         "expert": "foretell.policies.expert:Expert",
@@ -76,6 +87,8 @@ BUILTIN: dict[str, dict[str, str]] = {
     "worlds": {
         "mujoco": "foretell.sim.world:MujocoWorld",
         "standin": "foretell.sim.world:MujocoWorld",
+        "simpler_worse_1": "foretell.sim.world:MujocoWorld",
+        "simpler_worse_2": "foretell.sim.world:MujocoWorld",
     },
 }
 

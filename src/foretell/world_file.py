@@ -50,7 +50,7 @@ __all__ = [
 
 SHOWN = 8
 """Problems that an error lists."""
-SHIPPED = ("mujoco", "standin")
+SHIPPED = ("mujoco", "standin", "simpler_worse_1", "simpler_worse_2")
 """World files that come with foretell."""
 
 
@@ -288,6 +288,8 @@ def _fields(model: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
         if isinstance(kind, type) and issubclass(kind, BaseModel):
             info = kind.model_fields.get(str(step))
             kind = info.annotation if info is not None else None
+            if type(None) in get_args(kind):  # a model, or nothing
+                kind = get_args(kind)[0]
         else:  # an item of a list or mapping: its type is the last argument
             kind = get_args(kind)[-1] if get_args(kind) else None
     return list(kind.model_fields) if isinstance(kind, type) and issubclass(kind, BaseModel) else []

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from foretell.errors import UsageError
+from foretell.robots import Panda, Steps
+from foretell.robots.google_robot import GoogleRobot
 from foretell.sim.params import load_world
 
 
@@ -30,3 +32,32 @@ def test_a_bad_list_is_refused_by_its_field(tmp_path: Path) -> None:
         load_world({"name": "x", "fitted_to": ["a", " "]})
     with pytest.raises(UsageError, match=r"fitted_to.1: Input should be a valid string \(given: 7\)"):
         load_world({"name": "x", "fitted_to": ["a", 7]})
+
+
+def test_what_is_left_to_the_robots_is_not_what_is_stated() -> None:
+    """A file that states the usual step is another world: robots may have a step of their own."""
+    plain = load_world("mujoco")
+    stated = load_world({"name": "mujoco", "physics": {"timestep": 0.002}})
+    euler = load_world({"name": "mujoco", "physics": {"integrator": "implicitfast"}})
+    assert len({plain.hash, stated.hash, euler.hash}) == 3
+    assert plain.params["physics"]["timestep"] == 0.002
+    assert plain.params["physics"]["integrator"] == "implicitfast"
+    assert plain.steps([Panda]) == Steps(0.002, "implicitfast")
+    assert plain.steps([GoogleRobot]) == Steps(1 / 513, "euler")
+    assert plain.steps([GoogleRobot, Panda]) == Steps(1 / 513, "implicitfast")
+    assert stated.steps([GoogleRobot]) == Steps(0.002, "euler")
+
+
+def test_looks_are_part_of_a_world() -> None:
+    plain, dressed = load_world("mujoco"), load_world({"name": "mujoco", "looks": "menagerie"})
+    assert plain.hash != dressed.hash
+    assert "looks" not in plain.params
+    assert dressed.params["looks"] == "menagerie"
+    with pytest.raises(UsageError, match="looks"):
+        load_world({"name": "w", "looks": "menagery"})
+
+
+def test_the_worse_gains_of_simpler_are_worlds() -> None:
+    for name, stiffness in (("simpler_worse_1", 1542.4844516168355), ("simpler_worse_2", 2000.0)):
+        robot = GoogleRobot(load_world(name).robot(GoogleRobot))
+        assert robot.gains("joint_torso")[0] == pytest.approx(stiffness, rel=1e-5)

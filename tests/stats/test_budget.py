@@ -61,7 +61,7 @@ def test_power_forecast_is_near_the_measured_power():
     n, wins = 60, 0
     for _ in range(150):
         a, b = (rng.random((2, n)) < [[0.75], [0.5]]).astype(float)
-        wins += paired_betting(a, b).p_value <= 0.05
+        wins += paired_betting(a, b, shuffled=True).p_value <= 0.05
     assert forecast_power(n, 0.75, 0.5) == pytest.approx(wins / 150, abs=0.12)
     needed = trials_for_power(0.75, 0.5, 0.8)
     assert forecast_power(needed, 0.75, 0.5) >= 0.8 > forecast_power(needed - 1, 0.75, 0.5)

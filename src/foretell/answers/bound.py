@@ -14,6 +14,7 @@ from foretell.answers.draw import Shift, shift_of, unlike
 from foretell.answers.inputs import Source, Table, open_table
 from foretell.answers.more_trials import more_trials
 from foretell.answers.reality import check_roles, check_sources
+from foretell.answers.stopped import check_fixed, planned_horizon
 from foretell.answers.units import Measured, measure, pair
 from foretell.answers.words import ANYTIME, DRAWN, amount, level, noted, of_counts, of_scenarios, plain, sentence, table
 from foretell.counting import counted
@@ -200,6 +201,9 @@ def bound(
     tables, notes = choose(opened, Choice(task, policy, clock, arm))
     notes += check_roles(tables[0], tables[1] if sim is not None else None, stand_in)
     check_sources(real, sim)
+    horizon, said = planned_horizon(tables[0], horizon, method)
+    notes += said
+    check_fixed(tables[1:])
     tried = measure(tables[0]) if horizon is None else measure(tables[0]).as_run()
     kept, said = design_of(tables, design)
     simulated = measure(tables[1], whole=True) if sim is not None else None
@@ -221,7 +225,7 @@ def bound(
             notes += [note] if note else []
     if y.size < 2:
         raise UsageError(f"{tables[0].name} has {y.size} scenario that counts; a bound needs at least 2")
-    options |= {"design": kept, "horizon": horizon, "unordered": tried.alone > 0}
+    options |= {"design": kept, "horizon": horizon, "unordered": tried.alone > 0, "shuffled": not tried.alone}
     try:
         found, left = _intervals(method, y, f, e, options)
         alone = None

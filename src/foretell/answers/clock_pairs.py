@@ -22,8 +22,10 @@ from foretell.counting import counted
 from foretell.episodes.columns import by_name, cells, codes, grouped
 from foretell.episodes.names import family
 from foretell.episodes.parts import DamagedError, read_parquet
+from foretell.episodes.planned import plan_table
 from foretell.episodes.provenance import design_of
 from foretell.episodes.read import read_columns
+from foretell.episodes.stopped import FIXED, has_rule
 from foretell.episodes.units import unit_of
 from foretell.errors import ForetellError, UsageError
 from foretell.stats.order import by_id
@@ -167,6 +169,8 @@ def _gathered(sources: Sequence[Source]) -> tuple[pa.Table, list[str]]:
         if not rows.num_rows:
             raise UsageError(f"{name} has no episodes yet")
         tables.append(rows)
+        if isinstance(source, (str, Path)) and has_rule(plan_table(source)):
+            notes.append(f"{name}: {FIXED}")
         if isinstance(source, (str, Path)) and Path(source).is_dir() and (design := design_of(source)) != "iid":
             notes.append(
                 f"{name}: scenarios are {design}, not drawn at random: intervals hold for these scenarios only"

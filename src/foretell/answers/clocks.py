@@ -131,7 +131,7 @@ def _mean(scores: Any, alpha: float) -> Interval:
 @lru_cache(maxsize=256)
 def _bound(scores: bytes, alpha: float) -> Interval:
     """One policy's synchronous scores stand beside every clock, and of many scenarios this takes a second."""
-    return stats.bound(np.frombuffer(scores), alpha=alpha)
+    return stats.bound(np.frombuffer(scores), alpha=alpha, shuffled=True)
 
 
 def _end(interval: Interval | None, reason: str | None = None, scale: float = 1.0) -> Row:

@@ -17,6 +17,7 @@ from foretell.answers.forecast import CHOOSE_FIRST, simulated, simulations
 from foretell.answers.held_out import leave_out
 from foretell.answers.inputs import PROTOCOL, Source, Table, open_table
 from foretell.answers.reality import check_roles
+from foretell.answers.stopped import compared_horizon
 from foretell.answers.units import Measured, measure
 from foretell.answers.versus import Versus, versus
 from foretell.answers.words import ANYTIME, amount, level, noted, of_scenarios, plain, table
@@ -130,6 +131,8 @@ def compare(
     for tried in chosen[: len(opened)] if sim is not None else ():
         notes += check_roles(tried, chosen[-1], stand_in)
     entrants = _entrants(chosen[: len(opened)], [policy] if isinstance(policy, str) else policy)
+    horizon, said = compared_horizon([one.table for one in entrants.values()], horizon, test, sim is not None)
+    notes += said
     if horizon is not None:
         entrants = {name: entrant.as_run() for name, entrant in entrants.items()}
     sims = simulations(chosen[-1], entrants) if sim is not None else {}

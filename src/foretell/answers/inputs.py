@@ -24,6 +24,7 @@ from foretell.episodes.parts import DamagedError, read_parquet
 from foretell.episodes.planned import planned_rows
 from foretell.episodes.provenance import design_of
 from foretell.episodes.read import read_columns
+from foretell.episodes.stopped import HORIZON, in_turn
 from foretell.errors import UsageError, suggest
 from foretell.reality.sheet import plain_name, read_sheet
 
@@ -86,6 +87,11 @@ class Table:
         columns = {name: [column[i] for i in rows] for name, column in self.columns.items()}
         kept = [self.rows[i] for i in rows]
         return replace(self, columns=columns, marks=[self.marks[i] for i in rows], rows=kept)
+
+    @property
+    def horizon(self) -> int | None:
+        """Largest number of scenarios of a study that stops by a rule. Rows then stand as planned."""
+        return max((h for h in self.columns.get(HORIZON, ()) if h is not None), default=None)
 
     def __len__(self) -> int:
         return len(self.marks)
@@ -205,8 +211,10 @@ def _run(run: Path, metric: str | None) -> Table:
         rows = read_columns(run)
     if not rows.num_rows:
         raise UsageError(f"{run} has no episodes yet")
+    rows = in_turn(run, rows.take(pa.array(planned_rows(run, rows["scenario"]))))
+    if not rows.num_rows:
+        raise UsageError(f"{run}: no scenario counts yet: the first of the plan is still to come")
     table = _episodes(rows, str(run), metric)
-    table = table.keep(planned_rows(run, rows["scenario"]).tolist())
     return replace(table, design=design_of(run), notes=tuple(str(w.message) for w in damage), run=run)
 
 
@@ -216,7 +224,7 @@ def _episodes(rows: pa.Table, name: str, metric: str | None) -> Table:
     direct = wanted in ("success", "score")
     kept = [
         c
-        for c in (*_EPISODES, *PROTOCOL, "judge", "real", "stands_in", "base", "factors")
+        for c in (*_EPISODES, *PROTOCOL, "judge", "real", "stands_in", "base", "factors", HORIZON)
         if c != "metrics" and c in rows.column_names
     ]
     columns = {c: cells(rows[c]) for c in kept}

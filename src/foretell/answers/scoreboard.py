@@ -13,6 +13,7 @@ from foretell.answers.inputs import Source, Table, open_table, refuse
 from foretell.answers.reality import check_roles
 from foretell.answers.units import measure
 from foretell.answers.words import plain
+from foretell.episodes.stopped import FIXED
 from foretell.errors import UsageError, suggest
 from foretell.reality.sheet import plain_name
 from foretell.stats import kruskal_wallis
@@ -137,6 +138,7 @@ def from_trials(
     # A proxy may well be measured in the very trials whose outcome it is to predict.
     roles = check_roles(opened[0], opened[1] if proxy is None else None, stand_in)
     made, notes = {}, [*roles, *opened[0].notes, *opened[1].notes]
+    notes += [f"{table.name}: {FIXED}" for table in opened if table.horizon is not None]
     for task in shared if several else [choice.task]:
         tables, about = choose(opened, replace(choice, task=task, policy=None), ("task", "clock", "arm"))
         board, left = _board(tables, proxy)

@@ -13,7 +13,7 @@ from foretell.episodes.cells import Cell
 from foretell.episodes.columns import plain_text
 from foretell.episodes.planned import plan_table
 from foretell.episodes.read import read_columns
-from foretell.episodes.tally import COLUMNS, METHOD_NAMES, Tally
+from foretell.episodes.tally import COLUMNS, Tally, method_name
 from foretell.errors import UsageError
 from foretell.notebook import html_of, html_table
 from foretell.stats import ALPHA
@@ -49,7 +49,8 @@ def show(
 
     The interval is that of `foretell bound` where all that was planned is finished: Clopper-Pearson's, or `star` where
     scenarios were tried several times. Elsewhere the entry is `running`: it counts the leading scenarios that are
-    complete, and its interval holds whenever one looks (see `episodes.tally`).
+    complete, and its interval holds whenever one looks (see `episodes.tally`). A cell that stops by a rule (`until`)
+    has the interval of that rule, before and after it stopped; `stopped` tells whether it did so early.
     Errors blamed on the policy count as failures; those of world or machine are left out of n and counted apart.
     A policy whose weights changed, or a world whose θ did, under one name is listed once for each, with its hash.
     """
@@ -160,9 +161,11 @@ def _cells(rows: list[dict[str, Any]]) -> tuple[str, list[str], list[list[str]],
         if row["running"] or row["retired"]:
             word = "running" if row["running"] else "retired"
             bounds += f", {word}: {row['finished']} of {row['planned']}"
+        elif row["stopped"]:
+            bounds += ", stopped"
         errors = plain(", ".join(f"{count} {blame}" for blame, count in row["errors"].items()))
         made.append([*(plain(str(row[c])) for c in names if c not in fixed), rate, str(row["n"]), bounds, errors])
-    methods = dict.fromkeys(METHOD_NAMES.get(row["method"], row["method"]) for row in rows if row["method"])
+    methods = dict.fromkeys(method_name(row) for row in rows if row["method"])
     common = ", ".join(f"{column} {rows[0][column]}" for column in fixed)
     below = [f"Intervals: {'; '.join(methods)}."] if methods else []
     return common, header, made, "\n".join([*below, *_wrong(rows, [c for c in names if c not in fixed])])

@@ -56,8 +56,18 @@ class Measured:
         """Scenarios, in canonical order."""
         return [str(unit) for unit in self.units.ids]
 
+    def as_planned(self) -> Measured:
+        """The scenarios in the order planned, with all their trials, of a study that stops by a rule."""
+        turn = {unit: self.table.rows[self.first[unit]] for unit in self.ids}
+        order = sorted(range(len(self.ids)), key=lambda i: turn[self.ids[i]])
+        units = self.units.take(order)
+        return replace(self, units=units, turn={str(unit): turn[str(unit)] for unit in units.ids})
+
     def as_run(self) -> Measured:
-        """The scenarios in the order run, each with its first trial, for whoever looks after every trial."""
+        """The scenarios in the order run, each with its first trial, for whoever looks after every trial. Those of a
+        study that stops by a rule stand as planned."""
+        if self.table.horizon is not None:
+            return self.as_planned()
         turn, scores = first_trials(self.table, self.trials)
         if not turn:
             raise UsageError(f"{self.table.name}: no trial counts yet: the first of the plan is still to come")

@@ -99,7 +99,16 @@ def versus(
                 "`--unpaired` compares all of their scenarios as independent trials"
             )
     result = test_of(
-        x, y, paired=paired, test=test, alpha=alpha, aim=aim, effect=effect, expected=expected, horizon=horizon
+        x,
+        y,
+        paired=paired,
+        test=test,
+        alpha=alpha,
+        aim=aim,
+        effect=effect,
+        expected=expected,
+        horizon=horizon,
+        shuffled=not (one.alone or other.alone),
     )
     return Versus(
         a=a,

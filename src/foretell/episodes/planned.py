@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +14,7 @@ from foretell.episodes.columns import codes
 from foretell.episodes.parts import DamagedError, read_parquet, read_table
 from foretell.errors import UsageError
 
-__all__ = ["CELL", "PLAN", "is_retired", "plan_table", "planned_rows", "read_plan"]
+__all__ = ["CELL", "PLAN", "SPARED", "is_retired", "is_spared", "plan_table", "planned_rows", "read_plan", "rules_of"]
 
 CELL = (
     "world", "world_hash", "task", "policy", "policy_hash", "policy_options", "clock", "arm",
@@ -20,17 +22,49 @@ CELL = (
 )  # fmt: skip
 """Columns that tell cells apart: a changed weight file, task or θ never mixes with old rows."""
 PLAN = pa.schema(
-    [(name, pa.dictionary(pa.int32(), pa.string())) for name in (*CELL, "retired")]
+    [(name, pa.dictionary(pa.int32(), pa.string())) for name in (*CELL, "retired", "until")]
     + [("unit", pa.string()), ("episode", pa.string())]
 )
-"""What is to come, in its order. A unit is a scenario, or those of one parent. What is `retired` ("yes") never runs."""
+"""What is to come, in its order. A unit is a scenario, or those of one parent. What is `retired` never runs: "yes" if
+its study was replaced, `SPARED` if its cell stopped by the rule in `until` (JSON; empty where there is no rule)."""
+SPARED = "until"
+"""Mark of an episode that is not needed: its cell stopped before."""
 
 
 def is_retired(plan: pa.Table) -> np.ndarray:
     """Row of a plan -> whether it was given up."""
+    return _marked(plan, "yes")
+
+
+def is_spared(plan: pa.Table) -> np.ndarray:
+    """Row of a plan -> whether it is not needed, because its cell stopped before."""
+    return _marked(plan, SPARED)
+
+
+def _marked(plan: pa.Table, mark: str) -> np.ndarray:
     index, values = codes(plan["retired"])
-    retired: np.ndarray = np.array([*map(bool, values), False])[index]
-    return retired
+    found: np.ndarray = np.array([*(value == mark for value in values), False])[index]
+    return found
+
+
+def rules_of(plan: pa.Table, group: np.ndarray) -> dict[int, dict[str, Any]]:
+    """Group -> the first rule of its rows by which they stop: `width` or `decided`, `horizon`, `every` and `alpha`.
+    Groups without a rule are left out. group: row of the plan -> a number."""
+    index, values = codes(plan["until"])
+    found: dict[int, dict[str, Any]] = {}
+    for number, value in enumerate(values):
+        if (rule := _rule(value)) is not None:
+            for one in np.unique(group[index == number]).tolist():
+                found.setdefault(one, rule)
+    return found
+
+
+def _rule(text: str | None) -> dict[str, Any] | None:
+    try:
+        found = json.loads(text or "null")
+        return found if isinstance(found, dict) and int(found["horizon"]) >= 1 else None
+    except (ValueError, TypeError, KeyError):
+        return None
 
 
 def planned_rows(run: Path | str, scenarios: pa.ChunkedArray) -> np.ndarray:
@@ -51,14 +85,16 @@ def read_plan(run: Path | str) -> list[dict[str, str]]:
     return rows
 
 
-def plan_table(run: Path | str) -> pa.Table:
-    """What was planned, as `read_plan`, as a table."""
+def plan_table(run: Path | str, *, spared: bool = False) -> pa.Table:
+    """What was planned, as `read_plan`, as a table. `spared`: with the episodes that are not needed any more."""
     try:
-        table = read_table(Path(run) / "plan.parquet", encode=(*CELL, "retired"))
+        table = read_table(Path(run) / "plan.parquet", encode=(*CELL, "retired", "until"))
         for f in PLAN:
             if f.name not in table.column_names:  # a plan may be older than a column
                 table = table.append_column(f, pa.array([""] * len(table), pa.string()).cast(f.type))
         table = table.select(PLAN.names).cast(PLAN)
-        return PLAN.empty_table() if any(column.null_count for column in table.columns) else table
+        if any(table[name].null_count for name in PLAN.names if name != "until"):
+            return PLAN.empty_table()
+        return table if spared else table.filter(pa.array(~is_spared(table)))
     except (OSError, DamagedError, KeyError, ValueError, UsageError, pa.ArrowException):
         return PLAN.empty_table()

@@ -11,6 +11,9 @@ first, so the episodes that have ended at some moment look better than they are.
 scenarios of the plan, up to the first with an episode still to come, and an episode that ended early waits its turn.
 Validity asks no more: the interval holds for all prefixes at once, so which one is looked at may depend on anything.
 Trials of one scenario, or of children of one parent, are no independent draws, and enter as their mean.
+
+A cell that stops by a rule (`until` in a study) has a number of scenarios that depends on outcomes. Its interval is
+that of the rule (`stats.until`), before and after it stopped.
 """
 
 from __future__ import annotations
@@ -30,14 +33,15 @@ import pyarrow.compute as pc
 from foretell.episodes.cells import Cell, cells_of, turns_of
 from foretell.episodes.columns import by_name, cells, codes
 from foretell.episodes.names import names_of
-from foretell.episodes.planned import CELL, PLAN, is_retired
+from foretell.episodes.planned import CELL, PLAN, is_retired, rules_of
+from foretell.episodes.stopped import rule_words
 from foretell.episodes.units import unit_of, units
 from foretell.stats.interval import ALPHA
 
 if TYPE_CHECKING:
     from foretell.stats import Interval
 
-__all__ = ["COLUMNS", "METHOD_NAMES", "Tally"]
+__all__ = ["COLUMNS", "METHOD_NAMES", "Tally", "method_name"]
 
 COLUMNS = (*CELL, "judge", "episode", "scenario", "parent", "success", "blame", "events", "wall_started", "wall_s")
 """What a tally reads of a row."""
@@ -47,6 +51,15 @@ METHOD_NAMES = {
     "betting": "betting (valid at every look), where episodes are still to come",
 }
 """Method of an interval -> what a table says of it."""
+
+
+def method_name(entry: Mapping[str, Any]) -> str:
+    """What a table says of the method of an entry's interval."""
+    if rule := entry.get("until"):
+        return f"{entry['method']} (valid at every look), where scenarios run until {rule_words(rule)}"
+    return METHOD_NAMES.get(entry["method"], str(entry["method"]))
+
+
 WINDOW, LEAST = 60.0, 10
 """The pace is that of so many seconds, and of at least so many episodes."""
 
@@ -85,21 +98,35 @@ class _Count:
     ends: deque[float] = field(default_factory=lambda: deque(maxlen=200))
     known: tuple[Any, Interval | None] | None = None
     """The interval last made, and what it was made of."""
+    spared: set[int] = field(default_factory=set)
+    """Units that do not run, because the cell stopped before."""
+    rule: dict[str, Any] | None = None
+    """By which it stops, as `planned.rules_of` gives it."""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether its rule stopped it before the largest number of scenarios."""
+        units = len(self.left) - len(self.spared)
+        return self.rule is not None and self.finished == self.planned and units < int(self.rule["horizon"])
 
     def interval(self, alpha: float) -> tuple[int, int, Interval | None]:
         """(n, successes, interval): of all rows when the cell is complete, else of the leading ones."""
         from foretell.stats import betting, bound
         from foretell.stats.order import by_id
+        from foretell.stats.until import interval_at
 
         running = self.finished < self.planned
-        end = self.leading
-        n, k = (sum(self.judged[:end]), sum(self.solved[:end])) if running else (self.n, self.successes)
+        end, early = self.leading, running or self.rule is not None
+        n, k = (sum(self.judged[:end]), sum(self.solved[:end])) if early else (self.n, self.successes)
         basis = (alpha, running, end, n, k)
         if self.known is None or self.known[0] != basis:
             interval = None
-            if running and n:
-                leading = zip(self.solved[:end], self.judged[:end], strict=True)
-                interval = betting([s / j for s, j in leading if j], alpha, horizon=len(self.left))
+            if early and n:
+                scores = [s / j for s, j in zip(self.solved[:end], self.judged[:end], strict=True) if j]
+                if self.rule is not None:
+                    interval = interval_at(scores, int(self.rule["horizon"]), alpha)
+                else:
+                    interval = betting(scores, alpha, horizon=len(self.left))
             elif n:
                 units = {name: (j, s) for name, j, s in zip(self.units, self.judged, self.solved, strict=True)}
                 for name, (judged, solved) in self.unplanned.items():  # a scenario may have planned rows and others
@@ -108,7 +135,8 @@ class _Count:
                 pairs = list(units.values())
                 if any(j > 1 for j, _ in pairs):  # bets see one after the other; what is counted has no order
                     pairs = [pairs[i] for i in by_id(list(units))]  # as `foretell bound` takes them
-                interval = bound([s / j for j, s in pairs if j], alpha=alpha, unordered=self.unplaced)
+                means = [s / j for j, s in pairs if j]
+                interval = bound(means, alpha=alpha, unordered=self.unplaced, shuffled=not self.unplaced)
             self.known = (basis, interval)
         return n, k, self.known[1]
 
@@ -157,6 +185,8 @@ class Tally:
         number, unit = turn.number, turn.owner
         titles = np.array(plan["unit"].take(pa.array(turn.first)).to_pylist(), dtype=object)
         self._plan = (plan["episode"], owners, group, turn.within[number])
+        for index, rule in rules_of(plan, group).items():
+            owners[index].rule = rule
         given_up = np.bincount(group[is_retired(plan)], minlength=len(owners))
         self._retired = int(given_up.sum())
         left, judged, solved = np.bincount(number, minlength=len(unit)), *np.zeros((2, len(unit)), dtype=np.int64)
@@ -285,6 +315,17 @@ class Tally:
             cell.ends.append(end)
             self._ends.append(end)
 
+    def spare(self, episodes: Iterable[str]) -> None:
+        """These episodes will not run: their cells stopped before."""
+        for key in episodes:
+            cell, unit = self._where.pop(key, (None, 0))
+            if cell is not None:
+                cell.planned -= 1
+                cell.left[unit] -= 1
+                cell.spared.add(unit)
+                while cell.leading < len(cell.left) and cell.left[cell.leading] == 0:
+                    cell.leading += 1
+
     def failing(self) -> list[str]:
         """Planned policies of which every episode so far ended in an error, whoever is to blame."""
         ended: Counter[str] = Counter()
@@ -303,9 +344,9 @@ class Tally:
         self, alpha: float = ALPHA, now: float | None = None, *, begun: bool = False, besides: Iterable[Cell] = ()
     ) -> list[dict[str, Any]]:
         """One entry per cell: the names, n, successes, rate, interval, errors, `events` (in how many episodes
-        each happened); `planned`, `finished`, `running` and
-        `retired` (n is then that of the leading scenarios), the `method` of the interval, and the `pace` in episodes
-        per second.
+        each happened); `planned`, `finished`, `running` and `retired` (n is then that of the leading scenarios), the
+        `method` of the interval, `until` (the rule by which the cell stops, or None), `stopped` (whether it did so
+        before its largest number of scenarios), and the `pace` in episodes per second.
 
         Errors blamed on the policy count as failures; those of world or machine are left out of n and counted apart.
         A policy whose weights changed, a task whose file did, or a world whose θ did, under one name is listed once for
@@ -335,6 +376,8 @@ class Tally:
                     "retired": left and count.retired,
                     "finished": count.rows,
                     "planned": count.planned + count.rows - count.finished,
+                    "until": count.rule,
+                    "stopped": count.stopped,
                     "pace": _pace(count.ends, count.began, now) if left and not count.retired else None,
                 }
             )

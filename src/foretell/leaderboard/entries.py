@@ -18,7 +18,9 @@ from foretell.counting import counted
 from foretell.episodes.cells import Cell, cells_of
 from foretell.episodes.columns import codes, grouped, spread
 from foretell.episodes.names import names_of, with_controller
+from foretell.episodes.planned import plan_table
 from foretell.episodes.read import read_columns
+from foretell.episodes.stopped import FIXED, has_rule
 from foretell.errors import UsageError, suggest
 from foretell.leaderboard.ground import CLEAN, Ground, TaskArm
 from foretell.study.unchanged import unchanged
@@ -78,6 +80,8 @@ def read_runs(
         notes += [str(w.message) for w in damage]
         if not len(table):
             raise UsageError(f"{path} has no episodes yet")
+        if has_rule(plan_table(path)):
+            notes.append(f"{path}: {FIXED}")
         same = pc.is_in(table["episode"], pa.array(sorted(unchanged(table)), pa.string()))
         read.append((path, table.select(COLUMNS).append_column("unchanged", same), *cells_of(table)))
     names = iter(names_of([cell for *_, cells in read for cell in cells]))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,11 +20,13 @@ from foretell.episodes.columns import cells, codes, grouped, spread
 from foretell.episodes.names import family, family_label, marked
 from foretell.episodes.planned import planned_rows
 from foretell.episodes.provenance import design_of, weakest
+from foretell.episodes.stopped import FIXED, HORIZON, has_rule, in_turn
 from foretell.episodes.units import by_unit, units
 from foretell.errors import UsageError
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Block, Words
 from foretell.stats import Interval, betting, bound
+from foretell.stats.until import interval_at
 
 __all__ = ["Group", "chosen", "distinct", "first_groups", "groups", "noted", "unfinished"]
 
@@ -58,6 +61,8 @@ class Group:
     leading: frozenset[str] = frozenset()
     """Where some are: the scenarios before the first that lacks one. How soon an episode ends depends on its outcome,
     so only these may be looked at before the end."""
+    planned: int = 0
+    """Where some are: scenarios of the plan."""
 
     @cached_property
     def policies(self) -> list[str]:
@@ -81,9 +86,15 @@ class Group:
                 f"too few scenarios are complete, {counted(self.missing, 'episode is', 'episodes are')} still to come"
             )
         try:
-            return compare(self.counted, test="betting" if self.missing else "auto")
+            return compare(self.counted, horizon=self.planned if self.missing and not self.horizons else None)
         except UsageError as error:
             return str(error).partition("\n")[0]
+
+    @cached_property
+    def horizons(self) -> dict[str, int]:
+        """Policies that stop by a rule -> the largest number of their scenarios."""
+        pairs = grouped([self.table["policy"], self.table[HORIZON]])[1]
+        return {policy: int(most) for policy, most in pairs if most is not None}
 
     @cached_property
     def rates(self) -> dict[str, Interval]:
@@ -94,8 +105,13 @@ class Group:
         intervals = {}
         for number, (policy,) in enumerate(names):
             mine = np.flatnonzero(group == number)
-            means = by_unit(unit.take(pa.array(mine)), sort=not self.missing).means(solved[mine])
-            intervals[policy] = betting(means) if self.missing else bound(means)
+            rule = self.horizons.get(policy)
+            means = by_unit(unit.take(pa.array(mine)), sort=not (self.missing or rule)).means(solved[mine])
+            if rule:
+                intervals[policy] = interval_at(means, rule)
+            else:
+                running = self.missing > 0
+                intervals[policy] = betting(means, horizon=self.planned) if running else bound(means, shuffled=True)
         return intervals
 
     def within(self, others: Sequence[Group]) -> str:
@@ -132,14 +148,18 @@ def chosen(runs: Runs, these: Sequence[Group]) -> str:
 
 
 def unfinished(runs: Runs) -> list[Block]:
-    """A warning, where episodes are still to come, for sections with intervals."""
+    """Warnings for sections with intervals, where episodes are still to come or cells stopped by a rule."""
     left = sum(len(run.to_come) for run in runs.each)
     are = counted(left, "episode is", "episodes are")
     sentence = (
         f"{are} still to come: these intervals are valid only for a finished study. Do not use them to decide when to "
         "stop."
     )
-    return [Words(sentence, "caution")] if left else []
+    stopped = any(has_rule(run.plan) for run in runs.each)
+    return [
+        *([Words(sentence, "caution")] if left else []),
+        *([Words(f"{FIXED[:1].upper()}{FIXED[1:]}.", "caution")] if stopped else []),
+    ]
 
 
 def noted(notes: Iterable[str]) -> list[Block]:
@@ -168,10 +188,10 @@ def distinct(blocks: Iterable[Block]) -> list[Block]:
 
 def _groups(runs: Runs) -> list[Group]:
     made: dict[tuple[str, ...], list[tuple[OneRun, pa.Table]]] = defaultdict(list)
-    ahead: dict[tuple[str, ...], list[tuple[int, set[str]]]] = defaultdict(list)
+    ahead: dict[tuple[str, ...], list[Ahead]] = defaultdict(list)
     seen: set[str] = set()
     for run in runs.each:
-        table = _named(runs, run).take(pa.array(planned_rows(run.path, run.table["scenario"])))
+        table = in_turn(run.path, _named(runs, run).take(pa.array(planned_rows(run.path, run.table["scenario"]))))
         if (retired := given_up(run.plan)).any():
             episodes = run.plan["episode"].combine_chunks().filter(pa.array(retired))
             table = table.filter(pc.invert(pc.is_in(table["episode"], episodes)))
@@ -189,9 +209,18 @@ def _groups(runs: Runs) -> list[Group]:
     return sorted(listed, key=lambda g: (order.index(g.task), not g.real))
 
 
-def _ahead(runs: Runs, run: OneRun) -> dict[tuple[str, ...], tuple[int, set[str]]]:
-    """World, task, clock and arm of which episodes are still to come -> how many, and the scenarios from the first on
-    that lacks one."""
+class Ahead(NamedTuple):
+    """What is still to come of a world, task, clock and arm."""
+
+    episodes: int
+    late: set[str]
+    """Scenarios from the first on that lacks one."""
+    planned: int
+    """Scenarios of the plan."""
+
+
+def _ahead(runs: Runs, run: OneRun) -> dict[tuple[str, ...], Ahead]:
+    """World, task, clock and arm of which episodes are still to come -> what is."""
     if not len(run.to_come):
         return {}
     owner, planned = cells_of(run.active)
@@ -202,11 +231,12 @@ def _ahead(runs: Runs, run: OneRun) -> dict[tuple[str, ...], tuple[int, set[str]
     turn = turns_of(group, index)
     left = turn.counts(still_to_come(run.active, run.table["episode"]))
     late = turn.within >= turn.leading(left, len(keys))[turn.owner]
-    ahead: dict[tuple[str, ...], tuple[int, set[str]]] = {}
+    ahead: dict[tuple[str, ...], Ahead] = {}
     for number, key in enumerate(keys):
         mine = turn.owner == number
         if lacks := int(left[mine].sum()):
-            ahead[key] = lacks, {units_[index[row]] for row in turn.first[mine & late].tolist()}
+            from_here = {units_[index[row]] for row in turn.first[mine & late].tolist()}
+            ahead[key] = Ahead(lacks, from_here, int(mine.sum()))
     return ahead
 
 
@@ -223,7 +253,7 @@ def _called(runs: Runs, run: OneRun, planned: Cell) -> tuple[str, str]:
     return world, runs.task_names(run).get(task, task)
 
 
-def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: list[tuple[int, set[str]]]) -> Group:
+def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: list[Ahead]) -> Group:
     world, task, clock, arm = key
     apart = _apart([table for _, table in parts])
     tables = []
@@ -233,7 +263,7 @@ def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: li
         tables.append(_with(table, policy=spread(names, index)))
     real = all(run.real for run, _ in parts)
     table, design = pa.concat_tables(tables), weakest(design_of(run.provenance) for run, _ in parts)
-    late = set().union(*(some for _, some in ahead))
+    late = set().union(*(one.late for one in ahead))
     leading = frozenset(cells(units(table))) - late if ahead else frozenset()
     called = {name for (name,) in grouped([table[NAMED]])[1]}
     label = called.pop() if len(called) == 1 else family_label(clock)
@@ -247,8 +277,9 @@ def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: li
         stands_in=real and any(run.stands_in for run, _ in parts),
         design=design,
         table=table,
-        missing=sum(left for left, _ in ahead),
+        missing=sum(one.episodes for one in ahead),
         leading=leading,
+        planned=sum(one.planned for one in ahead),
     )
 
 

@@ -82,6 +82,7 @@ def _facts(run: OneRun) -> dict[str, str]:
         "scenarios": _scenarios(run, source),
         "seed": "" if source.get("file") or source.get("like") else str(source.get("seed", "")),
         "trials of each": str(study.get("trials", "")),
+        "until": ", ".join(f"{k} {v}" for k, v in (known.get("until") or {}).items()),
         "clocks": ", ".join(sorted(set(codes(run.clocks)[1]))),
         "policies": ", ".join(_policies(run)),
         "first to last episode": _span(began, ended),

@@ -143,7 +143,7 @@ def _blocks(answer: Predictivity, pairs: list[PAIR], sim: str, real: str, tail: 
 
 def _mean(scores: Any) -> Interval:
     """What `foretell bound` gives: of successes Clopper-Pearson's interval, of means of several trials `star`'s."""
-    return stats.bound(scores)
+    return stats.bound(scores, shuffled=True)
 
 
 def _scatter(board: Scoreboard, name: str, title: str, sim: str, real: str) -> Chart:

@@ -7,6 +7,7 @@ from typing import Any
 
 from foretell.answers.show import figures
 from foretell.counting import counted
+from foretell.episodes.tally import method_name
 from foretell.report.charts import dots, slug
 from foretell.report.runs import Runs, place
 from foretell.report.section import Block, Chart, Section, Sheet
@@ -142,7 +143,10 @@ def _about(rows: Sequence[Entry], arms: set[str]) -> str:
     level = f"{1 - rows[0]['alpha']:.0%}"
     exact = "Clopper-Pearson; star if scenarios were tried several times"
     about = f"Dots are success rates. Bars are {level} confidence intervals ({exact}), each for one policy alone."
-    if any(_state(row) for row in rows):
+    if any(row["until"] for row in rows):
+        methods = dict.fromkeys(method_name(row) for row in rows if row["method"])
+        about = f"Dots are success rates. Bars are {level} confidence intervals: {'; '.join(methods)}."
+    elif any(_state(row) for row in rows):
         about = (
             f"Dots are success rates. Bars are {level} confidence intervals: {exact}. Where episodes are missing, the "
             "intervals are wider: they cover the leading scenarios and hold at any time (betting)."

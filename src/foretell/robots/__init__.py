@@ -2,7 +2,7 @@
 
 from foretell.robots.controller import Controller, EndEffectorDelta, Grip, JointPosition, controllers
 from foretell.robots.panda import Panda
-from foretell.robots.robot import Group, Robot, RobotPhysics
+from foretell.robots.robot import Group, Robot, RobotPhysics, Steps
 
 __all__ = [
     "Controller",
@@ -13,5 +13,6 @@ __all__ = [
     "Panda",
     "Robot",
     "RobotPhysics",
+    "Steps",
     "controllers",
 ]

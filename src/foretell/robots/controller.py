@@ -2,13 +2,13 @@
 
 A controller moves one group of one robot. It holds one plan per slot: a straight way from where the target was to
 where the action wants it, then the tail, which holds. `command` replaces the plan from the current tick; `targets`
-yields the coming ticks. What no action commands holds its start.
+yields the coming ticks. What no action commands holds its start. Plans of other shapes: `robots.profile`.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -21,7 +21,16 @@ from foretell.robots.robot import Robot
 from foretell.rotation import from_axis_angle, multiply
 from foretell.spec import GRIPPER, ActionSpec, DimSpec, ee_delta
 
-__all__ = ["Controller", "EndEffectorDelta", "EndEffectorTarget", "Grip", "JointPosition", "controllers", "scheme"]
+__all__ = [
+    "Controller",
+    "EndEffectorDelta",
+    "EndEffectorTarget",
+    "Grip",
+    "JointPosition",
+    "controllers",
+    "counted",
+    "scheme",
+]
 
 
 class Controller:
@@ -52,8 +61,9 @@ class Controller:
         self._delay[slots] = delay
         self._sent[slots] = q[:, None]
 
-    def command(self, slots: Ints, actions: Floats, q: Floats, ticks: Ints) -> None:
-        """Replace the plans: actions (n, size) at measured positions q (n, width), to last `ticks` (n,)."""
+    def command(self, slots: Ints, actions: Floats, q: Floats, v: Floats, ticks: Ints) -> None:
+        """Replace the plans: actions (n, size) at measured positions q and velocities v (n, width), to last `ticks`
+        (n,)."""
         now = self.current(slots)
         now, goal = self._goals(slots, actions, now, q, np.multiply(ticks, self.tick))
         self._start[slots], self._goal[slots] = now, goal
@@ -83,12 +93,20 @@ class Controller:
         share = np.minimum(self._elapsed[slots] / self._ramp[slots], 1.0)[:, None]
         return self._start[slots] + share * (self._goal[slots] - self._start[slots])
 
+    def _coming(self, slots: Ints, elapsed: Ints) -> Floats:
+        """(n, ticks, width) targets at these ticks (n, ticks) of the plans; the first tick of a plan is 1."""
+        share = np.minimum(elapsed / self._ramp[slots][:, None], 1.0)[:, :, None]
+        start, goal = self._start[slots][:, None], self._goal[slots][:, None]
+        ideal: Floats = start + share * (goal - start)
+        return ideal
+
+    def counts(self, slots: Ints) -> dict[str, Ints]:
+        """Metric -> (n,) how often it happened since the reset, for the row of the episode."""
+        return {}
+
     def targets(self, slots: Ints, ticks: int) -> Floats:
         """(n, ticks, width) targets of the coming ticks, as the actuators see them; moves the plans on."""
-        coming = self._elapsed[slots][:, None] + np.arange(1, ticks + 1)
-        share = np.minimum(coming / self._ramp[slots][:, None], 1.0)[:, :, None]
-        start, goal = self._start[slots][:, None], self._goal[slots][:, None]
-        ideal = start + share * (goal - start)
+        ideal = self._coming(slots, self._elapsed[slots][:, None] + np.arange(1, ticks + 1))
         self._elapsed[slots] += ticks
         most = self._sent.shape[1]
         if most == 0:
@@ -156,7 +174,8 @@ class Grip(Controller):
     """How far the target may run ahead of the finger, m: enough for full force, quick to let go."""
 
     def _goals(self, slots: Ints, actions: Floats, now: Floats, q: Floats, seconds: Floats) -> tuple[Floats, Floats]:
-        goal = self.low + (self.high - self.low) * 0.5 * (1.0 - np.clip(actions, -1.0, 1.0))
+        shut, wide = (self.high, self.low) if self.group.shut == "high" else (self.low, self.high)
+        goal = shut + (wide - shut) * 0.5 * (1.0 - np.clip(actions, -1.0, 1.0))
         now = np.clip(now, q - self.WINDUP, q + self.WINDUP)
         reach = self.speed * seconds[:, None]
         return now, np.clip(goal, now - reach, now + reach)
@@ -188,6 +207,15 @@ def scheme(name: str, robots: Mapping[str, Robot]) -> dict[tuple[str, str], str]
             known = names("controllers")
             raise UsageError(f"controller: {controller!r:.200} is not known; {suggest(controller, known)}")
     return {key: named[key] for key in groups if key in named}
+
+
+def counted(moving: Iterable[Controller], slot: Ints) -> dict[str, float]:
+    """What controllers count in one slot (1,), summed over them."""
+    total: dict[str, float] = {}
+    for controller in moving:
+        for name, count in controller.counts(slot).items():
+            total[name] = total.get(name, 0.0) + float(count[0])
+    return total
 
 
 def controllers(

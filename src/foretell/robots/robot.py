@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import mujoco
+import numpy as np
 
 from foretell.arrays import Floats
 from foretell.spec import Feature
 
-__all__ = ["Group", "Robot", "RobotPhysics"]
+__all__ = ["Group", "Robot", "RobotPhysics", "Steps"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +38,8 @@ class Group:
     """The site that end-effector controllers move. It is turned like the body it is on."""
     pads: tuple[str, ...] = ()
     """Bodies that hold an object between them."""
+    shut: Literal["low", "high"] = "low"
+    """The end of the joints' ranges at which a gripper is shut."""
 
     @property
     def motors(self) -> tuple[str, ...]:
@@ -49,12 +52,27 @@ class Group:
 
     @property
     def spans(self) -> list[tuple[str, float, float]]:
-        """(joint, low, high) of each joint; the low end of a gripper is shut."""
-        return list(zip(self.joints, self.low, self.high, strict=True))
+        """(joint, shut, open) of each joint of a gripper."""
+        ends = (self.high, self.low) if self.shut == "high" else (self.low, self.high)
+        return list(zip(self.joints, *ends, strict=True))
 
     def measured(self, joints: Floats) -> Floats:
         """(n, width) positions as targets have them, of joints (n, joints)."""
         return joints if self.width == joints.shape[1] else joints.mean(axis=1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """How a world cuts time."""
+
+    tick: float = 0.002
+    """One physics step, s."""
+    integrator: str = "implicitfast"
+
+    @property
+    def implicit(self) -> bool:
+        """Whether the integrator takes the damping of actuators at the end of a tick."""
+        return self.integrator in ("implicit", "implicitfast")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,6 +98,10 @@ class RobotPhysics:
     """Collision shape of the finger pads: `box` or `beads`."""
     own: Mapping[str, float] | None = None
     """Numbers that only this robot has, by the names in its `numbers`."""
+    looks: str = "own"
+    """What it looks like: our `own` shells, or those of the `menagerie`, where the robot has them."""
+    steps: Steps = Steps()
+    """How the world cuts time: what an actuator does within a tick depends on it."""
 
 
 class Robot:
@@ -90,6 +112,14 @@ class Robot:
     """Group -> its joints; the first is what a scenario calls by the robot's name alone."""
     numbers: Mapping[str, float] = {}
     """What only this robot has and a world may fit, with the published value."""
+    controller: str = "ee_delta"
+    """The controllers that its published experiments use, as a task or study names them."""
+    action_rate: float = 20.0
+    """Actions per second of these experiments."""
+    steps: Steps | None = None
+    """How time was cut where its numbers were identified. A world whose file does not say takes it."""
+    frame: str | None = None
+    """The site whose pose its published data give; None: the tool of the first group."""
 
     def __init__(self, physics: RobotPhysics = RobotPhysics()) -> None:
         self.physics = physics
@@ -108,17 +138,24 @@ class Robot:
         """One of its `numbers`, as this world believes it."""
         return (self.physics.own or {}).get(name, self.numbers[name])
 
+    def lead(self, group: str) -> Floats:
+        """(width,) damping over stiffness of a group's actuators, s. A target that runs ahead by this times its own
+        velocity makes them follow the velocity too."""
+        return np.zeros(self.groups[group].width)
+
     @cached_property
     def features(self) -> dict[str, Feature]:
-        """What can be observed of it, besides its cameras. Of a gripper with one actuator this is its opening, by the
-        name of the group; of any other group, positions and velocities of the joints and the pose of the tool."""
+        """What can be observed of it, besides its cameras. Of a gripper this is its opening, by the name of the group,
+        and nothing else where it has one actuator. Of any other group it is positions and velocities of the joints, and
+        the pose of the tool."""
         features: dict[str, Feature] = {}
         limits: dict[str, Any]
         for name, group in self.groups.items():
-            if group.pads and group.width == 1:  # metres between the pads
+            if group.pads:  # metres between the pads; of turning fingers, the sum of their angles
                 limits = {"low": (sum(group.low),), "high": (sum(group.high),)}
                 fingers: dict[str, Any] = {"unit": group.unit, "source": group.joints, "group": name}
                 features[name] = Feature(kind="scalar", shape=(1,), **fingers, **limits)
+            if group.pads and group.width == 1:
                 continue
             before = "" if name == self.first() else f"{name}/"
             joint: dict[str, Any] = {

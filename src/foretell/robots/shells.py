@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from foretell.arrays import Floats
 
-__all__ = ["Field", "Skin", "add_skin", "blend", "cut", "dress_panda", "loft", "rod", "skin", "slab"]
+__all__ = ["Field", "Shell", "Skin", "add_skin", "blend", "cut", "dress_panda", "loft", "rod", "skin", "slab"]
 
 Point = Sequence[float]
 Field = Callable[[Floats], Floats]
@@ -247,7 +247,7 @@ def _panda_skins() -> dict[str, Skin]:
     }
 
 
-class _Shell:
+class Shell:
     """Adds visual geoms to the bodies of a spec. Positions and sizes in m, in the frame of the body."""
 
     def __init__(self, spec: mujoco.MjSpec) -> None:
@@ -275,14 +275,14 @@ def dress_panda(spec: mujoco.MjSpec) -> None:
         spec.add_material(name=name, rgba=rgba, specular=0.4, shininess=0.35)
     for name, shape in _panda_skins().items():
         add_skin(spec, name, shape)
-    shell = _Shell(spec)
+    shell = Shell(spec)
     _dress_housings(shell)
     _dress_seams(shell)
     _dress_wrist(shell)
     _dress_hand(shell)
 
 
-def _dress_housings(shell: _Shell) -> None:
+def _dress_housings(shell: Shell) -> None:
     quarter = np.sqrt(0.5)
     shell.moulded("link0", "white", "base")
     shell.moulded("link1", "white", "shoulder")
@@ -299,7 +299,7 @@ def _dress_housings(shell: _Shell) -> None:
         shell.block("link0", "steel", (-0.075, side * 0.0725, 0.035), (0.032, 0.002, 0.014))
 
 
-def _dress_seams(shell: _Shell) -> None:
+def _dress_seams(shell: Shell) -> None:
     """A crisp white end on each housing, and the dark seam where it turns against the next."""
     for body, axis, white, seam in (
         ("link0", 2, (0.12, 0.1385), (0.1385, 0.1415)),
@@ -320,7 +320,7 @@ def _dress_seams(shell: _Shell) -> None:
     shell.disc("link4", "dark", (0, 0, -0.0015), (0, 0, 0.0015), 0.0535)
 
 
-def _dress_wrist(shell: _Shell) -> None:
+def _dress_wrist(shell: Shell) -> None:
     """Elbow and wrist caps: a dark drum, domed, with a white disc in it."""
     for body, axis, x in (("link3", 1, 0.0825), ("link4", 2, 0.0)):
         at, off = np.eye(3)[axis], np.array([x, 0, 0])
@@ -342,7 +342,7 @@ def _dress_wrist(shell: _Shell) -> None:
     shell.dome("link5", "dark", (0, 0.097, -0.068), (0.037, 0.022, 0.122), quat=[np.cos(0.13), -np.sin(0.13), 0, 0])
 
 
-def _dress_hand(shell: _Shell) -> None:
+def _dress_hand(shell: Shell) -> None:
     shell.disc("link7", "dark", (0, 0, 0.0495), (0, 0, 0.0525), 0.0435)
     shell.disc("link7", "white", (0, 0, 0.0525), (0, 0, 0.093), 0.044)
     shell.disc("link7", "dark", (0, 0, 0.093), (0, 0, 0.107), 0.0315)  # tool flange, ISO 9409-1-50: 63 mm

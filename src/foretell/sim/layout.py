@@ -72,6 +72,7 @@ class Layout:
         self._watch(model, scene)
         groups = [(name, key, group) for name, robot in scene.robots.items() for key, group in robot.groups.items()]
         self.joints = {(n, k): np.array([self.address[f"{n}/{j}"] for j in g.joints]) for n, k, g in groups}
+        self.speeds = {(n, k): np.array([self.speed[f"{n}/{j}"] for j in g.joints]) for n, k, g in groups}
         self.motors = {(n, k): np.array([model.actuator(f"{n}/{a}").id for a in g.motors]) for n, k, g in groups}
         # actuators that no target drives hold their joint where it starts; those that are no position servo rest
         servo = (model.actuator_trntype == JOINT) & (model.actuator_biasprm[:, 1] < 0)
@@ -99,10 +100,10 @@ class Layout:
             touches = [[self.touch[f"{pad}/{part}"] for pad in pads] for part in parts]
             self.pads[name] = np.array(touches, dtype=int).reshape(len(parts), len(pads))
             if grips:  # weights give the mean share of their ranges that the joints are open
-                spans = [(f"{name}/{joint}", low, high) for group in grips for joint, low, high in group.spans]
+                spans = [(f"{name}/{joint}", shut, wide) for group in grips for joint, shut, wide in group.spans]
                 joints = [self.address[joint] for joint, *_ in spans]
-                weights = [1 / (len(spans) * (high - low)) for _, low, high in spans]
-                shut = sum(low / (len(spans) * (high - low)) for _, low, high in spans)
+                weights = [1 / (len(spans) * (wide - shut)) for _, shut, wide in spans]
+                shut = sum(shut / (len(spans) * (wide - shut)) for _, shut, wide in spans)
                 self.grips[name] = np.array(joints), np.array(weights), shut
             if tools := [group.tool for group in robot.groups.values() if group.tool]:
                 self.tools[name] = self.sites[f"{name}/{tools[0]}"]
@@ -121,6 +122,11 @@ class Layout:
             measured = group.measured(self.qpos[slots[:, None], self.joints[name, key]])
             self.hold[slots[:, None], motors] = measured
         self.ctrl[slots] = self.hold[slots]
+
+    def measured(self, slots: Ints, key: tuple[str, str]) -> tuple[Floats, Floats]:
+        """(n, width) positions and velocities of a group (robot, group), as targets have them."""
+        group, rows = self.scene.robots[key[0]].groups[key[1]], slots[:, None]
+        return group.measured(self.qpos[rows, self.joints[key]]), group.measured(self.qvel[rows, self.speeds[key]])
 
     def load(self, slots: Ints, models: list[mujoco.MjModel]) -> None:
         """Give slots new models and put them at their start."""

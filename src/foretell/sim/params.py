@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SerializeAsA
 
 from foretell.errors import UsageError, suggest
 from foretell.objects import ObjectPhysics
-from foretell.robots import Robot, RobotPhysics
+from foretell.robots import Robot, RobotPhysics, Steps
 from foretell.sim.transforms import Transform, read_transform
 from foretell.world_file import WorldFile
 
@@ -18,6 +18,8 @@ __all__ = ["MujocoFile", "Physics", "Theta", "load_world"]
 
 FINGER_FORCE = 70.0
 """N; only names are made with it."""
+STEPS = Steps()
+"""Where neither the world file nor a robot says otherwise."""
 VERSION = 2
 """Raised whenever a change to the native simulation could alter an outcome; part of every world's hash."""
 
@@ -72,8 +74,10 @@ class Physics(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    timestep: float = Field(default=0.002, gt=0, le=0.01)
-    integrator: Literal["implicitfast", "implicit", "euler", "rk4"] = "implicitfast"
+    timestep: float | None = Field(default=None, gt=0, le=0.01)
+    """Physics step, s. None: that of the robots, where they have one, or else 0.002."""
+    integrator: Literal["implicitfast", "implicit", "euler", "rk4"] | None = None
+    """None: that of the robots, where they agree, or else `implicitfast`."""
     cone: Literal["elliptic", "pyramidal"] = "elliptic"
     impratio: float = Field(default=10.0, gt=0)
     contact_time: float = Field(default=0.005, gt=0)
@@ -96,6 +100,8 @@ class MujocoFile(WorldFile):
 
     theta: Theta = Theta()
     physics: Physics = Physics()
+    looks: Literal["own", "menagerie"] = "own"
+    """Shells of robots: our own, or the meshes of MuJoCo Menagerie, where they can be had. Physics does not change."""
     transforms: tuple[SerializeAsAny[Annotated[Transform, BeforeValidator(read_transform)]], ...] = ()
     """What happens to rendered pictures, in this order."""
 
@@ -104,20 +110,43 @@ class MujocoFile(WorldFile):
         theta["finger_force"] *= FINGER_FORCE  # it was in N, and worlds keep their names
         if not theta["robots"]:
             del theta["robots"]
-        decides = [VERSION, theta, self.physics.model_dump(mode="json")]
+        decides = [VERSION, theta, self._physics()]
+        # to ask for what is usual is not the same as to ask for nothing, which leaves it to the robots
+        usual = {"timestep": STEPS.tick, "integrator": STEPS.integrator}
+        if stated := {name: value for name, value in usual.items() if getattr(self.physics, name) == value}:
+            decides.append(stated)
+        if self.looks != "own":  # worlds without it keep their names
+            decides.append({"looks": self.looks})
         return [*decides, self._transformed()] if self.transforms else decides  # worlds without any keep their names
 
     @property
     def params(self) -> dict[str, Any]:
-        params = super().params
+        params = {**super().params, "physics": self._physics()}
         del params["transforms"]
+        if self.looks == "own":
+            del params["looks"]
         return {**params, "transforms": self._transformed()} if self.transforms else params
+
+    def _physics(self) -> dict[str, Any]:
+        """How this world computes; what is left to the robots is as without any."""
+        steps = self.steps([])
+        return self.physics.model_dump(mode="json") | {"timestep": steps.tick, "integrator": steps.integrator}
 
     def _transformed(self) -> list[dict[str, Any]]:
         return [transform.decides() for transform in self.transforms]
 
-    def robot(self, kind: type[Robot]) -> RobotPhysics:
-        """What this world believes of a kind of robot."""
+    def steps(self, kinds: Collection[type[Robot]]) -> Steps:
+        """How time is cut in a scene with robots of these kinds: as the file says, or else as the robots ask."""
+        tick, integrator = self.physics.timestep, self.physics.integrator
+        if tick is None:
+            tick = min((kind.steps.tick for kind in kinds if kind.steps is not None), default=STEPS.tick)
+        if integrator is None:
+            asked = {kind.steps.integrator if kind.steps else STEPS.integrator for kind in kinds}
+            return Steps(tick, asked.pop() if len(asked) == 1 else STEPS.integrator)
+        return Steps(tick, integrator)
+
+    def robot(self, kind: type[Robot], steps: Steps | None = None) -> RobotPhysics:
+        """What this world believes of a kind of robot. `steps`: those of the scene; None: those of the robot alone."""
         t, p = self.theta, self.physics
         named = {n: getattr(t, n) for n in ("kp_scale", "kv_scale", "damping_scale", "pad_friction", "finger_force")}
         for name, value in t.robots.get(kind.name, {}).items():
@@ -127,7 +156,8 @@ class MujocoFile(WorldFile):
             if name in named:
                 named[name] *= value
         own = {n: v * t.robots.get(kind.name, {}).get(n, 1.0) for n, v in kind.numbers.items()}
-        return RobotPhysics(joint_friction=p.joint_friction, backlash=p.backlash, pads=p.pads, own=own, **named)
+        structure: dict[str, Any] = {"joint_friction": p.joint_friction, "backlash": p.backlash, "pads": p.pads}
+        return RobotPhysics(own=own, looks=self.looks, steps=steps or self.steps([kind]), **structure, **named)
 
     def objects(self) -> ObjectPhysics:
         return ObjectPhysics(

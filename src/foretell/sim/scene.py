@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -15,6 +16,7 @@ from foretell.errors import UsageError, suggest
 from foretell.objects import Asset, Fixture, ObjectPhysics, arena, asset
 from foretell.registry import names, resolve
 from foretell.robots import Robot
+from foretell.robots.lens import set_lens
 from foretell.rotation import from_axis_angle, from_yaw, multiply, rotate, yaw
 from foretell.scenario import Scenario
 from foretell.seeding import generator
@@ -41,7 +43,9 @@ class Scene:
 
     def __init__(self, task: TabletopTask, world: MujocoFile):
         self.task, self.world = task, world
-        self.robots: dict[str, Robot] = {name: _robot(mount, world) for name, mount in task.robots.items()}
+        kinds = {name: _kind(mount) for name, mount in task.robots.items()}
+        self.steps = world.steps(kinds.values())
+        self.robots: dict[str, Robot] = {name: kind(world.robot(kind, self.steps)) for name, kind in kinds.items()}
         known = [*names("robots"), *(robot.name for robot in self.robots.values())]
         if unknown := next((name for name in world.theta.robots if name not in known), None):
             raise UsageError(f"{world.name}: theta.robots.{unknown}: there is no such robot; {suggest(unknown, known)}")
@@ -53,8 +57,8 @@ class Scene:
         physics = self.world.physics
         spec = mujoco.MjSpec()
         spec.modelname = self.task.name
-        spec.option.timestep = physics.timestep
-        spec.option.integrator = INTEGRATORS[physics.integrator]
+        spec.option.timestep = self.steps.tick
+        spec.option.integrator = INTEGRATORS[self.steps.integrator]
         spec.option.cone = CONES[physics.cone]
         spec.option.impratio = physics.impratio
         spec.default.geom.solref = [physics.contact_time, 1.0]
@@ -84,6 +88,12 @@ class Scene:
             if (lens := camera.intrinsics) is not None:
                 set_lens(eye, lens)
         return spec
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """Those of the world, with the steps of this scene."""
+        params, steps = self.world.params, {"timestep": self.steps.tick, "integrator": self.steps.integrator}
+        return {**params, "physics": params["physics"] | steps}
 
     @property
     def cameras(self) -> list[str]:
@@ -228,11 +238,11 @@ ROBOT = 2
 """Contype of a robot's geoms: they touch the world and its objects (contype 1, MuJoCo's default), never the robot."""
 
 
-def _robot(mount: Mount, world: MujocoFile) -> Robot:
+def _kind(mount: Mount) -> type[Robot]:
     robot = resolve("robots", mount.robot)
     if not (isinstance(robot, type) and issubclass(robot, Robot) and robot.groups):
         raise UsageError(f"robots: {mount.robot!r:.200} should be a subclass of foretell.robots.Robot with `groups`")
-    return robot(world.robot(robot))
+    return robot
 
 
 def _add_stand(spec: mujoco.MjSpec, robot: str, mount: Mount) -> None:
@@ -280,15 +290,6 @@ def _add_touch(
         refname=other,
         intprm=[1 << int(mujoco.mjtConDataField.mjCONDATA_FOUND), 0, 1],
     )
-
-
-def set_lens(camera: mujoco.MjsCamera, lens: Intrinsics) -> None:
-    """Give a camera of a model full intrinsics."""
-    camera.resolution = [lens.width, lens.height]
-    camera.focal_pixel = [lens.fx, lens.fy]
-    # MuJoCo counts both from the middle: to the left, and up
-    camera.principal_pixel = [lens.width / 2 - lens.cx, lens.height / 2 - lens.cy]
-    camera.sensor_size = [lens.width * 1e-5, lens.height * 1e-5]  # only their ratio to the focal length counts
 
 
 def lens_of(model: mujoco.MjModel, camera: str, height: int, width: int) -> Intrinsics:

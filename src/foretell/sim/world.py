@@ -13,7 +13,7 @@ from foretell import factors
 from foretell.arrays import Floats
 from foretell.camera import Camera, Intrinsics
 from foretell.errors import UsageError, suggest
-from foretell.robots import controllers
+from foretell.robots.controller import controllers, counted
 from foretell.scenario import Scenario
 from foretell.seeding import generator
 from foretell.sim.images import Images
@@ -65,21 +65,19 @@ class MujocoWorld:
         self.scene = Scene(task, self.file)
         # what besides the scenario decides a model; a task with attributes of its own is like no other of its class
         self._kind = (type(self), object() if vars(task) else type(task), self.hash)
-        self.tick = self.file.physics.timestep
+        self.tick = self.scene.steps.tick
         self.controller = controller or task.controller
         theta, physics = self.file.theta, self.file.physics
         most_delay = round((theta.actuation_delay + physics.delay_spread) / self.tick)
         self.controllers, self.action = controllers(self.controller, self.scene.robots, slots, self.tick, most_delay)
         self._noise = Noise(slots)
         self._sensors = Sensors(self.scene, self._noise, slots)
-        self._late = round(theta.sensor_delay / self.tick)
-        self._images = Images(self.scene, self._noise)
+        self._late, self._images = round(theta.sensor_delay / self.tick), Images(self.scene, self._noise)
         self._layouts: dict[Any, Layout] = {}
         self._events: dict[int, EventCounter] = {}  # by id of the layout
         self._looked = np.zeros(slots, dtype=np.int64)  # tick at which events were last looked for
         self._where: list[Layout | None] = [None] * slots
-        self._age = np.zeros(slots, dtype=np.int64)
-        self._subtask = np.zeros(slots, dtype=np.int64)
+        self._age, self._subtask = np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.int64)
         self._scenario: list[Scenario | None] = [None] * slots
         self._trial = [0] * slots
         self._dressed: dict[int, Any] = {}
@@ -95,7 +93,7 @@ class MujocoWorld:
 
     @property
     def params(self) -> dict[str, Any]:
-        return self.file.params
+        return self.scene.params
 
     @property
     def cameras(self) -> list[str]:
@@ -210,10 +208,9 @@ class MujocoWorld:
         for layout, rows in self._split(slots):
             ids, at = slots[rows], 0
             for key, controller in self.controllers.items():
-                joints = layout.qpos[ids[:, None], layout.joints[key]]
-                size = controller.size
-                controller.command(ids, actions[rows, at : at + size], controller.group.measured(joints), ticks[rows])
-                at += size
+                q, v = layout.measured(ids, key)
+                controller.command(ids, actions[rows, at : at + controller.size], q, v, ticks[rows])
+                at += controller.size
 
     def advance(self, slots: np.ndarray, ticks: np.ndarray) -> None:
         for layout, rows in self._split(slots):
@@ -262,8 +259,8 @@ class MujocoWorld:
         moves, at = np.zeros(len(slots), dtype=bool), 0
         for (name, key), controller in self.controllers.items():
             if name == robot and controller.group.tool is not None:
-                joints = controller.group.measured(layout.qpos[slots[:, None], layout.joints[name, key]])
-                moves |= controller.moves(self._commanded[slots, at : at + controller.size], joints)
+                q, _ = layout.measured(slots, (name, key))
+                moves |= controller.moves(self._commanded[slots, at : at + controller.size], q)
             at += controller.size
         return moves
 
@@ -283,7 +280,8 @@ class MujocoWorld:
             stages = {n: float(t * self.tick) for n, t in zip(self._stage_names, ticks, strict=True) if t >= 0}
             (events,) = self._events[id(self._layout(slot))].counts(slots[row : row + 1], solved[row : row + 1])
             score = len(stages) / max(1, len(ticks))
-            verdicts.append(Verdict(success=bool(solved[row]), score=score, stages=stages, events=events))
+            judged: dict[str, Any] = {"success": bool(solved[row]), "score": score, "stages": stages, "events": events}
+            verdicts.append(Verdict(metrics=counted(self.controllers.values(), slots[row : row + 1]), **judged))
         return verdicts
 
     def close(self) -> None:

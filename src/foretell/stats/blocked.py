@@ -55,7 +55,8 @@ goal is met.
 How the bets are chosen (any choice keeps 1-5)
 ----------------------------------------------
 Let G be the log wealth still missing to 2/aim divided by the trials left, and v(beta) an estimate of the second
-moment of Y - m - beta c from the past, started with eight imaginary trials (binary Y, correlation 0.2).
+moment of Y - m - beta c from the past, started with eight imaginary trials (binary Y, correlation 0.2,
+or 0.1 where fewer than 20 trials are planned).
 A gambler staking lam will have refuted m if the mean advantage per trial is about G/lam + lam v(beta)/2, so
 (lam, beta) minimise that expression under the solvency limit. In (lam, lam beta) the problem is convex with
 one linear constraint; if the free optimum is insolvent the optimum lies on the limit and both cases have a
@@ -106,7 +107,9 @@ BLOCK = 10
 """Simulated scenarios dealt to a trial where no horizon says how many trials have to share them."""
 PRIOR_TRIALS = 8.0
 PRIOR_CONTROL_VARIANCE = 0.1
-PRIOR_CORRELATION = 0.2
+PRIOR_CORRELATION, FIRST_CORRELATION, FEW_TRIALS = 0.2, 0.1, 20
+"""Correlation expected before the first trial, and that of fewer trials than `FEW_TRIALS`. So few trials cannot correct
+it: with 0.2 a contrary simulator cost 2.5 % of width at n = 10, N = 100, and with 0.1 it costs 1.2 %."""
 
 
 def candidates(steps: int = STEPS) -> Floats:
@@ -166,7 +169,9 @@ class Gambler:
         self.horizon = horizon
         self.t = 0
         self.log_wealth = np.zeros_like(m)
-        self._prior_cross = PRIOR_TRIALS * PRIOR_CORRELATION * np.sqrt(PRIOR_CONTROL_VARIANCE * m * (1.0 - m))
+        few = horizon != OPEN and horizon < FEW_TRIALS
+        correlation = FIRST_CORRELATION if few else PRIOR_CORRELATION
+        self._prior_cross = PRIOR_TRIALS * correlation * np.sqrt(PRIOR_CONTROL_VARIANCE * m * (1.0 - m))
         self._y = self._yy = self._c = self._cc = self._yc = 0.0
 
     def bets(self, g: float) -> tuple[Floats, Floats]:
@@ -286,6 +291,20 @@ def _known_end(scores: bytes, alpha: float, horizon: int | Literal["open"], step
         if fell < part.size:
             break
     return found / steps
+
+
+def surely_wider(y: Floats, width: float, alpha: float, horizon: int | Literal["open"], steps: int = STEPS) -> bool:
+    """Whether two candidates that are further apart than `width` stand, so that the interval of y, shape (n,), without
+    a control is wider. That takes a tenth of the time of both ends. False does not mean that it is narrow."""
+    apart = math.floor(width * steps) + 1
+    middle = (float(y.sum()) + 2.0) / (y.size + 4.0)
+    low = min(max(round(middle * steps - apart / 2), 1), steps - 1 - apart)
+    if low < 1:
+        return False
+    left = np.array([planned(t, horizon) for t in range(y.size)], dtype=np.float64)
+    sides = ((low / steps, y), ((steps - low - apart) / steps, 1.0 - y))
+    games = rungs(alpha)
+    return all(uncontrolled.fallen(np.array([m]), games, z, left, CAP, PRIOR_TRIALS) == 0 for m, z in sides)
 
 
 def both_ends(

@@ -25,7 +25,7 @@ from foretell.stats.scores import UNIT, Range, is_binary, scores, stretch
 from foretell.stats.sequence import BettingSequence, BlockedSequence, Sequence, StarSequence, sequence
 from foretell.stats.strata import strata
 from foretell.stats.suresim import suresim, suresim_2stage, suresim_2stage_ub, suresim_ub
-from foretell.stats.united import two_valued, united
+from foretell.stats.united import few_valued, two_valued, united, united_pairs
 
 __all__ = [
     "ANYTIME", "METHODS", "REAL_ONLY", "WITH_SIMULATION", "BettingSequence", "BlockedSequence", "Diagnosis", "Paired",
@@ -127,6 +127,7 @@ def bound(
     randomised: bool = False,
     horizon: Horizon = None,
     unordered: bool = False,
+    shuffled: bool = False,
     diagnostics: bool = True,
 ) -> Interval:
     """Interval of mean real performance.
@@ -141,7 +142,9 @@ def bound(
 
     unordered: `betting` and `star` shall give the same interval for every order of the rows, which have nothing else to
     be told apart by. That is the hull over several orders (`order.several`), and wider. It is always so for scores of
-    two values, where a sorted file would leave too few orders.
+    two values, where a sorted file would leave too few orders. shuffled: rows stand in an order that cannot follow
+    outcomes, such as that of a hash of their ids. Where that is not known, rows of few values are taken in several
+    orders too, also by `blocked`.
     """
     notes: tuple[str, ...] = ()
     horizon = check_horizon(horizon)
@@ -157,7 +160,8 @@ def bound(
     if horizon is not None and method in METHODS and method not in ANYTIME:
         raise ValueError(f"{method} is for a single look and takes no horizon; use {', '.join(ANYTIME)}")
     if method in REAL_ONLY:
-        few = two_valued(scores(real, "real", within=within))
+        y = scores(real, "real", within=within)
+        few = two_valued(y) or (not shuffled and few_valued(y))
         if method in ANYTIME and horizon is None and (unordered or few):
             interval = united(REAL_ONLY[method], real, alpha, within)
         else:
@@ -165,7 +169,11 @@ def bound(
     elif method in WITH_SIMULATION:
         if sim is None or extra is None:
             raise ValueError(f"{method} needs sim (paired) and extra scores; without them use star")
-        interval = WITH_SIMULATION[method](real, sim, extra, alpha, within=within, sim_within=sim_within, **options)
+        kind = WITH_SIMULATION[method]
+        if method in ANYTIME and horizon is None and not shuffled and _few_pairs(real, sim, within, sim_within):
+            interval = united_pairs(kind, real, sim, extra, alpha, within, sim_within)
+        else:
+            interval = kind(real, sim, extra, alpha, within=within, sim_within=sim_within, **options)
     else:
         raise ValueError(f"unknown method {method!r}; choose auto or one of {', '.join(METHODS)}")
     interval = _weigh_design(replace(interval, notes=interval.notes + notes), design, randomised)
@@ -186,6 +194,11 @@ def bound(
         )
         interval = replace(interval, diagnostics=found.to_dict())
     return interval
+
+
+def _few_pairs(real: ArrayLike, sim: ArrayLike, within: Range, sim_within: Range) -> bool:
+    y, f = scores(real, "real", within=within), scores(sim, "sim", within=sim_within)
+    return y.size == f.size and few_valued(y, f)
 
 
 def _too_few(extra: int, trials: int, graded: bool, horizon: Horizon = None) -> str:

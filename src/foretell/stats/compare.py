@@ -107,12 +107,14 @@ def compare(
     expected: Expected | None = None,
     within: Range = UNIT,
     horizon: Horizon = None,
+    shuffled: bool = False,
 ) -> Comparison:
     """Compare real scores of two policies: a of shape (n_a,), b of shape (n_b,); equal lengths when paired.
 
     auto: Barnard (unpaired) or McNemar (paired) for binary scores, betting otherwise. Unpaired betting matches
     trials by chance (with a horizon in the order run), which needs no common scenarios; trials without a partner are
-    left out. horizon: as in `bounds.bound`; it makes the betting test anytime-valid and `auto` choose it.
+    left out. horizon: as in `bounds.bound`; it makes the betting test anytime-valid and `auto` choose it. shuffled: as
+    in `bounds.bound`.
     `aim` is the p-value the bets aim at. `expected` is the direction that a forecast expects, see `family.leaning`.
     For simulation as control see `paired_betting`.
     """
@@ -135,7 +137,9 @@ def compare(
         if not paired and horizon is None:  # two orders, or two files sorted by score would look alike
             x, y = x[by_content(x)], y[by_content(y)]
         common = min(x.size, y.size)
-        found = paired_betting(x[:common], y[:common], alpha=alpha, aim=aim, expected=expected, horizon=horizon)
+        found = paired_betting(
+            x[:common], y[:common], alpha=alpha, aim=aim, expected=expected, horizon=horizon, shuffled=shuffled
+        )
         interval, p = found.interval, found.p_value
     elif test == "mcnemar":
         both, only_a, only_b = int((x * y).sum()), int((x * (1 - y)).sum()), int(((1 - x) * y).sum())

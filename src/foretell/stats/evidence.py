@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +14,13 @@ from foretell.stats.barnard import Alternative
 from foretell.stats.binomial import check_counts
 from foretell.stats.blocked import CAP, CONTROLLED, PRIOR_TRIALS, Gambler, in_turn, planned, played
 from foretell.stats.family import LEAN, Expected
-from foretell.stats.interval import ALPHA, IID, RANGE, Horizon, Interval
-from foretell.stats.order import by_content
+from foretell.stats.interval import ALPHA, IID, RANGE, Horizon, Interval, check_horizon
+from foretell.stats.order import by_content, several
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, scores
 from foretell.stats.uncontrolled import SLACK
+from foretell.stats.united import few_valued, hull
+
+NAME = "paired_betting"
 
 
 def fisher(successes_a: int, n_a: int, successes_b: int, n_b: int, alternative: Alternative = "two-sided") -> float:
@@ -117,6 +121,7 @@ def paired_betting(
     within: Range = UNIT,
     sim_within: Range = UNIT,
     horizon: Horizon = None,
+    shuffled: bool = False,
 ) -> Evidence:
     """Betting test on scenarios met by both policies, with simulation as control if given.
 
@@ -125,13 +130,15 @@ def paired_betting(
     is handled as `blocked` handles a score, at the single candidate "no difference". Bets aim at a p-value of
     `aim` (default alpha) and stop there: set it lower when many tests are to be adjusted. `expected` gives the share
     `LEAN` of a two-sided test to one direction; like everything else it must not come from the trials tested. With a
-    horizon (as in `bounds.bound`) the result may be read after every trial; without, it is for a single look.
+    horizon (as in `bounds.bound`) the result may be read after every trial; without, it is for a single look. shuffled:
+    as in `bounds.bound`; without simulation and where differences have few values, several orders are tested else.
     """
     y = _difference(real_a, real_b, "real", within)
     given = [x is not None for x in (sim_a, sim_b, extra_a, extra_b)]
     if any(given) and not all(given):
         raise ValueError("simulation as control needs all of sim_a, sim_b, extra_a and extra_b")
     check_alpha(alpha)
+    horizon = check_horizon(horizon)
     size = within[1] - within[0]
     if sim_a is not None and sim_b is not None and extra_a is not None and extra_b is not None:
         f, e = (
@@ -147,16 +154,33 @@ def paired_betting(
         y = y[by_content(y)] if horizon is None else y
         c = g = np.zeros_like(y)
         assumes, extra = (IID, RANGE), 0
-    unit = played(y, c, g, alpha, horizon, "paired_betting", assumes, extra)
     goal = check_alpha(alpha if aim is None else aim)
     lean = {"greater": LEAN, "less": 1.0 - LEAN, None: 0.5}[expected]
     shares = {"greater": lean, "less": 1.0 - lean} if alternative == "two-sided" else {alternative: 1.0}
+    alone = horizon is None and not shuffled and not extra and few_valued(y)
+    # rows without names that differ too little: the largest p-value of several orders
+    orders = several(y) if alone else [np.arange(y.size)]
+    made = [_wagered((y[i], c[i], g[i]), shares, goal, horizon) for i in orders]
+    plan = y.size if alone else horizon
+    found = [played(y[i], c[i], g[i], alpha, plan, NAME, assumes, extra) for i in orders]
+    unit = hull(found) if alone else found[0]
+    e_value = float(np.mean([e for e, _, _ in made]))
+    late = [when for *_, when in made]
+    times = None if None in late else max(when for when in late if when is not None)
+    return Evidence(e_value, max(p for _, p, _ in made), times, _doubled(unit, size))
+
+
+def _wagered(
+    rows: tuple[Floats, Floats, Floats], shares: Mapping[Any, float], goal: float, horizon: Horizon
+) -> tuple[float, float, int | None]:
+    """e-value, p-value and when the goal was met, of rows (y, c, g) in the order bet on. shares: of each direction."""
+    y, c, g = rows
     sides = {"greater": (y, c), "less": (1.0 - y, -c)}
     runs = [(part, *_run(*sides[side], g, part * goal, horizon or y.size)) for side, part in shares.items()]
     times = [when for *_, when in runs if when is not None]
     e_value = sum(part * math.exp(last) for part, _, last, _ in runs)
     p_value = min(1.0, *(math.exp(-peak) / part for part, peak, _, _ in runs))
-    return Evidence(e_value, p_value, min(times, default=None), _doubled(unit, size))
+    return e_value, p_value, min(times, default=None)
 
 
 def _doubled(unit: Interval, size: float) -> Interval:

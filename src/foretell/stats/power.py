@@ -48,7 +48,7 @@ def rejection_rates(rate_a: float, rate_b: float, draws: int, seed: int) -> dict
         a, b, fa, fb = draw(rng, rate_a, rate_b, N * (BLOCK + 1))
         x, y = a[:N], b[:N]
         only = int((x * (1 - y)).sum()), int(((1 - x) * y).sum())
-        plain = paired_betting(x, y, alternative="greater")
+        plain = paired_betting(x, y, alternative="greater", shuffled=True)
         aided = paired_betting(x, y, fa[:N], fb[:N], fa[N:], fb[N:], alternative="greater")
         hits["barnard"] += _barnard(int(x.sum()), int(y.sum())) <= ALPHA
         hits["mcnemar"] += mcnemar(*only, "greater") <= ALPHA

@@ -1,16 +1,27 @@
-"""Real trials alone, where the rows of a file differ too little to seed an order of their own."""
+"""Bets on rows without names that differ too little to seed an order of their own: several orders, united.
+
+A sorted array is known by how often it has each value. One order drawn for each such array is as good as a random one
+only if there are many of them. Where there are few, bets are placed in several orders: an interval is the hull of
+theirs, and a p-value the largest of theirs.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foretell.stats.interval import FIXED_N, IID, RANGE, UNITED, Interval
+from foretell.stats.interval import AS_RUN, FIXED_N, HASHED, PLANNED, SAME_EXTRA, UNITED, Interval
 from foretell.stats.order import several
-from foretell.stats.scores import UNIT, Floats, Range, scores, stretch
+from foretell.stats.scores import UNIT, Floats, Range, scores, simulated, stretch
+
+FEW = 100_000
+"""Sorted arrays below which one order for each is too few."""
+LOOKS = (AS_RUN, PLANNED, SAME_EXTRA, HASHED)
+"""What a single order assumes."""
 
 
 def two_valued(y: Floats) -> bool:
@@ -19,12 +30,45 @@ def two_valued(y: Floats) -> bool:
     return bool(np.all((y == y.min()) | (y == y.max())))
 
 
+def few_valued(*columns: Floats) -> bool:
+    """Whether there are few sorted arrays of as many rows with these values; columns of shape (n,) each."""
+    n, kinds = columns[0].size, np.unique(np.round(np.stack(columns), 9), axis=1).shape[1]
+    return math.comb(n + kinds - 1, kinds - 1) < FEW
+
+
 def united(method: Callable[..., Interval], real: ArrayLike, alpha: float, within: Range = UNIT) -> Interval:
     """Hull of a betting method's intervals over several orders of real scores, shape (n,)."""
     y = scores(real, "real", within=within)
-    found = [method(y[order], alpha, horizon=y.size) for order in several(y)]
+    return stretch(hull([method(y[order], alpha, horizon=y.size) for order in several(y)], float(y.mean())), within)
+
+
+def united_pairs(
+    method: Callable[..., Interval],
+    real: ArrayLike,
+    sim: ArrayLike,
+    extra: ArrayLike,
+    alpha: float,
+    within: Range = UNIT,
+    sim_within: Range = UNIT,
+) -> Interval:
+    """As `united`, of a method with simulation; real, sim: shape (n,), extra: shape (N,)."""
+    y, f, e = simulated(real, sim, extra, within, sim_within)
+    orders = zip(several(y, f), several(e), strict=True)
+    return stretch(hull([method(y[i], f[i], e[j], alpha, horizon=y.size) for i, j in orders]), within)
+
+
+def hull(found: list[Interval], mean: float | None = None) -> Interval:
+    """The smallest interval that holds those of several orders. mean: its estimate (default: the mean of theirs)."""
     low, high = min(one.low or 0.0 for one in found), max(1.0 if one.high is None else one.high for one in found)
-    guess = min(max(float(y.mean()), low), high)
+    guess = float(np.mean([one.estimate for one in found])) if mean is None else mean
     notes = tuple(dict.fromkeys(note for one in found for note in one.notes))
-    one = replace(found[0], estimate=guess, low=low, high=high, anytime=False, notes=notes)
-    return stretch(replace(one, assumes=(IID, RANGE, UNITED, FIXED_N)), within)
+    kept = [one for one in found[0].assumes if one not in LOOKS]
+    return replace(
+        found[0],
+        estimate=min(max(guess, low), high),
+        low=low,
+        high=high,
+        anytime=False,
+        notes=notes,
+        assumes=(*kept, UNITED, FIXED_N),
+    )

@@ -1,7 +1,7 @@
 """What the default costs where simulation is of no use: its width against the best interval of real trials alone.
 
     python -m foretell.stats.useless              40 draws of every cell
-    python -m foretell.stats.useless --draws 200
+    python -m foretell.stats.useless --graded --draws 240      graded scores only
 
 Simulators here know nothing of reality, contradict it, or give the same in every scenario. The sizes are those at the
 edge of what `auto` takes simulation for, and some beyond.
@@ -59,7 +59,7 @@ def change(draw: Draw, n: int, extra: int, draws: int, alpha: float = 0.05, seed
     rng, used, alone = np.random.default_rng([seed, n, extra]), 0.0, 0.0
     for _ in range(draws):
         real, sim = draw(rng, n + extra)
-        used += bound(real[:n], sim[:n], sim[n:], alpha=alpha, diagnostics=False).width
+        used += bound(real[:n], sim[:n], sim[n:], alpha=alpha, shuffled=True, diagnostics=False).width
         alone += real_only_width(real[:n], alpha)
     return used / alone - 1.0
 
@@ -69,13 +69,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m foretell.stats.useless", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--draws", type=int, default=40)
+    parser.add_argument("--graded", action="store_true", help="graded scores only")
     parser.add_argument("--alpha", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     given = (options.draws, options.alpha, options.seed)
     print(f"Change of width by using simulation, alpha {options.alpha:g}, {options.draws} draws, seed {options.seed}.")
-    table_head(["n", "N", "success rate", *(f"sim solves {share:.0%}" for share in SHARES)])
-    for n, extra in SIZES:
+    if not options.graded:
+        table_head(["n", "N", "success rate", *(f"sim solves {share:.0%}" for share in SHARES)])
+    for n, extra in () if options.graded else SIZES:
         for rate in RATES:
             row = [f"{change(successes(rate, share), n, extra, *given):+.1%}" for share in SHARES]
             print(f"| {n} | {extra} | {rate:g} | " + " | ".join(row) + " |", flush=True)

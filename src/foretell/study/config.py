@@ -17,6 +17,7 @@ from pydantic import (
     Field,
     InstanceOf,
     ValidationError,
+    ValidationInfo,
     field_serializer,
     field_validator,
     model_validator,
@@ -32,6 +33,7 @@ from foretell.policy import TIMEOUT
 from foretell.registry import names
 from foretell.study.fix import FIXES
 from foretell.study.name import clean_name
+from foretell.study.until import Until
 from foretell.world_file import explain
 
 __all__ = ["PolicyEntry", "Record", "ScenarioSource", "Study", "TaskEntry", "load_study"]
@@ -101,6 +103,11 @@ class ScenarioSource(_Model):
                 raise ValueError(f"{name!r} cannot be fixed; {suggest(str(name), FIXES)}")
         return value
 
+    @property
+    def listed(self) -> bool:
+        """Whether the scenarios are there already, and are not drawn."""
+        return (self.layouts, self.file, self.like) != (None, None, None)
+
     @model_validator(mode="after")
     def _one_source(self) -> ScenarioSource:
         given = [name for name in ("layouts", "file", "like") if getattr(self, name) is not None]
@@ -167,6 +174,8 @@ class Study(_Model):
     policies: dict[str, PolicyEntry] = Field(min_length=1)
     scenarios: ScenarioSource = ScenarioSource()
     trials: int = Field(default=1, ge=1, le=1_000_000)
+    until: Until | None = None
+    """Stop a cell when enough is known; None: run all scenarios."""
     arms: list[InstanceOf[Arm]] = Field(default=[parse_arm("none")], min_length=1)
     """Perturbations, written as `factors.arms` describes."""
     clocks: list[InstanceOf[Clock]] = Field(default=[Sync()], min_length=1)
@@ -215,6 +224,18 @@ class Study(_Model):
             raise ValueError("should be a number, or such as {count: 20, seed: 0}, {file: FILE} or {like: RUN}")
         return value
 
+    @field_validator("until")
+    @classmethod
+    def _until(cls, value: Until | None, info: ValidationInfo) -> Until | None:
+        source = info.data.get("scenarios")
+        if value is None or source is None:
+            return value
+        if value.max is not None and source.count is not None and value.max != source.count:
+            raise ValueError(f"`max` is {value.max}, and `scenarios.count` is {source.count}: give one of the two")
+        if value.max is None and source.count is None and not source.listed:
+            raise ValueError("`max` is missing: the largest number of scenarios, fixed before the first episode")
+        return value
+
     @field_validator("arms", mode="before")
     @classmethod
     def _arms(cls, value: Any) -> list[Arm]:
@@ -249,6 +270,11 @@ class Study(_Model):
     def _tasks_once(cls, value: list[TaskEntry]) -> list[TaskEntry]:
         _distinct([task.use for task in value])
         return value
+
+    @property
+    def count(self) -> int | None:
+        """Scenarios of each task, where the study gives their number."""
+        return self.scenarios.count or (self.until.max if self.until is not None else None)
 
     def paired(self, run: str | Path) -> Study:
         """This study on exactly the scenarios of another run."""

@@ -90,13 +90,20 @@ def settle(study: Study, run: Path, *, add: bool, retire: bool) -> tuple[Study, 
     if add and retire:
         raise UsageError("add and retire cannot be combined: add keeps the existing plan, retire drops it")
     mine = identity(study)
-    if retire or not _has_rows(run):
+    if not _has_rows(run):
         return study, [mine], False
     try:
         there: Study | None = load_study(run / "study.yaml")
         why = ""
     except UsageError as error:
         there, why = None, str(error)
+    if there is not None and (add or retire) and there.until != study.until:
+        raise UsageError(
+            f"until: {run} has rows that ran with {_rule(there)}, and a rule is fixed before the first episode: give "
+            "this study another `name` or folder (--out)"
+        )
+    if retire:
+        return study, [mine], False
     known = _known(run) or ([identity(there)] if there is not None else [])
     if mine in known and there is not None:
         several = len(known) > 1
@@ -112,6 +119,10 @@ def settle(study: Study, run: Path, *, add: bool, retire: bool) -> tuple[Study, 
             )
         )
     return (together(there, study) if there is not None else study), [*dict.fromkeys([*known, mine])], True
+
+
+def _rule(study: Study) -> str:
+    return json.dumps(study.until.model_dump(mode="json", exclude_none=True)) if study.until else "no rule"
 
 
 def together(there: Study, here: Study) -> Study:

@@ -147,7 +147,7 @@ def _inputs(study: Study) -> str | None:
     things = [*tasks.values(), *robots, *used]
     if any(own_classes(thing if isinstance(thing, type) else type(thing)) for thing in things):
         return None
-    fields = study.model_dump(mode="json", include={"scenarios", "arms"})
+    fields = study.model_dump(mode="json", include={"scenarios", "arms", "until"})
     named = [[use, task.name, task.version] for use, task in tasks.items()]
     assets = [[asset.name, asset.mass, asset.rest] for asset in ASSETS.values()]
     versions = [platform.python_version(), platform.machine(), *map(version, ("numpy", "pydantic"))]

@@ -40,7 +40,7 @@ TRIAL_S = 1.5
 """Wall seconds given to each task's trial."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Estimate(Displayed):
     """Upper bounds: as if every episode ran to its time limit."""
 
@@ -49,12 +49,14 @@ class Estimate(Displayed):
     bytes: int
     per_task: dict[str, float]
     """Task -> seconds of its episodes."""
+    until: bool = False
+    """Whether cells stop by a rule, so that there may be fewer episodes."""
 
     def text(self) -> str:
         minutes = f"{self.seconds / 60:.1f} min" if self.seconds > 90 else f"{self.seconds:.0f} s"
         return (
-            f"{counted(self.episodes, 'episode')}, at most {minutes} here (solved episodes end sooner), "
-            f"about {self.bytes / 1e6:.1f} MB"
+            f"{'at most ' * self.until}{counted(self.episodes, 'episode')}, at most {minutes} here (solved episodes "
+            f"end sooner), about {self.bytes / 1e6:.1f} MB"
         )
 
 
@@ -113,7 +115,13 @@ def estimate(
         per_task[group.task.use] = used + (len(mine) * limit / actions + filming) / min(crew, cores)
         session.close()
     size = len(episodes) * ROW_BYTES + at_most(study.record, episodes) * VIDEO_BYTES + _steps_bytes(episodes)
-    return Estimate(len(episodes), sum(per_task.values()), size, per_task)
+    return Estimate(
+        episodes=len(episodes),
+        seconds=sum(per_task.values()),
+        bytes=size,
+        per_task=per_task,
+        until=study.until is not None,
+    )
 
 
 def _steps_bytes(episodes: list[Planned]) -> int:

@@ -17,6 +17,7 @@ from foretell.factors import arms, factor
 from foretell.fingerprint.loaded import loading, remember
 from foretell.registry import resolve
 from foretell.scenario import Scenario
+from foretell.stats.order import by_id
 from foretell.study.config import Study, TaskEntry
 from foretell.study.films import FAILURES, while_it_runs
 from foretell.study.fix import fixed
@@ -114,7 +115,7 @@ def check_size(study: Study, large: bool = False, scenarios: Mapping[str, Sequen
     """Raises TooLarge if a study has more than `LARGE` episodes and `large` is not set. Before its scenarios are
     drawn, layouts and those of a file or of another run count as one for each task, because their number is unknown."""
     source = study.scenarios
-    drawn = (source.count or COUNT) if (source.layouts, source.file, source.like) == (None, None, None) else 1
+    drawn = (study.count or COUNT) if not source.listed else 1
     each = study.trials * len(study.policies) * len(study.clocks)
     count = 0
     for entry in study.tasks:
@@ -132,11 +133,13 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, Scenarios], str]:
     """Task entry -> its scenarios, and how they were chosen: iid, grid or chosen. Guarantees depend on that."""
     source = study.scenarios
     tasks = {entry.use: make_task(entry.use) for entry in study.tasks}
+    if study.until is not None:
+        study.until.check(study.policies)
     if source.layouts is not None:
         published = {use: list(task.layouts())[: source.count] for use, task in tasks.items()}
         if none := next((use for use, layouts in published.items() if not layouts), None):
             raise UsageError(f"scenarios: layouts: task {none!r} publishes no layouts; draw scenarios by `count`")
-        return {use: Scenarios.of(layouts) for use, layouts in published.items()}, "grid"
+        return {use: Scenarios.of(_in_turn(study, use, layouts)) for use, layouts in published.items()}, "grid"
     if source.file is None and source.like is None:
         return {use: _drawn(study, task) for use, task in tasks.items()}, "iid"
     listed, where, design = _listed(study)
@@ -145,6 +148,8 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, Scenarios], str]:
         by_task[scenario.task].append(scenario)
     chosen = {use: by_task.get(task.name, [])[: source.count] for use, task in tasks.items()}
     if testset := testset_of(study):
+        if study.until is not None:
+            raise UsageError(f"until: {source.file} is a test set, which runs whole: leave `until` out")
         for use, task in tasks.items():
             testset.check_task(task.name, task.version)
             chosen[use] = [s for under in testset.arms(task.name, source.count).values() for s in under]
@@ -152,7 +157,23 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, Scenarios], str]:
         if not scenarios:
             raise UsageError(f"scenarios: {where} has none of task {use!r}; it has {sorted(by_task) or 'nothing'}")
         _check_fit(scenarios, use, tasks[use], where)
+    if testset is None:  # a test set was drawn by seed, so its order is a random one
+        chosen = {use: _in_turn(study, use, scenarios) for use, scenarios in chosen.items()}
     return {use: Scenarios.of(scenarios) for use, scenarios in chosen.items()}, design
+
+
+def _in_turn(study: Study, use: str, listed: list[Scenario]) -> list[Scenario]:
+    """Scenarios that are not drawn, in the order in which they run. A study that stops by `until` takes them in the
+    order of a hash of their ids: a file may be sorted by how hard they are, and then the first are no fair sample."""
+    if study.until is None:
+        return listed
+    most = study.until.max
+    if most is not None and len(listed) < most:
+        raise UsageError(
+            f"until: `max` is {most}, and there are {len(listed)} scenarios of task {use!r}: lower it, or leave it out "
+            "to take them all"
+        )
+    return [listed[i] for i in by_id([scenario.id for scenario in listed])][:most]
 
 
 def _listed(study: Study) -> tuple[list[Scenario], str, str]:
@@ -191,7 +212,7 @@ def _drawn(study: Study, task: Task) -> Scenarios:
         return fixed(scenario, task, source.fix) if source.fix else scenario
 
     # a task of one's own may give its scenarios factors
-    return Scenarios(source.count or COUNT, make=make, clean=type(task).scenario is TabletopTask.scenario)
+    return Scenarios(study.count or COUNT, make=make, clean=type(task).scenario is TabletopTask.scenario)
 
 
 def testset_of(study: Study) -> ScenarioFile | None:

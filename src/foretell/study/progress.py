@@ -66,9 +66,11 @@ class Bar:
         if now - self._spoke >= 10:
             self._spoke = now
             rate = state.ran / max(now - self._began, 1e-9)
-            left = f", about {(state.planned - state.done) / rate:.0f} s left" if rate > 0 else ""
+            most = "at most " if state.until else ""
+            word = "at most" if state.until else "about"
+            left = f", {word} {(state.planned - state.done) / rate:.0f} s left" if rate > 0 else ""
             print(
-                f"{state.done} of {counted(state.planned, 'episode')}, {rate:.1f}/s{left}",
+                f"{state.done} of {most}{counted(state.planned, 'episode')}, {rate:.1f}/s{left}",
                 file=sys.stderr,
                 flush=True,
             )
@@ -119,7 +121,7 @@ def _line(state: Progress, width: int) -> Text:
         f"{state.done}/{state.planned}",
         "episodes",
         speed(pace),
-        f"{lasting(left / pace)} left" if pace and left else "",
+        f"{'at most ' * state.until}{lasting(left / pace)} left" if pace and left else "",
     ]
     words = [word for word in words if word]
     while len(words) > 1 and len(" ".join(words)) >= width:
@@ -147,6 +149,10 @@ def _chosen(rows: list[dict[str, Any]], height: int) -> tuple[list[dict[str, Any
     }
     notes = ["; ".join(f"{count} {what}" for what, count in counts.items() if count)]
     notes += ["running: covers the leading complete scenarios; holds at any time"] if running else []
+    stopped = sum(row["stopped"] for row in rows)
+    notes += [f"{counted(stopped, 'cell')} of {len(rows)} stopped by `until`; its intervals hold at any time"] * (
+        stopped > 0
+    )
     fixed = [name for name in NAMES[:1] + NAMES[3:] if len({row[name] for row in rows}) == 1]
     ids = {id(row) for row in kept}
     shown = [{k: v for k, v in row.items() if k not in fixed} for row in rows if id(row) in ids]
@@ -194,7 +200,8 @@ def _fit(text: str, size: int, right: bool) -> str:
 
 def _bounds(row: dict[str, Any]) -> str:
     bounds = "" if row["low"] is None else f"{row['low']:.0%} to {row['high']:.0%}"
-    return f"{bounds} running".strip() if row["running"] else bounds
+    state = " running" if row["running"] else " stopped" if row["stopped"] else ""
+    return f"{bounds}{state}".strip()
 
 
 def speed(pace: float | None) -> str:

@@ -14,12 +14,14 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from foretell.clock import Realtime
 from foretell.counting import counted
 from foretell.episode import Episode, keys
-from foretell.episodes.planned import CELL, PLAN
+from foretell.episodes.columns import spread
+from foretell.episodes.planned import CELL, PLAN, SPARED
 from foretell.episodes.provenance import provenance
 from foretell.episodes.tally import Tally
 from foretell.errors import UsageError, suggest
@@ -37,6 +39,7 @@ from foretell.study.engine import Batch, make_engine
 from foretell.study.latencies import Settler
 from foretell.study.patience import Patience, uncollected
 from foretell.study.plan import Group, Planned, check_size, left_out, make_task, plan, testset_of
+from foretell.study.rounds import Execute, Rounds
 from foretell.study.session import Opened
 from foretell.study.store import Store
 from foretell.tasks.frame import frame
@@ -71,6 +74,8 @@ class Progress:
     tally: Tally = field(default_factory=Tally)
     """The figures so far, cell by cell, with those of earlier calls."""
     study: str = ""
+    until: bool = False
+    """Whether cells stop by a rule: `planned` is then the largest number."""
     alone: bool = False
     """Whether the run folder has no plan but this study's: `foretell show` then counts what the tally counts."""
 
@@ -85,7 +90,11 @@ class Run(Displayed):
     skipped: int
     """Already there from earlier calls."""
     left: int
-    """Not run, because of `limit`."""
+    """Not run, because of `limit`. With `until` at most so many: cells may stop before."""
+    until: bool = False
+    """Whether cells stop by a rule."""
+    spared: int = 0
+    """Not needed, because their cells stopped by `until`."""
     notes: tuple[str, ...] = ()
     """Plain sentences on what went wrong, and where."""
     failing: tuple[str, ...] = ()
@@ -94,9 +103,11 @@ class Run(Displayed):
     def text(self) -> str:
         """What was done, and where the results are."""
         earlier = f", {counted(self.skipped, 'was', 'were')} there already" if self.skipped else ""
-        left = f", {self.left} left by --limit" if self.left else ""
+        left = f", {'at most ' * self.until}{self.left} left by --limit" if self.left else ""
+        spared = f", {self.spared} spared by `until`" if self.spared else ""
         notes = [f"note: {note}" for note in self.notes]
-        return "\n".join([*notes, f"{counted(self.ran, 'episode')} run{earlier}{left}; everything is in {self.path}"])
+        done = f"{counted(self.ran, 'episode')} run{earlier}{left}{spared}"
+        return "\n".join([*notes, f"{done}; everything is in {self.path}"])
 
 
 def run(
@@ -164,14 +175,10 @@ def run(
             store.write_latencies(settler.fresh)
             store.write_study(written.to_yaml())
             keep_scenarios(store, drawn)
-            about: dict[str, Any] = {"study": study.name, "design": drawn.design, "studies": studies}
-            about["frames"] = {task.name: frame(task) for task in map(make_task, (t.use for t in written.tasks))}
-            if seen := sorted({one for group in opened.values() for one in group.params.get("fitted_to", ())}):
-                about["fitted_to"] = seen
             if (made := testset_of(study)) and made.header:
-                about["testset"] = made.header.id
                 store.write_testset(made.path.read_bytes())
-            store.write_provenance({**about, **provenance()})
+            about = {"study": study.name, "design": drawn.design, "studies": studies}
+            store.write_provenance({**about, **_about(study, written, opened), **provenance()})
             try:
                 look = _stopper(store)
 
@@ -186,6 +193,19 @@ def run(
                     part.unlink(missing_ok=True)
     finally:
         crew.close()
+
+
+def _about(study: Study, written: Study, opened: dict[Group, Opened]) -> dict[str, Any]:
+    """What provenance has of a study, as it was opened. written: the study in the run folder."""
+    about: dict[str, Any] = {}
+    about["frames"] = {task.name: frame(task) for task in map(make_task, (t.use for t in written.tasks))}
+    if seen := sorted({one for group in opened.values() for one in group.params.get("fitted_to", ())}):
+        about["fitted_to"] = seen
+    if (made := testset_of(study)) and made.header:
+        about["testset"] = made.header.id
+    if study.until is not None:
+        about["until"] = study.until.model_dump(mode="json", exclude_none=True)
+    return about
 
 
 def asked_of(
@@ -243,7 +263,7 @@ def _fill(
     store: Store,
     episodes: list[Planned],
     opened: dict[Group, Opened],
-    execute: Callable[[dict[str, Planned]], Iterator[tuple[str, Outcome]]],
+    execute: Execute,
     look: Callable[[], None],
     limit: int | None,
     progress: Callable[[Progress], None],
@@ -251,25 +271,40 @@ def _fill(
     keep: bool,
 ) -> Run:
     _distinct(opened)
+    earlier = store.earlier()
     with uncollected():
         named = name_all(episodes, opened, notify)
-        todo = {name: e for name, e in named.items() if store.done.get(name, "machine") == "machine"}
-    skipped = len(episodes) - len(todo)
-    left = max(0, len(todo) - limit) if limit else 0
-    chosen = dict(list(todo.items())[: len(todo) - left])
-    planned = _planned(named, opened)
+        rounds = Rounds(study.until, named, store.done, earlier)
+    skipped = rounds.ended
+    planned = _planned(named, opened, rounds)
     retired = store.write_plan(planned, keep=keep)
-    tally = Tally(planned, time.time(), store.earlier())
+    tally = Tally(planned, time.time(), earlier)
+    tally.spare(rounds.spared)
     alone = store.planned == len(planned)
-    state = Progress(planned=len(episodes), done=skipped, ran=0, tally=tally, study=study.name, alone=alone)
+    state = Progress(
+        planned=rounds.planned,
+        done=skipped,
+        ran=0,
+        tally=tally,
+        study=study.name,
+        until=study.until is not None,
+        alone=alone,
+    )
     progress(state)
     troubles: dict[str, list[str]] = {}
     traces: Counter[str] = Counter()
-    for name, outcome in execute(chosen):
-        row = row_of(study, name, chosen[name], opened[chosen[name].group], outcome)
-        if row.video is None and chosen[name].video:
-            steps = _keeps_steps(replace(chosen[name], video=False), opened[chosen[name].group])
-            films.unfilm(store.path, _video(name, chosen[name], row.task), name, steps)
+
+    def spare(spared: list[str]) -> None:
+        tally.spare(spared)
+        store.write_plan(_planned(named, opened, rounds), keep=keep)
+        state.planned = rounds.planned
+        progress(state)
+
+    for name, outcome in rounds.run(execute, limit, spare):
+        row = row_of(study, name, named[name], opened[named[name].group], outcome)
+        if row.video is None and named[name].video:
+            steps = _keeps_steps(replace(named[name], video=False), opened[named[name].group])
+            films.unfilm(store.path, _video(name, named[name], row.task), name, steps)
         store.append([row])
         state.tally.add(vars(row))
         state.done, state.ran = state.done + 1, state.ran + 1
@@ -289,8 +324,9 @@ def _fill(
                 f"episode {row.episode}, {counted(int(row.metrics['out_of_range_actions']), 'action')}"
             )
         progress(state)
-        if state.ran < len(chosen):
+        if state.done < state.planned and state.ran != limit:
             look()
+    left = rounds.planned - rounds.ended
     notes = [f"{what}: {counted(len(where), 'episode')}, first {where[0]}" for what, where in troubles.items()]
     if retired:
         notes.append(
@@ -309,7 +345,9 @@ def _fill(
     failing = tuple(state.tally.failing())
     return Run(
         path=store.path,
-        planned=len(episodes),
+        planned=rounds.planned,
+        until=study.until is not None,
+        spared=len(rounds.spared),
         ran=state.ran,
         skipped=skipped,
         left=left,
@@ -330,24 +368,28 @@ def _distinct(opened: dict[Group, Opened]) -> None:
             )
 
 
-def _planned(named: dict[str, Planned], opened: dict[Group, Opened]) -> pa.Table:
+def _planned(named: dict[str, Planned], opened: dict[Group, Opened], rounds: Rounds) -> pa.Table:
     """Every episode to be, as `Store.write_plan` takes it."""
     cells: dict[tuple[int, str, str], int] = {}
     columns: list[dict[str, Any]] = []
-    index, units = [], []
+    index: list[int] = []
+    units: list[str] = []
+    names, rules = list(named), rounds.rules()
     for alike in _by_cell(named.values()):
         cell = (id(alike[0].group), alike[0].policy, alike[0].arm)
         if cell not in cells:
             cells[cell] = len(columns)
-            columns.append({**_columns(alike[0], opened[alike[0].group]), "retired": ""})
+            columns.append({**_columns(alike[0], opened[alike[0].group]), "until": rules.get(names[len(index)], "")})
             columns[-1]["task_version"] = str(opened[alike[0].group].task_version)
         index += [cells[cell]] * len(alike)
         pairs = alike[0].scenarios.units
         units += [pairs[episode.index] for episode in alike]
-    shared = pa.Table.from_pylist(columns, schema=pa.schema([PLAN.field(c) for c in (*CELL, "retired")]))
+    shared = pa.Table.from_pylist(columns, schema=pa.schema([PLAN.field(c) for c in (*CELL, "until")]))
     shared = shared.take(pa.array(index, pa.int64()))
+    spared = np.array([name in rounds.spared for name in names], dtype=np.int64)
+    shared = shared.append_column("retired", spread(["", SPARED], spared))
     shared = shared.append_column("unit", pa.array(units, pa.string()))
-    return shared.append_column("episode", pa.array(list(named), pa.string()))
+    return shared.append_column("episode", pa.array(names, pa.string()))
 
 
 def _by_cell(episodes: Iterable[Planned]) -> Iterator[list[Planned]]:

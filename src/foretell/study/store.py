@@ -42,7 +42,7 @@ from foretell.episodes.journal import (
     to_table,
 )
 from foretell.episodes.parts import DamagedError, merge_parts, parts, read_part, release, set_aside_as, write_table
-from foretell.episodes.planned import CELL, PLAN, is_retired, plan_table
+from foretell.episodes.planned import CELL, PLAN, SPARED, is_retired, is_spared, plan_table
 from foretell.episodes.read import JOURNAL, LOWEST, ORDER, RANKED, rank, rank_of, together
 from foretell.episodes.scenarios import SCENARIOS, scenario_table
 from foretell.episodes.tally import COLUMNS
@@ -211,7 +211,7 @@ class Store:
         self._check_open()
         plan = plan if isinstance(plan, pa.Table) else pa.Table.from_pylist(list(plan), schema=PLAN)
         plan = _with_retired(plan, np.zeros(len(plan), dtype=bool))
-        old, retired = plan_table(self.path), 0
+        old, retired = plan_table(self.path, spared=True), 0
         if len(old):
             mine = set(grouped([plan[c] for c in CELL])[1])
             again = {_asked(cell) for cell in mine}
@@ -222,7 +222,7 @@ class Store:
             stays = ~there if keep else ~(there | same)
             waits = np.array([self.done.get(name, "machine") == "machine" for name in listed(old["episode"])])
             before = is_retired(old)
-            now = stays & waits & ~before & (changed if keep else True)
+            now = stays & waits & ~before & ~is_spared(old) & (changed if keep else True)
             retired = int(now.sum())
             old = _with_retired(old, before | now).filter(pa.array(stays))
             plan = pa.concat_tables([old, plan]).unify_dictionaries()
@@ -352,11 +352,14 @@ class Store:
 
 
 def _with_retired(plan: pa.Table, retired: np.ndarray) -> pa.Table:
-    """The plan, its rows marked so."""
-    column = spread(["", "yes"], retired.astype(np.int64))
+    """The plan, its rows marked so. What its cell does not need any more stays marked as that."""
+    mark = retired.astype(np.int64)
     if "retired" in plan.column_names:
+        mark = np.where(is_spared(plan), 2, mark)
         plan = plan.drop_columns("retired")
-    return plan.append_column("retired", column).select(PLAN.names)
+    if "until" not in plan.column_names:
+        plan = plan.append_column("until", spread([""], np.zeros(len(plan), dtype=np.int64)))
+    return plan.append_column("retired", spread(["", "yes", SPARED], mark)).select(PLAN.names)
 
 
 def _asked(cell: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,0 +1,65 @@
+"""What a question takes into account of a study that stopped by `until`: the horizon that its plan fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from foretell.answers.inputs import Table
+from foretell.errors import UsageError
+from foretell.stats.bounds import ANYTIME
+from foretell.stats.interval import Horizon
+
+__all__ = ["check_fixed", "compared_horizon", "planned_horizon"]
+
+
+def planned_horizon(real: Table, asked: Horizon, method: str) -> tuple[Horizon, list[str]]:
+    """The horizon of a bound on these rows, and what to say of it. `asked`: what the user gave."""
+    planned = real.horizon
+    if planned is None:
+        return asked, []
+    if asked not in (None, planned):
+        raise UsageError(
+            f"horizon: {asked} was given, and the study in {real.name} fixed {planned} (`until`): leave it out"
+        )
+    if method not in ("auto", "all", *ANYTIME):
+        raise UsageError(
+            f"method: {method} needs a number of trials fixed in advance, and the study in {real.name} stopped by "
+            f"`until`: use {', '.join(ANYTIME)}"
+        )
+    return planned, [_words(real.name, planned)]
+
+
+def compared_horizon(tables: Sequence[Table], asked: Horizon, test: str, sim: bool) -> tuple[Horizon, list[str]]:
+    """The horizon of a comparison of these policies, and what to say of it."""
+    planned = {table.horizon: table.name for table in tables if table.horizon is not None}
+    if not planned:
+        return asked, []
+    most = max(planned)
+    name = planned[most]
+    if asked not in (None, most):
+        raise UsageError(f"horizon: {asked} was given, and the study in {name} fixed {most} (`until`): leave it out")
+    if sim:
+        raise UsageError(
+            f"sim: the study in {name} stopped by `until`, and simulation as control needs a fixed number of trials: "
+            "compare without sim"
+        )
+    if test not in ("auto", "betting"):
+        raise UsageError(
+            f"test: {test} needs a number of trials fixed in advance, and the study in {name} stopped by `until`: use "
+            "betting"
+        )
+    return most, [_words(name, most)]
+
+
+def check_fixed(sims: Sequence[Table]) -> None:
+    """Raises UsageError if simulations stopped by a rule: how many there are then depends on their outcomes."""
+    for table in sims:
+        if table.horizon is not None:
+            raise UsageError(
+                f"{table.name} stopped by `until`, so how many scenarios were simulated depends on outcomes. A bound "
+                "needs a fixed number: simulate without `until`"
+            )
+
+
+def _words(name: str, planned: int) -> str:
+    return f"{name}: the study stopped by `until`, so the bets are those planned for {planned} scenarios"

@@ -1,0 +1,103 @@
+"""Recorded motion of a robot: a NumPy file (.npz) with arrays named `SEQUENCE/FIELD`.
+
+| field | shape | |
+|---|---|---|
+| `actions` | (T, size) | as the robot's controller takes them |
+| `qpos` | (T + 1, joints) | before the first action and after each: the joints of all groups, in the robot's order |
+| `ee_base` | (T + 1, 7) | optional: position and quaternion (w, x, y, z) of the tool in the base frame |
+| `ik_failed` | (T,) | optional: whether inverse kinematics failed |
+| `sub_qpos` | (T n + 1, joints) | optional: joints after every physics step, n of them in an action |
+
+Other fields are not read.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from foretell.arrays import Bools, Floats
+from foretell.errors import UsageError
+
+__all__ = ["Recording", "read_recordings"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """One sequence of actions, and what the robot did."""
+
+    name: str
+    actions: Floats
+    q: Floats
+    ee: Floats | None
+    ik_failed: Bools | None
+    fine: Floats | None
+    """Joints after every physics step, where they were recorded."""
+
+    @property
+    def ticks(self) -> int | None:
+        """Physics steps in an action, where they were recorded."""
+        return None if self.fine is None else (len(self.fine) - 1) // len(self.actions)
+
+
+def read_recordings(path: str | Path, joints: int, size: int) -> list[Recording]:
+    """All sequences of a file, for a robot with so many joints that takes so many numbers in an action."""
+    path = Path(path)
+    if not path.is_file():
+        raise UsageError(f"identify: there is no file {path}")
+    try:
+        if not zipfile.is_zipfile(path):
+            raise ValueError("it is no archive")
+        with np.load(path, allow_pickle=False) as arrays:
+            fields = {key: arrays[key] for key in arrays.files if key.rpartition("/")[2] in FIELDS}
+    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        raise UsageError(f"identify: {path} is no NumPy file with named arrays (.npz): {error}") from None
+    names = list(dict.fromkeys(key.rpartition("/")[0] for key in fields))
+    if not names or names == [""]:
+        raise UsageError(f"identify: {path} has no arrays named SEQUENCE/actions and SEQUENCE/qpos")
+    return [_recording(path, name, fields, joints, size) for name in names]
+
+
+FIELDS = ("actions", "qpos", "ee_base", "ik_failed", "sub_qpos")
+
+
+def _recording(path: Path, name: str, fields: dict[str, np.ndarray], joints: int, size: int) -> Recording:
+    def field(which: str, rows: int | None, columns: int | None) -> np.ndarray | None:
+        array = fields.get(f"{name}/{which}")
+        if array is None:
+            return None
+        want = tuple(n for n in (rows, columns) if n is not None)
+        shape = array.shape if rows is not None else array.shape[1:]
+        if shape != want or array.dtype.kind not in "fiub":
+            raise UsageError(
+                f"identify: {path}: {name}/{which} has shape {array.shape} and type {array.dtype}, "
+                f"it should be numbers of shape ({', '.join(map(str, ('T' if rows is None else rows, *want[-1:])))})"
+            )
+        if not np.isfinite(array).all():
+            raise UsageError(f"identify: {path}: {name}/{which} holds NaN or infinite values")
+        return array
+
+    actions, q = field("actions", None, size), field("qpos", None, joints)
+    if actions is None or q is None or len(actions) == 0:
+        missing = "actions" if actions is None or len(actions) == 0 else "qpos"
+        raise UsageError(f"identify: {path}: sequence {name!r:.100} has no {missing}")
+    count = len(actions)
+    q = field("qpos", count + 1, joints)
+    failed, ee = field("ik_failed", count, None), field("ee_base", count + 1, 7)
+    fine = fields.get(f"{name}/sub_qpos")
+    if fine is not None and (fine.ndim != 2 or fine.shape[1] != joints or (len(fine) - 1) % count):
+        raise UsageError(
+            f"identify: {path}: {name}/sub_qpos has shape {fine.shape}, it should be (n * {count} + 1, {joints})"
+        )
+    assert q is not None
+    return Recording(
+        name=name,
+        actions=actions.astype(float),
+        q=q.astype(float),
+        ee=None if ee is None else ee.astype(float),
+        ik_failed=None if failed is None else failed.astype(bool),
+        fine=None if fine is None else fine.astype(float),
+    )

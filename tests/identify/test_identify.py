@@ -1,0 +1,140 @@
+"""Recorded motion, replayed and compared: with files of our own, and with the original engine's."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from reference import simpler
+
+import foretell
+from foretell.cli import main
+from foretell.errors import UsageError
+from foretell.identify import identify, read_recordings, replay
+from foretell.identify.replay import free_space
+from foretell.robots.widowx import WidowX
+
+Q0 = (*WidowX.groups["arm"].home, 0.037, 0.037)
+
+
+def write(path: Path, **fields: object) -> Path:
+    """A file with one sequence of three actions at rest."""
+    whole = {"actions": np.tile([0, 0, 0, 0, 0, 0, 1.0], (3, 1)), "qpos": np.tile(Q0, (4, 1))} | fields
+    np.savez(path, **{f"rest/{name}": value for name, value in whole.items() if value is not None})
+    return path
+
+
+def test_a_robot_at_rest_is_like_itself(tmp_path: Path) -> None:
+    (rest,) = identify(write(tmp_path / "rest.npz"), "widowx", fit=False).sequences
+    assert rest.sequence == "rest"
+    assert rest.joint_rms < 1e-6
+    assert rest.ee_mm_max is None
+    assert rest.ik_failures == 0
+    assert rest.ik_agree is None
+
+
+def test_a_recording_of_another_motion_is_not(tmp_path: Path) -> None:
+    moved = np.tile(Q0, (4, 1))
+    moved[1:, 0] += 0.1
+    pose = np.tile([0.29207, -0.00609, 0.13532, 0.68671, 0.00526, 0.72687, -0.00808], (4, 1))
+    (found,) = identify(write(tmp_path / "moved.npz", qpos=moved, ee_base=pose), "widowx", fit=False).sequences
+    assert found.joint_rms == pytest.approx(0.1 * np.sqrt(3 / 4 / 8), rel=1e-3)
+    assert found.joint_max == pytest.approx(0.1, rel=1e-3)
+    assert found.ee_mm_max < 0.1
+    assert found.ee_deg_max < 0.1
+
+
+def test_fine_steps_are_compared_where_their_number_fits(tmp_path: Path) -> None:
+    fits, other = np.tile(Q0, (301, 1)), np.tile(Q0, (31, 1))
+    (one,) = identify(write(tmp_path / "a.npz", sub_qpos=fits), "widowx", fit=False).sequences
+    (two,) = identify(write(tmp_path / "b.npz", sub_qpos=other), "widowx", fit=False).sequences
+    assert one.step_rms is not None
+    assert one.step_rms < 1e-6
+    assert two.step_rms is None
+
+
+@pytest.mark.parametrize(("fields", "words"), [
+    ({"actions": None}, "sequence 'rest' has no actions"),
+    ({"qpos": None}, "sequence 'rest' has no qpos"),
+    ({"actions": np.zeros((3, 6))}, r"rest/actions has shape \(3, 6\).*\(T, 7\)"),
+    ({"qpos": np.zeros((4, 11))}, r"rest/qpos has shape \(4, 11\).*\(T, 8\)"),
+    ({"qpos": np.tile(Q0, (3, 1))}, r"rest/qpos has shape \(3, 8\).*\(4, 8\)"),
+    ({"ee_base": np.zeros((4, 6))}, r"rest/ee_base has shape \(4, 6\).*\(4, 7\)"),
+    ({"sub_qpos": np.zeros((300, 8))}, r"rest/sub_qpos has shape \(300, 8\)"),
+    ({"actions": np.full((3, 7), np.nan)}, "rest/actions holds NaN"),
+    ({"actions": np.full((3, 7), "x")}, "rest/actions has shape"),
+])  # fmt: skip
+def test_a_wrong_field_is_named(tmp_path: Path, fields: dict, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        identify(write(tmp_path / "f.npz", **fields), "widowx", fit=False)
+
+
+def test_wrong_files_and_names_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="there is no file"):
+        identify(tmp_path / "none.npz", "widowx", fit=False)
+    (tmp_path / "text.npz").write_text("no array")
+    with pytest.raises(UsageError, match="is no NumPy file with named arrays"):
+        identify(tmp_path / "text.npz", "widowx", fit=False)
+    np.save(tmp_path / "one.npy", np.zeros(3))
+    with pytest.raises(UsageError, match="is no NumPy file with named arrays"):
+        identify(tmp_path / "one.npy", "widowx", fit=False)
+    np.savez(tmp_path / "flat.npz", actions=np.zeros((3, 7)))
+    with pytest.raises(UsageError, match="no arrays named SEQUENCE/actions"):
+        identify(tmp_path / "flat.npz", "widowx", fit=False)
+    with pytest.raises(UsageError, match="did you mean 'widowx'"):
+        identify(tmp_path / "none.npz", "widow", fit=False)
+    with pytest.raises(UsageError, match="cannot be fitted yet"):
+        foretell.identify(write(tmp_path / "f.npz"), "widowx")
+
+
+def test_the_command_prints_a_list_of_objects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(write(tmp_path / "rest.npz"))
+    main(["identify", file, "--robot", "widowx", "--no-fit", "--json"])
+    (rest,) = json.loads(capsys.readouterr().out)
+    assert {"sequence", "joint_rms", "ee_mm_max", "ee_deg_max"} <= set(rest)
+    main(["identify", file, "--robot", "widowx", "--no-fit"])
+    assert "rest" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("robot", ["widowx", "google_robot"])
+def test_the_robot_moves_as_in_the_original_engine(robot: str) -> None:
+    """No number was fitted for this: joints, tool and the failures of inverse kinematics."""
+    sequences = identify(simpler(f"openloop_{robot}.npz"), robot, fit=False).sequences
+    assert len(sequences) == 6
+    for found in sequences:
+        assert found.ik_agree, found
+        assert found.joint_rms <= 0.002, found
+        assert found.step_rms is not None
+        assert found.step_rms <= 0.003, found
+        assert found.ee_mm_max is not None
+        assert found.ee_deg_max is not None
+        if found.ik_failures_recorded:  # fast ways to the edge of reach: force limits act
+            assert found.ee_mm_max <= 1.5, found
+            assert found.ee_deg_max <= 0.3, found
+        else:
+            assert found.ee_mm_max <= 0.3, found
+            assert found.ee_deg_max <= 0.05, found
+
+
+def test_inverse_kinematics_fails_at_the_same_actions() -> None:
+    """Not only as often: each failure leaves the target where the arm is."""
+    recordings = read_recordings(simpler("openloop_widowx.npz"), 8, 7)
+    (hard,) = [r for r in recordings if r.name == "mixed_ar1_large_grip_seed11"]
+    assert hard.ik_failed is not None
+    for count in (10, 20, 40):
+        part = type(hard)(
+            name="part", actions=hard.actions[:count], q=hard.q[: count + 1], ee=None,
+            ik_failed=hard.ik_failed[:count], fine=None,
+        )  # fmt: skip
+        (found,) = replay([part], free_space("widowx", WidowX))
+        assert found.ik_failures == hard.ik_failed[:count].sum()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("world", "least"), [("simpler_worse_1", 20.0), ("simpler_worse_2", 50.0)])
+def test_worse_gains_are_worse(world: str, least: float) -> None:
+    sequences = identify(simpler("openloop_google_robot.npz"), "google_robot", world=world, fit=False).sequences
+    assert max(found.ee_mm_max or 0.0 for found in sequences) > least
