@@ -22,7 +22,7 @@ from foretell.study.progress import Bar
 from foretell.study.run import Progress
 
 KEYS = ["world", "task", "policy", "clock", "arm", "n", "successes", "rate", "low", "high", "alpha"]
-KEYS += ["errors", "events", "method", "running", "retired", "finished", "planned"]
+KEYS += ["errors", "events", "method", "running", "retired", "finished", "planned", "until", "stopped"]
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +46,17 @@ def test_run_tells_what_it_did_and_again_what_was_there(lab: Lab) -> None:
     assert second.stdout.endswith("1 episode run, 2 were there already; everything is in runs/told\n")
     assert "blink  faulty       0%  3" in second.stdout
     third = json.loads(cli("run", "told.yaml", "--workers", 0, "--json", cwd=lab.folder).stdout)
-    told = {"path": "runs/told", "planned": 3, "ran": 0, "skipped": 3, "left": 0, "notes": [], "failing": []}
+    told = {
+        "path": "runs/told",
+        "planned": 3,
+        "ran": 0,
+        "skipped": 3,
+        "left": 0,
+        "spared": 0,
+        "until": False,
+        "notes": [],
+        "failing": [],
+    }
     assert third == told
 
 
@@ -55,7 +65,7 @@ def test_a_dry_run_writes_nothing(lab: Lab) -> None:
     said = json.loads(cli("run", "dry.yaml", "--dry-run", "--json", cwd=lab.folder).stdout)
     assert said["episodes"] == 15
     assert said["seconds"] > 0 and said["bytes"] > 0
-    assert set(said) == {"episodes", "seconds", "bytes", "per_task"}
+    assert set(said) == {"episodes", "seconds", "bytes", "per_task", "until"}
     paired = cli("run", "dry.yaml", "--dry-run", "--pair-with", "runs/done", cwd=lab.folder)
     assert paired.stdout.startswith("6 episodes, at most ")
     assert not (lab.folder / "runs" / "dry").exists()

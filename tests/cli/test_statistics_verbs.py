@@ -72,7 +72,8 @@ def test_bound_on_run_folders(runs, told, capsys):
     a, b = outcomes(real, "shaky"), outcomes(sim, "shaky")
     pairs, extra = list(a), [s for s in b if s not in a]
     pairs, extra = [pairs[i] for i in by_id(pairs)], [extra[i] for i in by_id(extra, "extra")]
-    wanted = stats.bound([a[s] for s in pairs], [b[s] for s in pairs], [b[s] for s in extra], method="blocked")
+    scores = [a[s] for s in pairs], [b[s] for s in pairs], [b[s] for s in extra]
+    wanted = stats.bound(*scores, method="blocked", shuffled=True)
     found = told("bound", "--stand-in", "--real", real, "--sim", sim, "--policy", "shaky", "--method", "blocked")
     assert (found["n"], found["n_extra"], found["method"]) == (PAIRS, EXTRA, "blocked")
     assert (found["low"], found["high"], found["estimate"]) == (wanted.low, wanted.high, wanted.estimate)

@@ -35,6 +35,7 @@ NEEDS = {
     "pyarrow": "16",
     "duckdb": "1.0",
     "onnxruntime": "1.19",
+    "ruckig": "0.19",
 }
 """Package -> oldest version; a test holds this equal to pyproject.toml."""
 IMPORTED_AS = {"pyyaml": "yaml"}
