@@ -14,7 +14,7 @@ __all__ = ["catalogue"]
 
 
 def catalogue(what: str) -> list[dict[str, Any]]:
-    """Everything of a kind (tasks, robots, factors, policies, worlds, transforms): its name and a line about it."""
+    """Everything of a kind (tasks, suites, robots, factors, policies, worlds, transforms): name and a line about it."""
     if what not in BUILTIN:
         raise UsageError(f"list: {what!r} cannot be listed; {suggest(what, BUILTIN)}")
     if what == "worlds":
@@ -22,8 +22,10 @@ def catalogue(what: str) -> list[dict[str, Any]]:
     entries = []
     for name in names(what):
         thing = resolve(what, name)
-        about = (inspect.getdoc(thing) or "").partition("\n")[0]
+        about = thing.about if what == "suites" else (inspect.getdoc(thing) or "").partition("\n")[0]
         entry: dict[str, Any] = {"name": name, "about": about}
+        if what == "suites":
+            entry["tasks"] = list(thing.tasks)
         if what == "tasks":
             task = thing() if isinstance(thing, type) else thing
             entry |= {

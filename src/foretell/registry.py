@@ -1,5 +1,5 @@
-"""Names for tasks, robots, controllers, factors, worlds, transforms, engines and policies: built-in, from an entry
-point, or "package.module:Class".
+"""Names for tasks, suites, robots, controllers, factors, worlds, transforms, engines and policies: built-in, from an
+entry point, or "package.module:Class".
 
 A plug-in package advertises, for example, `[project.entry-points."foretell.tasks"] stack = "mine.stack:Stack"`.
 """
@@ -28,7 +28,12 @@ BUILTIN: dict[str, dict[str, str]] = {
         "lift": "foretell.tasks.lift:Lift",
         "can": "foretell.tasks.can:Can",
         "square": "foretell.tasks.square:Square",
+        "widowx_spoon_on_towel": "foretell.tasks.spoon_on_towel:SpoonOnTowel",
+        "widowx_carrot_on_plate": "foretell.tasks.carrot_on_plate:CarrotOnPlate",
+        "widowx_stack_cube": "foretell.tasks.stack_cube:StackCube",
+        "widowx_put_eggplant_in_basket": "foretell.tasks.eggplant_in_basket:EggplantInBasket",
     },
+    "suites": {"simpler-widowx": "foretell.tasks.suites:SIMPLER_WIDOWX"},
     # in the order in which they are applied: a texture lies on a colour
     "factors": {
         "MO_Color": "foretell.factors.colour:MOColor",
@@ -109,6 +114,9 @@ def resolve(group: str, name: str) -> Any:
     if ":" in name and name.split(":", 1)[0] not in BUILTIN[group]:
         return load(name, field=group)
     target = BUILTIN[group].get(name) or _plugins(group).get(name)
+    if target is None and group == "tasks" and name in names("suites"):
+        each = ", ".join(resolve("suites", name).tasks)
+        raise UsageError(f"tasks: {name!r} is a suite; one task is needed here, such as: {each}")
     if target is None:
         raise UsageError(f"{group}: {name!r:.200} is not known; {suggest(name, names(group))}")
     return load(target, field=group)

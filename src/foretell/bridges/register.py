@@ -14,14 +14,29 @@ from typing import Any
 
 __all__ = ["IDS", "OLD", "OWN", "register", "register_when_imported"]
 
-IDS = {"foretell/Lift-v2": "lift", "foretell/Can-v2": "can", "foretell/Square-v3": "square"}
+IDS = {
+    "foretell/Lift-v2": "lift",
+    "foretell/Can-v2": "can",
+    "foretell/Square-v3": "square",
+    "foretell/widowx_spoon_on_towel-v1": "widowx_spoon_on_towel",
+    "foretell/widowx_carrot_on_plate-v1": "widowx_carrot_on_plate",
+    "foretell/widowx_stack_cube-v1": "widowx_stack_cube",
+    "foretell/widowx_put_eggplant_in_basket-v1": "widowx_put_eggplant_in_basket",
+}
 """Environment -> task. The version is the task's."""
 OLD = {"foretell/Lift-v1": "lift", "foretell/Can-v1": "can", "foretell/Square-v2": "square"}
 """Names of the same environments when their numbers were one less than the task's. Gymnasium warns of old ones."""
 OWN = "foretell/Task-v1"
 """Any task, given by the argument `task`: a name, or "file.py:Class"."""
 ACTIONS = 400
-"""Time limit times action rate of these tasks."""
+"""Time limit times action rate of most tasks."""
+FEWER = {
+    "widowx_spoon_on_towel": 60,
+    "widowx_carrot_on_plate": 60,
+    "widowx_stack_cube": 60,
+    "widowx_put_eggplant_in_basket": 120,
+}
+"""That of the others."""
 
 
 def register() -> None:
@@ -29,7 +44,10 @@ def register() -> None:
     import gymnasium
 
     own: dict[str, Any] = {"kwargs": {"time_limit": True}}  # the task says how long, which is not known yet
-    ours = {name: {"max_episode_steps": ACTIONS, "kwargs": {"task": task}} for name, task in {**OLD, **IDS}.items()}
+    ours = {
+        name: {"max_episode_steps": FEWER.get(task, ACTIONS), "kwargs": {"task": task}}
+        for name, task in {**OLD, **IDS}.items()
+    }
     for name, more in {**ours, OWN: own}.items():
         if name not in gymnasium.registry:  # registering twice would warn
             gymnasium.register(

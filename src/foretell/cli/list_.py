@@ -1,4 +1,4 @@
-"""List tasks, robots, factors, policies, worlds or transforms.
+"""List the tasks, suites, robots, factors or policies there are.
 
 Examples:
     foretell list tasks
@@ -21,7 +21,7 @@ __all__ = ["main"]
 def main(
     *,
     what: Annotated[
-        str, tyro.conf.Positional, choice("tasks", "robots", "factors", "policies", "worlds", "transforms")
+        str, tyro.conf.Positional, choice("tasks", "suites", "robots", "factors", "policies", "worlds", "transforms")
     ],
     json_: Json = False,
 ) -> None:

@@ -54,7 +54,7 @@ class ActionNoise(Factor):
 
     name = "Action_Noise"
     changes = "sensing"
-    nominal, extreme = "0", "0.1 of half an action's range"
+    nominal, extreme = "0", "0.1 of half an action's range; tasks narrow it"
     source = "Factor World's experts, Perturbed RoboTwin; the size is our own"
     most = 5.0
     given, limits = "number", (0.0, 1.0)
@@ -62,14 +62,14 @@ class ActionNoise(Factor):
     def draw(
         self, rng: np.random.Generator, scenario: Scenario, task: Task, severity: float, given: Given | None = None
     ) -> float:
-        return float(given.pick(rng)) if given else 0.1 * severity
+        return float(given.pick(rng)) if given else self.span(task, (0.0, 0.1))[1] * severity
 
     def act(self, value: Any, action: np.ndarray, spec: ActionSpec, rng: np.random.Generator) -> np.ndarray:
         low, high = spec.low, spec.high
         # of half a delta's range; an absolute target in rad or m has a range as wide as the robot's reach
         unit = np.concatenate([np.full(d.size, 1.0 if d.mode == "delta" else 0.1) for d in spec.dims])
         unit = np.where(unit == 1.0, (high - low) / 2, unit)
-        arm = np.concatenate([np.full(d.size, d.meaning != "gripper") for d in spec.dims])
+        arm = np.concatenate([np.full(d.size, not d.meaning.startswith("gripper")) for d in spec.dims])
         noisy = np.clip(action + value * unit * rng.standard_normal(spec.size), low, high)
         return np.where(arm, noisy, action)
 

@@ -1,9 +1,35 @@
 """Objects on the table: our own models, from primitives and small generated meshes."""
 
 from foretell.objects.asset import ASSETS, Asset, Fixture, Joint, ObjectPhysics, asset
+from foretell.objects.block import GREEN_BLOCK, YELLOW_BLOCK
 from foretell.objects.can import CAN
+from foretell.objects.carrot import CARROT
 from foretell.objects.cube import CUBE
 from foretell.objects.distractors import DISTRACTORS
+from foretell.objects.eggplant import EGGPLANT
 from foretell.objects.nut import SQUARE_NUT
+from foretell.objects.plate import PLATE
+from foretell.objects.sink import BASKET
+from foretell.objects.spoon import SPOON
+from foretell.objects.towel import TOWEL
 
-__all__ = ["ASSETS", "CAN", "CUBE", "DISTRACTORS", "SQUARE_NUT", "Asset", "Fixture", "Joint", "ObjectPhysics", "asset"]
+__all__ = [
+    "ASSETS",
+    "BASKET",
+    "CAN",
+    "CARROT",
+    "CUBE",
+    "DISTRACTORS",
+    "EGGPLANT",
+    "GREEN_BLOCK",
+    "PLATE",
+    "SPOON",
+    "SQUARE_NUT",
+    "TOWEL",
+    "YELLOW_BLOCK",
+    "Asset",
+    "Fixture",
+    "Joint",
+    "ObjectPhysics",
+    "asset",
+]

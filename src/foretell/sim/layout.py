@@ -54,6 +54,7 @@ class Layout:
         self.cam_xpos, self.cam_xmat = bind("cam_xpos"), bind("cam_xmat")
         self.cvel, self.subtree_com = bind("cvel"), bind("subtree_com")
         self.sensordata = bind("sensordata")
+        self.start_xpos, self.start_xquat = np.array(self.xpos), np.array(self.xquat)  # when the episode began
         # what sensors show: the state some ticks ago
         self.delay = delay
         self._past = {"qpos": np.zeros((slots, delay + 1, model.nq)), "qvel": np.zeros((slots, delay + 1, model.nv))}
@@ -134,6 +135,11 @@ class Layout:
             self.models[slot] = model
         self.batch.set_models(self.models)
         self.batch.reset(slots, stage=mujoco.mjtStage.mjSTAGE_NONE)
+
+    def begin(self, slots: Ints) -> None:
+        """An episode begins in the present state."""
+        self.forward(slots)
+        self.start_xpos[slots], self.start_xquat[slots] = self.xpos[slots], self.xquat[slots]
 
     def forward(self, slots: Ints) -> None:
         """Make poses, velocities and contacts those of the present state."""

@@ -197,10 +197,10 @@ class Scene:
                     _add_touch(spec, pad, part, whole=True)
         bodies = [body.name for body in spec.bodies]
         for a, b in self.task.touch:
-            if unknown := next((part for part in (a, b) if part not in {*bodies, *self.robots}), None):
+            if unknown := next((part for part in (a, b) if part not in {*bodies, *self.robots, ANYTHING}), None):
                 raise UsageError(f"touch: the scene has no part {unknown!r}; {suggest(unknown, bodies)}")
-            pair = root(bodies, a, self.robots), root(bodies, b, self.robots)
-            _add_touch(spec, *pair, whole=True, name=f"{a}/{b}")
+            one, other = (part if part == ANYTHING else root(bodies, part, self.robots) for part in (a, b))
+            _add_touch(spec, one, other, whole=True, name=f"{a}/{b}")
         for transform in self.world.transforms if seen else ():
             transform.dress(spec)
         factors.apply(factors.Setting(spec=spec, task=self.task, scenario=scenario, seen=seen, physics=physics))
@@ -234,6 +234,8 @@ class Startable:
     high: tuple[float, ...]
 
 
+ANYTHING = "*"
+"""In a task's `touch`: whatever there is."""
 ROBOT = 2
 """Contype of a robot's geoms: they touch the world and its objects (contype 1, MuJoCo's default), never the robot."""
 
@@ -279,15 +281,15 @@ def _bodies(spec: mujoco.MjSpec, name: str, made: Asset) -> list[str]:
 def _add_touch(
     spec: mujoco.MjSpec, part: str, other: str, whole: bool, name: str | None = None, kind: str = "touch"
 ) -> None:
-    """A sensor of whether two bodies touch; `whole`: with all that hangs on the second (of a named pair, on both)."""
+    """A sensor of whether two bodies touch; `whole`: with all that hangs on the second (of a named pair, on both). The
+    second may be `ANYTHING`."""
     body, tree = mujoco.mjtObj.mjOBJ_BODY, mujoco.mjtObj.mjOBJ_XBODY
     spec.add_sensor(
         name=f"{kind}/{name or f'{part}/{other}'}",
         type=mujoco.mjtSensor.mjSENS_CONTACT,
         objtype=tree if name else body,
         objname=part,
-        reftype=tree if whole else body,
-        refname=other,
+        **({} if other == ANYTHING else {"reftype": tree if whole else body, "refname": other}),
         intprm=[1 << int(mujoco.mjtConDataField.mjCONDATA_FOUND), 0, 1],
     )
 

@@ -53,6 +53,20 @@ class Rows:
         every = [*layout.bodies, *layout.sites, *layout.cameras]
         raise UsageError(f"the scene has no part {name!r}; {suggest(name, every)}")
 
+    def start_pos(self, name: str) -> Floats:
+        start: Floats = self._layout.start_xpos[self._slots, self._body(name)]
+        return start
+
+    def start_quat(self, name: str) -> Floats:
+        start: Floats = self._layout.start_xquat[self._slots, self._body(name)]
+        return start
+
+    def _body(self, name: str) -> int:
+        kind, at = self._find(name)
+        if kind != "body":
+            raise UsageError(f"{name!r} is a {kind}; only the start of bodies is known")
+        return at
+
     def joint(self, name: str) -> Floats:
         try:
             position: Floats = self._layout.qpos[self._slots, self._layout.address[name]]
@@ -76,12 +90,16 @@ class Rows:
         return speed
 
     def touching(self, a: str, b: str) -> Bools:
+        touches: Bools = self.contacts(a, b) > 0
+        return touches
+
+    def contacts(self, a: str, b: str) -> Ints:
         touch = self._layout.touch
         at = touch.get(f"{a}/{b}", touch.get(f"{b}/{a}"))
         if at is None:
             raise UsageError(f"nothing senses whether {a!r} touches {b!r}: add the pair to the task's `touch`")
-        touches: Bools = self._layout.sensordata[self._slots, at] > 0
-        return touches
+        points: Ints = self._layout.sensordata[self._slots, at].astype(np.int64)
+        return points
 
     def inside(self, name: str, volume: Volume) -> Bools:
         return within(self, name, volume)

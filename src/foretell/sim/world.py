@@ -83,6 +83,7 @@ class MujocoWorld:
         self._dressed: dict[int, Any] = {}
         self._stage_names = [s.name for s in task.stages]
         self._stage_tick = np.full((slots, len(task.stages)), -1, dtype=np.int64)
+        self._stage_run = np.zeros((slots, len(task.stages)), dtype=np.int64)  # successive actions it has held after
         self._faults: dict[int, str] = {}
         self._commanded = np.zeros((slots, self.action.size))
         self._sizes = {name: np.ones(slots) for name in task.roles}  # ratio to those of the clean scenario
@@ -131,6 +132,7 @@ class MujocoWorld:
         self._subtask[slots] = 0
         self._commanded[slots] = 0.0
         self._stage_tick[slots] = -1
+        self._stage_run[slots] = 0
         for layout, ids, models in arriving.values():
             rows = np.array(ids, dtype=np.int32)
             layout.load(rows, models)
@@ -141,7 +143,7 @@ class MujocoWorld:
             delay = np.array([self._delay(slot) for slot in ids])
             for key, controller in self.controllers.items():
                 controller.reset(rows, layout.hold[rows[:, None], layout.motors[key]], delay)
-            layout.forward(rows)
+            layout.begin(rows)
             self._events[id(layout)].start(rows, self._rows(layout, rows))
 
     def _counter(self, layout: Layout) -> EventCounter:
@@ -236,8 +238,13 @@ class MujocoWorld:
             solved[rows] = self.task.solved(state)
             now = self.task.reached(state)
             gained = np.array(solved[rows], dtype=bool)
-            for column, name in enumerate(self._stage_names):
-                first = now[name] & (self._stage_tick[ids, column] < 0)
+            fresh = self._age[ids] > self._looked[ids]
+            for column, stage in enumerate(self.task.stages):
+                holds = now[stage.name]
+                if stage.actions > 1:
+                    self._stage_run[ids, column] = (self._stage_run[ids, column] + fresh) * holds
+                    holds = self._stage_run[ids, column] >= stage.actions
+                first = holds & (self._stage_tick[ids, column] < 0)
                 self._stage_tick[ids[first], column] = self._age[ids[first]]
                 gained |= first
             self._look(layout, ids, state, gained)

@@ -30,7 +30,7 @@ from foretell.errors import UsageError, suggest
 from foretell.factors.arms import Arm
 from foretell.factors.arms import parse as parse_arm
 from foretell.policy import TIMEOUT
-from foretell.registry import names
+from foretell.registry import names, resolve
 from foretell.study.fix import FIXES
 from foretell.study.name import clean_name
 from foretell.study.until import Until
@@ -201,7 +201,9 @@ class Study(_Model):
     def _tasks(cls, value: Any) -> Any:
         if isinstance(value, str):
             value = [value]
-        return [{"use": v} if isinstance(v, str) else v for v in value] if isinstance(value, list) else value
+        if not isinstance(value, list):
+            return value
+        return [task for v in value for task in _members({"use": v} if isinstance(v, str) else v)]
 
     @field_validator("policies", mode="before")
     @classmethod
@@ -296,6 +298,14 @@ def _each(parse: Callable[[Any], T], value: Any) -> list[T]:
 def _written(clocks: list[Clock]) -> list[Any]:
     """With every option written out, and traces by value, so that a run folder needs no other file."""
     return [c.kind if c == Sync() else c.to_dict() for c in clocks]
+
+
+def _members(entry: Any) -> list[Any]:
+    """The tasks of an entry that may name a suite."""
+    use = entry.get("use") if isinstance(entry, dict) else None
+    if use not in names("suites"):
+        return [entry]
+    return [{**entry, "use": task} for task in resolve("suites", use).tasks]
 
 
 def _distinct(names: list[Any]) -> list[Any]:

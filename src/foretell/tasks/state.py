@@ -39,6 +39,12 @@ class State(Protocol):
     def quat(self, name: str) -> Floats:
         """(n, 4) orientation of a part."""
 
+    def start_pos(self, name: str) -> Floats:
+        """(n, 3) position of an object or body when the episode began."""
+
+    def start_quat(self, name: str) -> Floats:
+        """(n, 4) orientation of an object or body when the episode began."""
+
     def joint(self, name: str) -> Floats:
         """(n,) position of a joint, rad or m: `cabinet/drawer`, `panda/joint1`."""
 
@@ -48,6 +54,10 @@ class State(Protocol):
     def touching(self, a: str, b: str) -> Bools:
         """(n,) bool: do two parts touch, with anything that belongs to them? The task must list the pair in `touch`,
         unless one is a robot's pad and the other an object."""
+
+    def contacts(self, a: str, b: str) -> Ints:
+        """(n,) int: points at which two parts touch, for pairs as in `touching`. `*` is anything: how often `a` touches
+        something is `contacts(a, "*")`, if the task lists that pair."""
 
     def inside(self, name: str, volume: Volume) -> Bools:
         """(n,) bool: is the position of a part within a volume?"""

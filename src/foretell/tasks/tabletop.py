@@ -28,7 +28,8 @@ class TabletopTask(Task):
     """Where films are taken from; None: from the camera `overview`, or the first. It is no camera of the scene:
     policies cannot read it, and factors do not move it."""
     touch: tuple[tuple[str, str], ...] = ()
-    """Pairs of parts for `State.touching`, besides a robot's pads and objects. Bodies of the scene may be named too."""
+    """Pairs of parts for `State.touching` and `State.contacts`, besides a robot's pads and objects. Bodies of the scene
+    may be named too. The second may be `*`: anything."""
     start_noise: float = 0.02
     """Standard deviation of a robot's start about its home, rad."""
 

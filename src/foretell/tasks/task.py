@@ -40,6 +40,8 @@ class Stage:
 
     name: str
     threshold: str
+    actions: int = 1
+    """Successive actions after each of which it must hold."""
 
 
 @dataclass(frozen=True, kw_only=True)

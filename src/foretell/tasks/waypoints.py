@@ -25,10 +25,20 @@ import numpy as np
 from foretell.errors import UsageError, suggest
 from foretell.policy import Policy, PolicySpec
 from foretell.registry import resolve
-from foretell.rotation import Quat, conjugate, from_axis_angle, from_matrix, from_yaw, multiply, rotate, to_axis_angle
+from foretell.rotation import (
+    Quat,
+    conjugate,
+    from_axis_angle,
+    from_matrix,
+    from_yaw,
+    multiply,
+    rotate,
+    to_axis_angle,
+    yaw,
+)
 from foretell.spec import ActionSpec, DimSpec, Stream
 
-__all__ = ["Arc", "Leg", "Path", "Shift", "To", "Way", "Waypoints", "pointing"]
+__all__ = ["Arc", "Leg", "Over", "Path", "Shift", "To", "Way", "Waypoints", "pointing"]
 
 Vector = tuple[float, float, float]
 Seen = Mapping[str, np.ndarray]
@@ -78,7 +88,7 @@ class To:
         return (self.part,) if self.part else ()
 
     def points(self, hand: Hand, seen: Seen) -> list[Hand]:
-        pos, quat = _pose(self.part, seen)
+        pos, quat = self._frame(seen)
         if self.facing is None:
             return [(pos + rotate(quat, np.array(self.pos)), hand[1])]
         turns = round(2 * math.pi / self.symmetry) if self.symmetry else 1
@@ -89,6 +99,18 @@ class To:
             for half in (from_yaw(0.0), from_yaw(math.pi))  # two fingers hold as well when they change places
         ]
         return [min(poses, key=lambda pose: float(np.linalg.norm(_turn(pose[1], hand[1]))))]
+
+    def _frame(self, seen: Seen) -> Hand:
+        return _pose(self.part, seen)
+
+
+@dataclass(frozen=True)
+class Over(To):
+    """As `To`, in a frame that is upright: turned about the vertical as the part's x axis points. For what may roll."""
+
+    def _frame(self, seen: Seen) -> Hand:
+        pos, quat = _pose(self.part, seen)
+        return pos, from_yaw(float(yaw(quat)))
 
 
 @dataclass(frozen=True)
@@ -198,7 +220,7 @@ class Waypoints(Policy):
             robot = dim.robot or next(iter(self.legs))
             if robot not in self.legs:
                 raise UsageError(f"waypoints: robot {robot!r} of task {task.name!r} has no legs")
-            if dim.mode == "absolute" and dim.meaning != "gripper":  # a group that stays where it starts
+            if dim.mode == "absolute" and not dim.meaning.startswith("gripper"):  # a group that stays where it starts
                 group = dim.group or ""
                 if group == resolve("robots", task.robots[robot].robot).first():
                     raise UsageError(f"waypoints: the arm of {robot!r} needs `ee_delta`, it has {action.name!r}")
@@ -207,6 +229,9 @@ class Waypoints(Policy):
             else:
                 self._dims.append((dim, ""))
         self._base = {name: np.array(task.robots[name].quat) for name in self.legs}
+        # whether a controller adds to its last target, which lags behind nothing, and turns it about the tool
+        arm = action.name.partition("+")[0]
+        self._about_tool: bool | None = getattr(resolve("controllers", arm), "about_tool", None) if arm else None
         for name in self.legs:
             reads |= {f"{name}/ee_pos": Stream((3,)), f"{name}/ee_quat": Stream((4,))}
         self.spec = PolicySpec(reads=reads, action=action, action_rate=task.action_rate, batch=None)
@@ -221,7 +246,11 @@ class Waypoints(Policy):
             seen = {name: values[row] for name, values in arrays.items()}
             ended = {(r, leg.name) for r, way in self.legs.items() for leg in way[: self._runs[r, slot].leg]}
             moves = {robot: self._move(robot, self._runs[robot, slot], seen, ended) for robot in self.legs}
-            actions[row] = np.concatenate([self._part(d, stream, slot, moves, seen) for d, stream in self._dims])
+            parts = [self._part(d, stream, slot, moves, seen) for d, stream in self._dims]
+            actions[row] = np.concatenate(parts)
+            if self._about_tool is not None:
+                for robot in self.legs:
+                    self._aim_on(robot, self._runs[robot, slot], seen, parts)
         return actions
 
     def _part(self, dim: DimSpec, stream: str, slot: int, moves: Mapping[str, _Move], seen: Seen) -> np.ndarray:
@@ -231,20 +260,37 @@ class Waypoints(Policy):
             return self._runs[robot, slot].still.setdefault(stream, np.array(seen[stream]))
         move, back = moves[robot], conjugate(self._base[robot])
         if dim.meaning == "translation":
-            return _shorten(rotate(back, move.by) / dim.scale, self.TRANSLATION * move.speed)
+            most = self.TRANSLATION * float(np.min(dim.high)) * move.speed
+            return _shorten(rotate(back, move.by) / dim.scale, most)
         if dim.meaning == "rotation":
-            return _shorten(rotate(back, move.turn) / dim.scale, self.ROTATION)
-        return np.array([move.grip])
+            return _shorten(rotate(back, move.turn) / dim.scale, self.ROTATION * float(np.min(dim.high)))
+        return np.array([-move.grip if dim.meaning == "gripper opening" else move.grip])
+
+    def _aim_on(self, robot: str, run: _Run, seen: Seen, parts: Sequence[np.ndarray]) -> None:
+        """Keep account of the pose that a robot's controller was last told to reach."""
+        dims = [(dim, part) for (dim, _), part in zip(self._dims, parts, strict=True) if (dim.robot or robot) == robot]
+        by, turn = np.zeros(3), np.zeros(3)
+        for dim, part in dims:
+            if dim.meaning == "translation":
+                by = rotate(self._base[robot], part * dim.scale)
+            elif dim.meaning == "rotation":
+                turn = rotate(self._base[robot], part * dim.scale)
+        assert run.aim is not None
+        turned = from_axis_angle(turn)
+        pivot = seen[f"{robot}/ee_pos"] if self._about_tool else run.aim[0]
+        run.aim = pivot + rotate(turned, run.aim[0] - pivot) + by, multiply(turned, run.aim[1])
 
     def _move(self, robot: str, run: _Run, seen: Seen, ended: set[tuple[str, str]]) -> _Move:
         """What one robot of one slot does now."""
         hand = seen[f"{robot}/ee_pos"], seen[f"{robot}/ee_quat"]
+        if run.aim is None or self._about_tool is None:
+            run.aim = hand
         leg = self.legs[robot][run.leg] if run.leg < len(self.legs[robot]) else None
         if leg is not None and run.began is None and (leg.after is None or leg.after in ended):
             run.began, run.point, run.stayed = (hand, seen), 0, 0
         if leg is None or run.began is None:  # between two legs, or at the end: stay
             goal = run.goal = run.goal or hand
-            return _Move(goal[0] - hand[0], _turn(goal[1], hand[1]), run.grip, 1.0)
+            return _Move(goal[0] - run.aim[0], _turn(goal[1], run.aim[1]), run.grip, 1.0)
         points = leg.way.points(run.began[0], run.began[1] if leg.frozen else seen)
         while run.point < len(points) - 1 and _near(points[run.point], hand, self.PASS, 2 * STEP):
             run.point += 1
@@ -254,7 +300,7 @@ class Waypoints(Policy):
             run.stayed += 1
             if run.stayed > leg.hold:
                 run.leg, run.began = run.leg + 1, None
-        return _Move(goal[0] - hand[0], _turn(goal[1], hand[1]), leg.grip, leg.speed)
+        return _Move(goal[0] - run.aim[0], _turn(goal[1], run.aim[1]), leg.grip, leg.speed)
 
 
 @dataclass(kw_only=True)
@@ -266,6 +312,8 @@ class _Run:
     stayed: int = 0
     grip: float = -1.0
     goal: Hand | None = None
+    aim: Hand | None = None
+    """What an action is added to: the hand, or the pose that the controller was last told to reach."""
     began: tuple[Hand, Seen] | None = None
     """Hand and parts at the beginning of the leg; None: it has not begun."""
     still: dict[str, np.ndarray] = field(default_factory=dict)
