@@ -30,7 +30,7 @@ def test_a_lower_level_adds_games_and_drops_none():
 
 
 def test_without_the_looser_games_a_smaller_alpha_can_be_narrower(monkeypatch):
-    monkeypatch.setattr(sys.modules["foretell.stats.blocked"], "FEW_TRIALS", 0)  # an example that was found with the larger prior
+    monkeypatch.setattr(sys.modules["foretell.stats.blocked"], "FEW_TRIALS", 0)  # an example of the larger prior
     y = np.repeat([0.0, 0.5, 1.0], [4, 5, 6])
     c, g = controls(y, np.array([float(bit) for bit in "110011001110100110000011000100011100001001000"]))
     alone = {}

@@ -2,6 +2,7 @@
 
 from foretell.objects.asset import ASSETS, Asset, Fixture, Joint, ObjectPhysics, asset
 from foretell.objects.block import GREEN_BLOCK, YELLOW_BLOCK
+from foretell.objects.cabinet import CABINET
 from foretell.objects.can import CAN
 from foretell.objects.carrot import CARROT
 from foretell.objects.cube import CUBE
@@ -10,14 +11,17 @@ from foretell.objects.eggplant import EGGPLANT
 from foretell.objects.nut import SQUARE_NUT
 from foretell.objects.plate import PLATE
 from foretell.objects.sink import BASKET
+from foretell.objects.soda import COKE_CAN
 from foretell.objects.spoon import SPOON
 from foretell.objects.towel import TOWEL
 
 __all__ = [
     "ASSETS",
     "BASKET",
+    "CABINET",
     "CAN",
     "CARROT",
+    "COKE_CAN",
     "CUBE",
     "DISTRACTORS",
     "EGGPLANT",

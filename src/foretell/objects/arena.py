@@ -13,8 +13,8 @@ SURFACE = {"contype": 4, "conaffinity": 3}
 that no flat surface can reach has contype 0 and conaffinity 3: all but these touch it."""
 
 
-def room(spec: mujoco.MjSpec) -> None:
-    """Sky, floor, and light."""
+def room(spec: mujoco.MjSpec, floor: float = FLOOR) -> None:
+    """Sky, floor at a height, and light."""
     spec.add_texture(
         name="sky",
         type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
@@ -33,10 +33,10 @@ def room(spec: mujoco.MjSpec) -> None:
         width=128,
         height=128,
     )
-    floor = spec.add_material(name="floor", texrepeat=[6, 6], texuniform=False)
-    floor.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "floor"
+    tiles = spec.add_material(name="floor", texrepeat=[6, 6], texuniform=False)
+    tiles.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "floor"
     spec.worldbody.add_geom(
-        name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, pos=[0, 0, FLOOR], size=[3, 3, 0.1], material="floor", **SURFACE
+        name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, pos=[0, 0, floor], size=[3, 3, 0.1], material="floor", **SURFACE
     )
     spec.worldbody.add_light(
         name="key",

@@ -281,13 +281,13 @@ def _bodies(spec: mujoco.MjSpec, name: str, made: Asset) -> list[str]:
 def _add_touch(
     spec: mujoco.MjSpec, part: str, other: str, whole: bool, name: str | None = None, kind: str = "touch"
 ) -> None:
-    """A sensor of whether two bodies touch; `whole`: with all that hangs on the second (of a named pair, on both). The
-    second may be `ANYTHING`."""
+    """A sensor of whether two bodies touch, with all that hangs on the first; `whole`: also on the second. The second
+    may be `ANYTHING`."""
     body, tree = mujoco.mjtObj.mjOBJ_BODY, mujoco.mjtObj.mjOBJ_XBODY
     spec.add_sensor(
         name=f"{kind}/{name or f'{part}/{other}'}",
         type=mujoco.mjtSensor.mjSENS_CONTACT,
-        objtype=tree if name else body,
+        objtype=tree,
         objname=part,
         **({} if other == ANYTHING else {"reftype": tree if whole else body, "refname": other}),
         intprm=[1 << int(mujoco.mjtConDataField.mjCONDATA_FOUND), 0, 1],

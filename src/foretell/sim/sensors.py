@@ -54,7 +54,7 @@ class Sensors:
             return self.noise.blur(slots, name, feature, values, theta.joint_noise) if feature.noise else values
         if feature.kind == "scalar":
             if not feature.source:  # the size of a part
-                return Rows(layout, slots, sizes).size(part)[:, None]
+                return Rows(layout=layout, slots=slots, sizes=sizes).size(part)[:, None]
             at = np.array([layout.address[f"{part}/{joint}"] for joint in feature.source])
             total: Floats = layout.sensed("qpos", slots)[:, at].sum(axis=1, keepdims=True)
             return total
@@ -78,7 +78,7 @@ class Sensors:
             name = f"{part}/{feature.source[0]}"
             if layout.delay:
                 return layout.sensed_pose(slots, name)
-            state = Rows(layout, slots, {})
+            state = Rows(layout=layout, slots=slots, sizes={})
             return state.pos(name), state.quat(name)
         if layout.delay and part in layout.free:
             at = layout.free[part]

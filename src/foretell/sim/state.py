@@ -19,13 +19,26 @@ __all__ = ["Rows"]
 class Rows:
     """Some slots of a layout, as a task's `State`."""
 
-    def __init__(self, layout: Layout, slots: Ints, sizes: Mapping[str, Floats], subtask: Ints | None = None):
+    def __init__(
+        self,
+        *,
+        layout: Layout,
+        slots: Ints,
+        sizes: Mapping[str, Floats],
+        subtask: Ints | None = None,
+        memory: Floats | None = None,
+    ):
         self._layout, self._slots, self._sizes = layout, slots, sizes
-        self._subtask = subtask
+        self._subtask, self._memory = subtask, memory
 
     @property
     def subtask(self) -> Ints:
         return np.zeros(len(self._slots), dtype=int) if self._subtask is None else self._subtask[self._slots]
+
+    @property
+    def memory(self) -> Floats:
+        memory: Floats = np.zeros((len(self._slots), 0)) if self._memory is None else self._memory[self._slots]
+        return memory
 
     def pos(self, name: str) -> Floats:
         layout = self._layout

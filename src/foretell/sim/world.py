@@ -23,6 +23,7 @@ from foretell.sim.params import MujocoFile, load_world
 from foretell.sim.render import shared_renderer
 from foretell.sim.scene import Scene, lens_of
 from foretell.sim.sensors import Sensors
+from foretell.sim.stages import Stages
 from foretell.sim.state import Rows
 from foretell.sim.variants import Variant, shared_variants
 from foretell.sim.viewer import Viewer
@@ -78,12 +79,11 @@ class MujocoWorld:
         self._looked = np.zeros(slots, dtype=np.int64)  # tick at which events were last looked for
         self._where: list[Layout | None] = [None] * slots
         self._age, self._subtask = np.zeros(slots, dtype=np.int64), np.zeros(slots, dtype=np.int64)
+        self._memory = np.zeros((slots, task.memory))
         self._scenario: list[Scenario | None] = [None] * slots
         self._trial = [0] * slots
         self._dressed: dict[int, Any] = {}
-        self._stage_names = [s.name for s in task.stages]
-        self._stage_tick = np.full((slots, len(task.stages)), -1, dtype=np.int64)
-        self._stage_run = np.zeros((slots, len(task.stages)), dtype=np.int64)  # successive actions it has held after
+        self._stages = Stages(task.stages, slots)
         self._faults: dict[int, str] = {}
         self._commanded = np.zeros((slots, self.action.size))
         self._sizes = {name: np.ones(slots) for name in task.roles}  # ratio to those of the clean scenario
@@ -130,9 +130,9 @@ class MujocoWorld:
             models.append(model)
         self._age[slots] = self._looked[slots] = 0
         self._subtask[slots] = 0
+        self._memory[slots] = 0.0
         self._commanded[slots] = 0.0
-        self._stage_tick[slots] = -1
-        self._stage_run[slots] = 0
+        self._stages.start(slots)
         for layout, ids, models in arriving.values():
             rows = np.array(ids, dtype=np.int32)
             layout.load(rows, models)
@@ -234,19 +234,13 @@ class MujocoWorld:
         solved = np.empty(len(slots), dtype=bool)
         for layout, rows in self._split(slots):
             ids = slots[rows]
+            fresh = self._age[ids] > self._looked[ids]
+            if self.task.memory and fresh.any():
+                self._memory[ids[fresh]] = self.task.remember(self._rows(layout, ids[fresh]))
             state = self._rows(layout, ids)
             solved[rows] = self.task.solved(state)
             now = self.task.reached(state)
-            gained = np.array(solved[rows], dtype=bool)
-            fresh = self._age[ids] > self._looked[ids]
-            for column, stage in enumerate(self.task.stages):
-                holds = now[stage.name]
-                if stage.actions > 1:
-                    self._stage_run[ids, column] = (self._stage_run[ids, column] + fresh) * holds
-                    holds = self._stage_run[ids, column] >= stage.actions
-                first = holds & (self._stage_tick[ids, column] < 0)
-                self._stage_tick[ids[first], column] = self._age[ids[first]]
-                gained |= first
+            gained = solved[rows] | self._stages.latch(ids, self._age[ids], fresh, now)
             self._look(layout, ids, state, gained)
         return solved
 
@@ -283,10 +277,9 @@ class MujocoWorld:
         solved = self.progress(slots)
         verdicts = []
         for row, slot in enumerate(slots.tolist()):
-            ticks = self._stage_tick[slot]
-            stages = {n: float(t * self.tick) for n, t in zip(self._stage_names, ticks, strict=True) if t >= 0}
+            stages = self._stages.times(slot, self.tick)
             (events,) = self._events[id(self._layout(slot))].counts(slots[row : row + 1], solved[row : row + 1])
-            score = len(stages) / max(1, len(ticks))
+            score = len(stages) / max(1, len(self.task.stages))
             judged: dict[str, Any] = {"success": bool(solved[row]), "score": score, "stages": stages, "events": events}
             verdicts.append(Verdict(metrics=counted(self.controllers.values(), slots[row : row + 1]), **judged))
         return verdicts
@@ -389,7 +382,7 @@ class MujocoWorld:
         return layout
 
     def _rows(self, layout: Layout, slots: np.ndarray) -> Rows:
-        return Rows(layout, slots, self._sizes, self._subtask)
+        return Rows(layout=layout, slots=slots, sizes=self._sizes, subtask=self._subtask, memory=self._memory)
 
     def _split(self, slots: np.ndarray) -> Iterator[tuple[Layout, Any]]:
         """The layouts these slots are in, each with the positions (in `slots`) of its own."""

@@ -33,6 +33,10 @@ class State(Protocol):
     def subtask(self) -> Ints:
         """(n,) int: which of the task's subtasks each slot is at; 0 at first."""
 
+    @property
+    def memory(self) -> Floats:
+        """(n, `Task.memory`) what the task has kept of each slot's episode so far; zeros at first."""
+
     def pos(self, name: str) -> Floats:
         """(n, 3) position of a part."""
 

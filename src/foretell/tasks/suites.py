@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["SIMPLER_WIDOWX", "Suite"]
+__all__ = ["SIMPLER_GOOGLE", "SIMPLER_WIDOWX", "Suite"]
 
 
 @dataclass(frozen=True)
@@ -15,6 +15,21 @@ class Suite:
     tasks: tuple[str, ...]
     """Names in the registry, or "package.module:Class"."""
 
+
+SIMPLER_GOOGLE = Suite(
+    "Tasks of SIMPLER's Google Robot: the can, 25 layouts of each orientation; drawers, 9 layouts each.",
+    (
+        "google_robot_pick_horizontal_coke_can",
+        "google_robot_pick_vertical_coke_can",
+        "google_robot_pick_standing_coke_can",
+        "google_robot_open_top_drawer",
+        "google_robot_open_middle_drawer",
+        "google_robot_open_bottom_drawer",
+        "google_robot_close_top_drawer",
+        "google_robot_close_middle_drawer",
+        "google_robot_close_bottom_drawer",
+    ),
+)
 
 SIMPLER_WIDOWX = Suite(
     "The four tasks of SIMPLER's WidowX, 24 layouts each.",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from foretell.arrays import Bools
+from foretell.arrays import Bools, Floats
 from foretell.camera import Camera
 from foretell.scenario import Scenario
 from foretell.tasks.state import State
@@ -86,6 +86,8 @@ class Task:
     """Simulated seconds."""
     success_rule: str = "any"
     """`any`: solved at any action counts, and ends the episode; `end`: only the end counts."""
+    memory: int = 0
+    """How many numbers of an episode `remember` keeps: for a rule that depends on more than the present moment."""
 
     def scenario(self, seed: int) -> Scenario:
         """The scenario of a seed: everything is resolved. Called when a study is planned, never while it runs."""
@@ -94,6 +96,11 @@ class Task:
     def layouts(self) -> Sequence[Scenario]:
         """The published layouts, in their order (`scenarios: {layouts: all}`); none for a task that only draws."""
         return ()
+
+    def remember(self, state: State) -> Floats:
+        """(n, memory) what to keep from now on, given what was kept so far (`state.memory`). Called once after each
+        action, before `reached` and `solved`; only where `memory` is not 0."""
+        raise NotImplementedError
 
     def reached(self, state: State) -> dict[str, Bools]:
         """Stage -> (n,) bool, at this moment. Called after each action; the world latches it."""

@@ -1,0 +1,116 @@
+"""The drawer tasks of SIMPLER's Google Robot: layouts, cabinet, rule, camera, replay and expert, by the original."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from original import original_resets, project, replayed
+from reference import simpler
+from rollouts import episodes
+
+from foretell.policies.expert import Expert
+from foretell.rotation import conjugate, multiply, rotate, to_axis_angle
+from foretell.sim.world import MujocoWorld
+from foretell.study.plan import make_task
+from foretell.tasks.drawers import BASE, CABINET, FEET, ROBOT, DrawerTask
+from foretell.world import slot_array
+
+DRAWERS = ("top", "middle", "bottom")
+TASKS = [(verb, drawer) for verb in ("open", "close") for drawer in DRAWERS]
+
+
+def drawer_task(verb: str, drawer: str) -> DrawerTask:
+    task: DrawerTask = make_task(f"google_robot_{verb}_{drawer}_drawer")
+    return task
+
+
+def resets(verb: str, drawer: str) -> list[dict[str, Any]]:
+    name = f"{verb.capitalize()}{drawer.capitalize()}DrawerCustomInScene-v0"
+    episodes_: list[dict[str, Any]] = original_resets("resets_drawer.json")[name]
+    return episodes_
+
+
+@pytest.mark.parametrize(("verb", "drawer"), TASKS)
+def test_cabinet_stands_before_the_robot_as_in_the_original(verb: str, drawer: str) -> None:
+    task = drawer_task(verb, drawer)
+    layouts, original = task.layouts(), resets(verb, drawer)
+    assert len(layouts) == len(original) == 9
+    for layout, reset in zip(layouts, original, strict=True):
+        base, cabinet = np.array(reset["robot_base_pose"]), np.array(reset["cabinet"]["pose"])
+        back = conjugate(base[3:])
+        pos, quat = rotate(back, cabinet[:3] - base[:3]), multiply(back, cabinet[3:])
+        placement = layout.placements[CABINET]
+        assert np.array(placement.pos) - [*FEET, BASE] == pytest.approx(pos, abs=1e-5)
+        assert np.linalg.norm(to_axis_angle(multiply(quat, conjugate(np.array(placement.quat))))) < 1e-4
+        assert layout.start[CABINET] == pytest.approx(reset["cabinet"]["qpos"])
+        assert layout.start[ROBOT] == pytest.approx(reset["robot_qpos"][:7], abs=1e-6)
+        assert layout.instruction == reset["instruction"]
+
+
+def test_camera_sees_the_drawers_where_the_original_does() -> None:
+    task = drawer_task("open", "top")
+    world, slot = MujocoWorld(task, slots=1), slot_array([0])
+    for layout, reset in zip(task.layouts(), resets("open", "top"), strict=True):
+        world.reset(slot, [layout], [0])
+        own, lens = world._layout(0), world.intrinsics("google_robot/overhead", 512, 640)
+        eye, axes = own.cam_xpos[0, 0], own.cam_xmat[0, 0].reshape(3, 3)
+        state = world._rows(own, slot)
+        for drawer in DRAWERS:
+            corner = np.array([0.3125, 0.3075, 0.07])
+            point = state.pos(f"{CABINET}/{drawer}_drawer")[0] + rotate(
+                state.quat(f"{CABINET}/{drawer}_drawer")[0], corner
+            )
+            x, y, z = (point - eye) @ axes  # z points backwards, y up
+            pixel = np.array([lens.cx - lens.fx * x / z, lens.cy + lens.fy * y / z])
+            there = np.array(reset["cabinet"]["links"][f"{drawer}_drawer"][:3]) + corner
+            assert np.linalg.norm(pixel - project(reset["cameras"]["overhead_camera"], there[None])[0]) < 1.0
+
+
+def test_drawers_weigh_and_stay_as_they_should() -> None:
+    task = drawer_task("close", "middle")
+    world, slot = MujocoWorld(task, slots=1), slot_array([0])
+    world.reset(slot, [task.layouts()[0]], [0])
+    model = world._layout(0).model
+    assert [model.body(f"{CABINET}/{drawer}_drawer").mass[0] for drawer in DRAWERS] == pytest.approx([11.3765] * 3)
+    world.advance(slot, np.array([513]))
+    state = world._rows(world._layout(0), slot)
+    assert [state.joint(f"{CABINET}/{drawer}")[0] for drawer in DRAWERS] == pytest.approx([0, 0.2, 0], abs=1e-4)
+
+
+@pytest.mark.parametrize(("verb", "out", "solved"), [("open", (0.149, 0.151), True), ("close", (0.051, 0.049), True)])
+def test_the_rule_is_the_published_threshold(verb: str, out: tuple[float, float], solved: bool) -> None:
+    task = drawer_task(verb, "bottom")
+    world, slot = MujocoWorld(task, slots=1), slot_array([0])
+    world.reset(slot, [task.layouts()[0]], [0])
+    layout = world._layout(0)
+    for opening, expected in zip(out, (not solved, solved), strict=True):
+        layout.qpos[0, layout.address[f"{CABINET}/bottom"]] = opening
+        assert bool(world.progress(slot)[0]) == expected
+
+
+@pytest.mark.parametrize("drawer", ["top", "middle"])
+def test_scripted_episode_of_the_original_ends_alike(drawer: str) -> None:
+    name = f"Close{drawer.capitalize()}DrawerCustomInScene-v0/a0"
+    recorded, task = np.load(simpler("scripted_drawer.npz")), drawer_task("close", drawer)
+    ours = replayed(task, task.layouts()[0], recorded[f"{name}/actions"], {})
+    success = recorded[f"{name}/info"][:, list(recorded[f"{name}/info_keys"]).index("success")]
+    assert (ours.success_any, ours.success_end) == (bool(success.any()), bool(success[-1]))
+
+
+@pytest.mark.parametrize("verb", ["open", "close"])
+def test_expert_solves_a_layout_of_each_drawer(verb: str) -> None:
+    for drawer in DRAWERS:
+        task = drawer_task(verb, drawer)
+        (outcome,) = episodes(task, Expert(), [task.layouts()[3]], slots=1)
+        assert outcome.success
+        assert set(outcome.stages) == {stage.name for stage in task.stages}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", ["open", "close"])
+def test_expert_solves_nine_of_ten_layouts(verb: str) -> None:
+    tasks = [drawer_task(verb, drawer) for drawer in DRAWERS]
+    outcomes = [outcome for task in tasks for outcome in episodes(task, Expert(), task.layouts(), slots=9)]
+    assert sum(bool(o.success) for o in outcomes) >= 25
