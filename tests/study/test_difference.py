@@ -15,7 +15,7 @@ from foretell.episodes.planned import read_plan
 from foretell.episodes.read import read
 from foretell.errors import UsageError
 from foretell.study.config import Study, load_study
-from foretell.study.difference import difference
+from foretell.study.difference import difference, identity
 from foretell.study.replay import replay
 
 BASE: dict[str, Any] = {"tasks": ["lift"], "policies": {"a": {"use": "noisy-expert", "noise": 0.4}}}
@@ -137,3 +137,15 @@ def test_a_folder_without_rows_takes_any_study(tmp_path: Path) -> None:
     (out / "study.yaml").write_text(study(trials=7).to_yaml())
     lab = Lab(tmp_path)
     assert foretell.run(lab.study("s", "Blink", 1, policies=["random"]), out=out, workers=0).ran == 1
+
+
+def test_a_folder_of_an_older_version_is_resumed(tmp_path: Path) -> None:
+    """Whatever that version called the study, it asks for the same episodes."""
+    assert identity(study(arms=["none"], clocks=["sync"])) == identity(study()) == "9d9ce70e581f597f"
+    whole = {**BASE, "tasks": [{"use": "lift", "time_limit": 0.1}], "scenarios": 1}
+    run = foretell.run(whole, out=tmp_path, workers=0).path
+    about = json.loads((run / "provenance.json").read_text())
+    (run / "provenance.json").write_text(json.dumps({**about, "studies": ["0123456789abcdef"]}))
+    assert foretell.run({**whole, "clocks": ["sync"]}, out=run, workers=0).skipped == 1
+    with pytest.raises(UsageError, match="trials: nothing there, 2 here"):
+        foretell.run({**whole, "trials": 2}, out=run, workers=0)

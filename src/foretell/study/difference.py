@@ -39,7 +39,8 @@ def contents(study: Study) -> dict[str, Any]:
         whole["world"]["kind"] = _unplaced(whole["world"]["kind"])
     for name in {"file", "like"} & whole.get("scenarios", {}).keys():
         whole["scenarios"][name] = os.path.abspath(whole["scenarios"][name])
-    return {name: value for name, value in whole.items() if name not in IGNORED}
+    plain = {"arms": ["none"], "clocks": ["sync"]}  # defaults too, but pydantic takes what is parsed for given
+    return {name: value for name, value in whole.items() if name not in IGNORED and value != plain.get(name)}
 
 
 def _unplaced(use: str) -> str:
@@ -105,6 +106,8 @@ def settle(study: Study, run: Path, *, add: bool, retire: bool) -> tuple[Study, 
     if retire:
         return study, [mine], False
     known = _known(run) or ([identity(there)] if there is not None else [])
+    if there is not None and len(known) == 1 and identity(there) == mine:
+        return study, [mine], False  # whatever an older version called it
     if mine in known and there is not None:
         several = len(known) > 1
         return (together(there, study) if several else study), known, several
