@@ -18,7 +18,7 @@ from foretell.rollout import Job, run_sync
 from foretell.scenario import Scenario
 from foretell.sim import render, variants
 from foretell.sim.bench import Bench
-from foretell.sim.render import View, _shapes, shared_renderer
+from foretell.sim.render import FINE, View, _shapes, shared_renderer
 from foretell.sim.textures import Textures
 from foretell.sim.variants import Variants
 from foretell.sim.world import MujocoWorld
@@ -140,7 +140,7 @@ def anew(world: MujocoWorld, slot: int, camera: View) -> np.ndarray:
     data.qpos[:] = world.snapshot(slot)
     mujoco.mj_forward(model, data)
     if camera.fine:
-        model.vis.quality.shadowsize, model.vis.quality.offsamples = 2048, 4
+        model.vis.quality.shadowsize, model.vis.quality.offsamples = FINE
     model.vis.global_.offwidth, model.vis.global_.offheight = camera.width, camera.height
     context = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_100.value)
     mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, context)

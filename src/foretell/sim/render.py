@@ -25,7 +25,7 @@ from foretell.rotation import rotate
 from foretell.sim.scene import signature
 from foretell.sim.textures import Content, Textures, contents
 
-__all__ = ["Renderer", "View", "backends", "open_context", "shared_renderer"]
+__all__ = ["FINE", "Renderer", "View", "backends", "open_context", "shared_renderer"]
 
 
 @dataclass(frozen=True, kw_only=True)
