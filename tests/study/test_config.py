@@ -143,7 +143,7 @@ def test_a_name_that_is_a_folder_name_is_taken(name: str) -> None:
     ("changes", "message"),
     [
         ({"tasks": ["lfit"]}, "tasks: 'lfit' is not known; did you mean 'lift'?"),
-        ({"tasks": ["qqq"]}, "tasks: 'qqq' is not known; known: can, lift, square"),
+        ({"tasks": ["qqq"]}, "tasks: 'qqq' is not known; known: can, google_robot_close_bottom_drawer"),
         ({"tasks": [{"use": "lift", "controller": "jont"}]}, "'jont' is not known; did you mean 'joint'?"),
         ({"tasks": ["no.such.module:Task"]}, "tasks: 'no.such.module:Task': No module named 'no'; is it installed"),
         ({"tasks": ["foretell.tasks.lift:Lfit"]}, "tasks: foretell.tasks.lift has no 'Lfit'; did you mean 'Lift'?"),
