@@ -73,9 +73,8 @@ def test_a_study_names_the_suite_for_its_four_tasks() -> None:
     assert tuple(entry.use for entry in study.tasks) == SIMPLER_WIDOWX.tasks
     mixed = load_study({"tasks": ["lift", {"use": "simpler-widowx", "controller": "joint"}], "policies": ["expert"]})
     assert [entry.controller for entry in mixed.tasks] == [None, *["joint"] * 4]
-    assert catalogue("suites") == [
-        {"name": "simpler-widowx", "about": SIMPLER_WIDOWX.about, "tasks": list(SIMPLER_WIDOWX.tasks)}
-    ]
+    listed = {"name": "simpler-widowx", "about": SIMPLER_WIDOWX.about, "tasks": list(SIMPLER_WIDOWX.tasks)}
+    assert listed in catalogue("suites")
 
 
 def test_a_suite_is_no_task() -> None:

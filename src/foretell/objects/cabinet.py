@@ -75,8 +75,8 @@ def _add(spec: mujoco.MjSpec, body: mujoco.MjsBody, scale: np.ndarray, physics: 
             )
 
 
-CABINET = ASSETS["drawer-cabinet"] = Fixture(
-    "drawer-cabinet",
+CABINET = ASSETS["station-cabinet"] = Fixture(
+    "station-cabinet",
     38.0845 + 3 * MASS,
     0.0,
     _add,

@@ -60,7 +60,7 @@ def stood(x: float, y: float, yaw: float) -> Placement:
     ahead = (math.cos(turn) * dx - math.sin(turn) * dy, math.sin(turn) * dx + math.cos(turn) * dy)
     w, i, j, k = from_yaw(turn).tolist()
     return Placement(
-        asset="drawer-cabinet", pos=(FEET[0] + ahead[0], FEET[1] + ahead[1], AT[2] - TABLE), quat=(w, i, j, k)
+        asset="station-cabinet", pos=(FEET[0] + ahead[0], FEET[1] + ahead[1], AT[2] - TABLE), quat=(w, i, j, k)
     )
 
 
