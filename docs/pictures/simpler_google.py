@@ -18,9 +18,9 @@ SHOWN = {
     "google_robot_pick_horizontal_coke_can": 12,
     "google_robot_pick_vertical_coke_can": 12,
     "google_robot_pick_standing_coke_can": 12,
-    "google_robot_close_top_drawer": 3,
+    "google_robot_open_top_drawer": 3,
     "google_robot_close_middle_drawer": 3,
-    "google_robot_close_bottom_drawer": 8,
+    "google_robot_place_apple_in_closed_top_drawer": 13,
 }
 """Task -> which of its layouts."""
 

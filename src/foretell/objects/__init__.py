@@ -1,5 +1,6 @@
 """Objects on the table: our own models, from primitives and small generated meshes."""
 
+from foretell.objects.apple import RIPE_APPLE
 from foretell.objects.asset import ASSETS, Asset, Fixture, Joint, ObjectPhysics, asset
 from foretell.objects.block import GREEN_BLOCK, YELLOW_BLOCK
 from foretell.objects.cabinet import CABINET
@@ -27,6 +28,7 @@ __all__ = [
     "EGGPLANT",
     "GREEN_BLOCK",
     "PLATE",
+    "RIPE_APPLE",
     "SPOON",
     "SQUARE_NUT",
     "TOWEL",

@@ -156,6 +156,7 @@ class MujocoWorld:
             robots=list(groups),
             arms=[name for name, own in groups.items() if any(group.tool for group in own)],
             grippers=[name for name, own in groups.items() if any(group.pads for group in own)],
+            lowest=self.task.lowest,
         )
 
     def _variant(self, scenario: Scenario, trial: int, seen: bool) -> Variant:
@@ -382,7 +383,8 @@ class MujocoWorld:
         return layout
 
     def _rows(self, layout: Layout, slots: np.ndarray) -> Rows:
-        return Rows(layout=layout, slots=slots, sizes=self._sizes, subtask=self._subtask, memory=self._memory)
+        own = {"sizes": self._sizes, "subtask": self._subtask, "memory": self._memory, "scenarios": self._scenario}
+        return Rows(layout=layout, slots=slots, **own)  # type: ignore[arg-type]
 
     def _split(self, slots: np.ndarray) -> Iterator[tuple[Layout, Any]]:
         """The layouts these slots are in, each with the positions (in `slots`) of its own."""

@@ -47,6 +47,15 @@ def lying(asset: str, pos: Sequence[float], quat: Sequence[float]) -> Placement:
     return Placement(asset=asset, pos=(-pos[0], -pos[1], pos[2] - TABLE), quat=(w, i, j, k))
 
 
+def room(spec: mujoco.MjSpec, centre: Vector) -> None:
+    """Floor and light about a point, as the camera on the robot's head needs them."""
+    arena.room(spec, FLOOR)
+    spec.stat.center = centre
+    # of the extent of 1.3 m: the camera sits 2 cm behind the face of the head, and the smaller the range of depths, the
+    # cleaner are shadows on the floor, which is farther from the light here than in other scenes
+    spec.visual.map.znear, spec.visual.map.zfar = 0.016, 6.0
+
+
 @dataclass(frozen=True, kw_only=True)
 class Across:
     """To where the fingers can hold a thing across its x axis, the hand inclined."""
@@ -98,9 +107,7 @@ class FractalTask(TabletopTask):
 
     def build(self, spec: mujoco.MjSpec) -> None:
         """A cabinet with three drawers, which are only seen."""
-        arena.room(spec, FLOOR)
-        spec.visual.map.znear = 0.016  # of the extent, 2 cm: the camera sits behind the face of the head
-        spec.stat.center = [0.1, -0.2, -0.3]
+        room(spec, (0.1, -0.2, -0.3))
         (near, far), (right, left) = EDGES
         half = (far - near) / 2, (left - right) / 2
         body = spec.worldbody.add_body(name="table", pos=[(near + far) / 2, (right + left) / 2, 0.0])

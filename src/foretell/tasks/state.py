@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -36,6 +37,10 @@ class State(Protocol):
     @property
     def memory(self) -> Floats:
         """(n, `Task.memory`) what the task has kept of each slot's episode so far; zeros at first."""
+
+    @property
+    def instruction(self) -> Sequence[str]:
+        """n texts: what each slot's scenario asks for at first, for a task that asks for something else in each."""
 
     def pos(self, name: str) -> Floats:
         """(n, 3) position of a part."""

@@ -17,7 +17,8 @@ class Suite:
 
 
 SIMPLER_GOOGLE = Suite(
-    "Tasks of SIMPLER's Google Robot: the can, 25 layouts of each orientation; drawers, 9 layouts each.",
+    "Tasks of SIMPLER's Google Robot: the can, 25 layouts of each orientation; drawers, 9 layouts each; "
+    "the apple into the top drawer, 27.",
     (
         "google_robot_pick_horizontal_coke_can",
         "google_robot_pick_vertical_coke_can",
@@ -28,6 +29,7 @@ SIMPLER_GOOGLE = Suite(
         "google_robot_close_top_drawer",
         "google_robot_close_middle_drawer",
         "google_robot_close_bottom_drawer",
+        "google_robot_place_apple_in_closed_top_drawer",
     ),
 )
 

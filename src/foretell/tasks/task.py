@@ -79,6 +79,8 @@ class Task:
     """Factor -> why it cannot change here."""
     clutter: Clutter | None = None
     """Where distractors may stand."""
+    lowest: float = 0.0
+    """Height down to which objects belong, m: more than 10 cm below it they have left the scene."""
     stages: tuple[Stage, ...] = ()
     controller: str = "ee_delta"
     action_rate: float = 20.0
