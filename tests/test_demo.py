@@ -46,11 +46,11 @@ def test_every_figure_is_in_the_rows_and_in_the_report(out: Path, capsys: pytest
     assert ranking["figures"]["regret"] == max(real.values()) - min(real[p] for p in ranking["figures"]["picked"])
     assert part["figures"]["bound"]["n"] == 3 and part["figures"]["alone"]["n"] == 3
     assert wrong["figures"]["helps"] is False and wrong["figures"]["says"] in wrong["text"]
-    slow = read(out / "demo-latency")["success"].to_pylist()
-    waits = [r["success"] for r in read(out / "demo").to_pylist() if r["policy"] == "gaussian"]
-    assert len(slow) == len(waits) == 3 and latency["figures"]["latency_s"] == 0.1
-    assert latency["figures"]["late"]["estimate"] == pytest.approx(sum(slow) / 3)
-    assert latency["figures"]["sync"]["estimate"] == pytest.approx(sum(waits) / 3)
+    outcomes = [(json.loads(r["clock"])["kind"], r["success"]) for r in read(out / "demo-latency").to_pylist()]
+    slow, waits = ([success for kind, success in outcomes if kind == asked] for asked in ("virtual", "sync"))
+    assert len(slow) == len(waits) == 6 and latency["figures"]["latency_s"] == 0.1
+    assert latency["figures"]["late"]["estimate"] == pytest.approx(sum(slow) / 6)
+    assert latency["figures"]["sync"]["estimate"] == pytest.approx(sum(waits) / 6)
     page = (out / "demo.html").read_text()
     for chapter in said["chapters"]:
         assert json.dumps(chapter["text"], ensure_ascii=False)[1:-1] in page, "the page tells the same"

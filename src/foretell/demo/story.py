@@ -139,7 +139,7 @@ def wrong(runs: Runs) -> Chapter:
 
 def latency(runs: Runs) -> Chapter:
     """A ranked policy under `sync`, beside the same one that takes its time."""
-    (cell,) = clocks(runs["demo"], runs["demo-latency"], policy=THINKS).cells
+    (cell,) = clocks(runs["demo-latency"]).cells
     sync, late, gap = cell["sync"], cell["async"], cell["gap_points"]
     lost = f"{abs(gap['estimate']):.0f} points {'fewer' if gap['estimate'] >= 0 else 'more'}"
     slow = f"{1000 * LATENCY_S:.0f} ms"

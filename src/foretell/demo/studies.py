@@ -15,7 +15,7 @@ RANKED: dict[str, str] = {"bc": "zoo:bc", "dp": "zoo:dp", "gaussian": "zoo:bc-ga
 THINKS = "gaussian"
 """Of those ranked, the one that is made slow."""
 LATENCY_S = 0.1
-LIMIT_S = {"lift": 5.0, "can": 12.0}
+LIMIT_S = {"lift": 4.0, "can": 12.0}
 """Time limits, so that failures do not take most of the demonstration's time. Nearly all successes are faster."""
 WRONG: dict[str, Any] = {"name": "wrong", "theta": {"kp_scale": 0.05}}
 """A simulator that is wrong on purpose: an arm with a twentieth of the stiffness."""
@@ -30,10 +30,10 @@ CHOSEN = (
 
 def studies(folder: Path, *, trials: int, more: int, ranked: int, seen: int) -> dict[str, dict[str, Any]]:
     """Run folder -> study. `trials`: episodes of `PART` in the stand-in, and as many paired with them in simulation;
-    `more`: simulated scenarios of `PART` besides; `ranked`: episodes of each other policy in the stand-in; `seen`:
+    `more`: simulated scenarios of `PART` besides; `ranked`: episodes of each other policy in each world; `seen`:
     scenarios with and without a table cloth."""
     part, both = {PART: "zoo:bc-part"}, {"tasks": [{"use": "can", "time_limit": LIMIT_S["can"]}]}
-    again = {"like": str(folder / "demo")}
+    again = {"like": str(folder / "demo-part")}
     return {
         "demo-cloth": {
             "tasks": [{"use": "lift", "time_limit": LIMIT_S["lift"]}],
@@ -42,15 +42,15 @@ def studies(folder: Path, *, trials: int, more: int, ranked: int, seen: int) -> 
             "arms": ["none", "Table_Texture"],
             "record": {"video": 1},
         },
-        "demo": {**both, "policies": RANKED, "scenarios": {"count": trials}},
+        "demo": {**both, "policies": RANKED, "scenarios": {"count": ranked}},
         "demo-part": {**both, "policies": part, "scenarios": {"count": trials + more}, "record": {"video": 2}},
         "demo-standin": {**both, "world": "standin", "policies": RANKED, "scenarios": {**again, "count": ranked}},
-        "demo-standin-part": {**both, "world": "standin", "policies": part, "scenarios": again},
+        "demo-standin-part": {**both, "world": "standin", "policies": part, "scenarios": {**again, "count": trials}},
         "demo-wrong": {**both, "world": WRONG, "policies": part, "scenarios": {"count": trials + more // 30}},
         "demo-latency": {
             **both,
             "policies": {THINKS: RANKED[THINKS]},
-            "scenarios": again,
-            "clocks": [{"virtual": {"latency": LATENCY_S}}],
+            "scenarios": {"count": 2 * ranked},
+            "clocks": ["sync", {"virtual": {"latency": LATENCY_S}}],
         },
     }
