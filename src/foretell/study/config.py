@@ -85,8 +85,8 @@ class ScenarioSource(_Model):
     seed: int = Field(default=0, ge=0, le=2**62)
     """Scenario i of a task is the one of seed `seed + i`."""
     layouts: Literal["all"] | tuple[int, ...] | None = None
-    """`all`: the layouts that the task publishes, in their order (design `grid`). A list: those of these numbers, from 0
-    (design `chosen`)."""
+    """`all`: the layouts that the task publishes, in their order (design `grid`). A list: those of these numbers, which
+    begin at 0 (design `chosen`)."""
     file: Path | None = None
     """One scenario per line, as JSON; or a test set, which brings its own arms (`foretell testset build`)."""
     like: Path | None = None
