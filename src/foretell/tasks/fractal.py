@@ -49,7 +49,7 @@ def lying(asset: str, pos: Sequence[float], quat: Sequence[float]) -> Placement:
 
 @dataclass(frozen=True, kw_only=True)
 class Across:
-    """To where the fingers can hold a thing across its x axis, the hand inclined."""
+    """To where the fingers can hold a thing across one of its axes, the hand inclined."""
 
     part: str
     middle: Vector
@@ -60,6 +60,8 @@ class Across:
     above: float = 0.0
     """How far short of there it stays, against the direction in which the hand points, m."""
     approach: Vector = INCLINED
+    axis: int | None = 0
+    """The axis of the thing along which the fingers close: 0, 1 or 2 for x, y or z. None: it is round, any will do."""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -71,8 +73,9 @@ class Across:
         goal = pos + rotate(quat, np.array(self.middle))
         goal[2] += np.abs(sides[:, 2]).sum() - self.depth
         approach = np.array(self.approach) / np.linalg.norm(self.approach)
-        across = np.array([sides[0, 0], sides[0, 1], 0.0])
-        if across @ rotate(hand[1], np.array([0.0, 1.0, 0.0])) < 0:  # fingers may change places
+        fingers = rotate(hand[1], np.array([0.0, 1.0, 0.0]))
+        across = fingers if self.axis is None else np.array([*sides[self.axis, :2], 0.0])
+        if across @ fingers < 0:  # fingers may change places
             across = -across
         return [(goal - self.above * approach, np.array(pointing(approach.tolist(), across.tolist())))]
 
