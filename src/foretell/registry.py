@@ -32,6 +32,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "google_robot_pick_horizontal_coke_can": "foretell.tasks.pick_coke_can:PickHorizontalCokeCan",
         "google_robot_pick_vertical_coke_can": "foretell.tasks.pick_coke_can:PickVerticalCokeCan",
         "google_robot_pick_standing_coke_can": "foretell.tasks.pick_coke_can:PickStandingCokeCan",
+        "google_robot_pick_object": "foretell.tasks.pick_object:PickObject",
         "google_robot_move_near": "foretell.tasks.move_near:MoveNear",
         "google_robot_move_near_v0": "foretell.tasks.move_near:MoveNearV0",
         "google_robot_move_near_v1": "foretell.tasks.move_near:MoveNearV1",

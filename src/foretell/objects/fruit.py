@@ -1,7 +1,9 @@
-"""Apple and orange of SIMPLER's Google Robot tasks: toys of 54 and 36 g, as on the real robot's table. Their z axis
-points up."""
+"""Apple and orange of SIMPLER's Google Robot tasks: toys of 54 and 36 g, as on the real robot's table, and true ones of
+four times the mass. Their z axis points up."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import mujoco
 import numpy as np
@@ -12,7 +14,7 @@ from foretell.objects.label import material
 from foretell.objects.piece import SEEN, Inertia, add_piece, contact
 from foretell.objects.turned import Turned
 
-__all__ = ["APPLE", "ORANGE"]
+__all__ = ["APPLE", "ORANGE", "RIPE_APPLE", "RIPE_ORANGE"]
 
 SKIN = (64, 128)
 """Height and width of the picture of a skin."""
@@ -89,6 +91,8 @@ ORANGE_INERTIA = Inertia(
     com=(-0.0000155, -0.0000109, 0.0000847),
     quat=(0.985187, 0.008190, 0.162918, 0.052887),
 )
+RIPE = 4.0
+"""Density of a true fruit, as a multiple of a toy's."""
 BROWN, GREEN = (0.30, 0.20, 0.10, 1.0), (0.35, 0.42, 0.14, 1.0)
 
 
@@ -140,9 +144,19 @@ def _fruit(
     return Asset(name, inertia.mass, shape.stands[0], add)
 
 
-APPLE = ASSETS["toy-apple"] = _fruit(
-    "toy-apple", APPLE_SHAPE, APPLE_INERTIA, _apple_skin(), (0.0310, 0.0130, 0.0016), BROWN
-)
-ORANGE = ASSETS["toy-orange"] = _fruit(
-    "toy-orange", ORANGE_SHAPE, ORANGE_INERTIA, _orange_skin(), (0.0312, 0.0012, 0.0026), GREEN
-)
+def _apple(name: str, inertia: Inertia) -> Asset:
+    return _fruit(name, APPLE_SHAPE, inertia, _apple_skin(), (0.0310, 0.0130, 0.0016), BROWN)
+
+
+def _orange(name: str, inertia: Inertia) -> Asset:
+    return _fruit(name, ORANGE_SHAPE, inertia, _orange_skin(), (0.0312, 0.0012, 0.0026), GREEN)
+
+
+def _ripe(toy: Inertia) -> Inertia:
+    return replace(toy, mass=RIPE * toy.mass, principal=[RIPE * moment for moment in toy.principal])
+
+
+APPLE = ASSETS["toy-apple"] = _apple("toy-apple", APPLE_INERTIA)
+ORANGE = ASSETS["toy-orange"] = _orange("toy-orange", ORANGE_INERTIA)
+RIPE_APPLE = ASSETS["ripe-apple"] = _apple("ripe-apple", _ripe(APPLE_INERTIA))
+RIPE_ORANGE = ASSETS["ripe-orange"] = _orange("ripe-orange", _ripe(ORANGE_INERTIA))

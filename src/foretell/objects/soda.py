@@ -63,6 +63,18 @@ SEVEN_UP = _raised(
     foot=0.0250,
     wall=((-0.0510, 0.0330), (0.0380, 0.0330), (0.0590, 0.0264)),
 )
+FANTA = replace(
+    PEPSI,
+    axis=(0.0003, 0.0003),
+    stands=(0.063600, 0.0, 0.0),
+    wall=((-0.0510, 0.0335), (0.0390, 0.0335), (0.0596, 0.0264)),
+)
+SPRITE = replace(
+    PEPSI,
+    axis=(0.0004, 0.0002),
+    stands=(0.062000, 0.0, 0.0),
+    wall=((-0.0500, 0.0335), (0.0400, 0.0335), (0.0611, 0.0264)),
+)
 REDBULL = Turned(
     stands=(0.065066, -0.001659, -0.003774),
     foot=0.0220,
@@ -100,6 +112,12 @@ SEVEN_UP_INERTIA = Inertia(
     com=(0.0000544, -0.0025213, -0.0004350),
     quat=(0.941374, -0.000062, -0.337365, 0.000092),
 )
+FANTA_INERTIA = Inertia(mass=0.020318, principal=(2.8656e-5, 1.0905e-5, 2.8656e-5), com=(0.000258, -0.002622, 0.000342))
+SPRITE_INERTIA = Inertia(
+    mass=0.024525, principal=(3.3090e-5, 1.2360e-5, 3.3800e-5), com=(0.000400, 0.001582, -0.001159)
+)
+"""Nobody recorded these two: they are those of the collision shapes. PhysX simplifies shapes, and loses 1.5 % of the
+mass of the pepsi can; so do these. Two pieces of the sprite can overlap, and what they share counts twice."""
 REDBULL_INERTIA = Inertia(
     mass=0.0169024,
     principal=(2.675348e-5, 7.000712e-6, 2.674544e-5),
@@ -153,6 +171,8 @@ CANS = {
         _can(
             "7up-can", Label("LEMON", (222, 220, 206), (34, 120, 62), disc=(226, 130, 44)), SEVEN_UP, SEVEN_UP_INERTIA
         ),
+        _can("fanta-can", Label("SODA", (236, 112, 22), (30, 60, 150)), FANTA, FANTA_INERTIA),
+        _can("sprite-can", Label("LIME", (20, 140, 70), (238, 240, 232), disc=(240, 214, 60)), SPRITE, SPRITE_INERTIA),
         _can(
             "redbull-can", Label("BULL", (34, 56, 132), (196, 200, 206), disc=(204, 40, 44)), REDBULL, REDBULL_INERTIA
         ),

@@ -29,15 +29,13 @@ class Grocery(Thing):
     """Middle and half sides of the box that it fills, in its own frame, m."""
     depth: float = 0.036
     """How far below its top the expert's finger tips go, m."""
-    axis: int | None = None
-    """The axis along which the fingers close; None: it is round."""
     approach: Vector = INCLINED
     """Where the expert's hand points."""
 
     def taken(self, part: str) -> Across:
         """To where a hand can take it, as a part of a scene."""
         return Across(
-            part=part, middle=self.middle, half=self.half, depth=self.depth, axis=self.axis, approach=self.approach
+            part=part, middle=self.middle, half=self.half, depth=self.depth, axis=None, approach=self.approach
         )
 
 
@@ -92,7 +90,6 @@ GROCERIES = {
             rest=(((0.000230, 0.000899, 0.035875), (0.999907, -0.013270, 0.001763, -0.002458)),),
             middle=(-0.0004, 0.0, 0.0),
             half=(0.0400, 0.0400, 0.0360),
-            depth=0.038,
         ),
         Grocery(
             name="sponge",
@@ -102,8 +99,6 @@ GROCERIES = {
             rest=(((-0.000030, 0.000029, 0.018549), (0.707107, -0.001143, -0.000039, 0.707106)),),
             middle=(0.0, 0.0036, 0.0),
             half=(0.0505, 0.0356, 0.0186),
-            depth=0.020,
-            axis=1,
         ),
         Grocery(
             name="coke can",
