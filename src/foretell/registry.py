@@ -75,6 +75,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "Action_Noise": "foretell.factors.noise:ActionNoise",
         "Instruction": "foretell.factors.instruction:Instruction",
         "Robot_Init": "foretell.factors.start:RobotInit",
+        "Head_Tilt": "foretell.factors.start:HeadTilt",
     },
     "robots": {
         "panda": "foretell.robots.panda:Panda",
