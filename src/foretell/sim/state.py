@@ -28,10 +28,12 @@ class Rows:
         sizes: Mapping[str, Floats],
         subtask: Ints | None = None,
         memory: Floats | None = None,
+        assets: Mapping[str, Sequence[str]] | None = None,
         scenarios: Sequence[Scenario | None] = (),
     ):
         self._layout, self._slots, self._sizes = layout, slots, sizes
-        self._subtask, self._memory, self._scenarios = subtask, memory, scenarios
+        self._subtask, self._memory, self._assets = subtask, memory, assets or {}
+        self._scenarios = scenarios
 
     @property
     def subtask(self) -> Ints:
@@ -174,3 +176,8 @@ class Rows:
     def size(self, name: str) -> Floats:
         known = self._sizes.get(name)  # of objects that have a role, and so may be resized
         return np.ones(len(self._slots)) if known is None else known[self._slots]
+
+    def asset(self, name: str) -> Sequence[str]:
+        if name not in self._assets:
+            raise UsageError(f"no scenario places {name!r}; {suggest(name, self._assets)}")
+        return [self._assets[name][slot] for slot in self._slots.tolist()]
