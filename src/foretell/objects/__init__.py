@@ -1,6 +1,6 @@
 """Objects on the table: our own models, from primitives and small generated meshes."""
 
-from foretell.objects.apple import RIPE_APPLE
+from foretell.objects.apple import DRAWER_APPLE
 from foretell.objects.asset import ASSETS, Asset, Fixture, Joint, ObjectPhysics, asset
 from foretell.objects.block import GREEN_BLOCK, YELLOW_BLOCK
 from foretell.objects.bottle import BOTTLE
@@ -31,11 +31,11 @@ __all__ = [
     "COKE_CAN",
     "CUBE",
     "DISTRACTORS",
+    "DRAWER_APPLE",
     "EGGPLANT",
     "GREEN_BLOCK",
     "ORANGE",
     "PLATE",
-    "RIPE_APPLE",
     "SPONGE",
     "SPOON",
     "SQUARE_NUT",

@@ -9,7 +9,7 @@ from foretell.arrays import Bytes, Floats
 from foretell.objects.asset import ASSETS, Asset, ObjectPhysics
 from foretell.objects.piece import SEEN, Inertia, add_piece, contact
 
-__all__ = ["RIPE_APPLE"]
+__all__ = ["DRAWER_APPLE"]
 
 REST = 0.035876
 """Height of the origin above what it stands on, m."""
@@ -77,7 +77,7 @@ def _skin() -> Bytes:
     return picture
 
 
-def _material(spec: mujoco.MjSpec, name: str = "ripe-apple-skin") -> str:
+def _material(spec: mujoco.MjSpec, name: str = "drawer-apple-skin") -> str:
     """The skin, made once in a scene."""
     if spec.material(name) is None:
         texture = spec.add_texture(
@@ -131,4 +131,4 @@ def _add(spec: mujoco.MjSpec, body: mujoco.MjsBody, scale: np.ndarray, physics: 
     _look(spec, body, scale)
 
 
-RIPE_APPLE = ASSETS["ripe-apple"] = Asset("ripe-apple", INERTIA.mass, REST, _add)
+DRAWER_APPLE = ASSETS["drawer-apple"] = Asset("drawer-apple", INERTIA.mass, REST, _add)

@@ -155,4 +155,4 @@ class PlaceAppleInTopDrawer(PlaceInTopDrawer):
 def _set(stand: Stand, x: float, y: float) -> dict[str, Placement]:
     """Cabinet and apple before the robot. The apple was dropped above a spot of SIMPLER's world and came to rest."""
     (dx, dy, z), quat = REST
-    return {CABINET: cabinet(stand), APPLE: before(stand, "ripe-apple", (x + dx, y + dy, z), quat)}
+    return {CABINET: cabinet(stand), APPLE: before(stand, "drawer-apple", (x + dx, y + dy, z), quat)}
