@@ -53,9 +53,7 @@ def room(spec: mujoco.MjSpec, centre: Vector) -> None:
     """Floor and light about a point, as the camera on the robot's head needs them."""
     arena.room(spec, FLOOR)
     spec.stat.center = centre
-    # of the extent of 1.3 m: the camera sits 2 cm behind the face of the head, and the smaller the range of depths, the
-    # cleaner are shadows on the floor, which is farther from the light here than in other scenes
-    spec.visual.map.znear, spec.visual.map.zfar = 0.016, 6.0
+    spec.visual.map.znear = 0.016  # of the extent, 2 cm: the camera sits behind the face of the head
 
 
 @dataclass(frozen=True, kw_only=True)
