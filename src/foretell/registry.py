@@ -1,5 +1,5 @@
-"""Names for tasks, suites, robots, controllers, factors, worlds, transforms, engines and policies: built-in, from an
-entry point, or "package.module:Class".
+"""Names for tasks, suites, robots, controllers, factors, worlds, transforms, engines, policies and their adapters:
+built-in, from an entry point, or "package.module:Class".
 
 A plug-in package advertises, for example, `[project.entry-points."foretell.tasks"] stack = "mine.stack:Stack"`.
 """
@@ -108,6 +108,19 @@ BUILTIN: dict[str, dict[str, str]] = {
         "random": "foretell.policies.random:Random",
         "onnx": "foretell.policies.onnx:Onnx",
         "zoo": "foretell.zoo.policy:Zoo",
+    },
+    "adapters": {
+        "unnormalise": "foretell.adapters.unnormalise:Unnormalise",
+        "ensemble": "foretell.adapters.ensemble:Ensemble",
+        "rotation": "foretell.adapters.rotation:Rotation",
+        "gripper": "foretell.adapters.gripper:Gripper",
+        "sticky_gripper": "foretell.adapters.sticky_gripper:StickyGripper",
+        "history": "foretell.adapters.history:History",
+        "image": "foretell.adapters.image:Image",
+    },
+    "presets": {
+        "bridge": "foretell.adapters.presets:bridge",
+        "fractal": "foretell.adapters.presets:fractal",
     },
     "engines": {
         "here": "foretell.study.here:Here",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import unicodedata
 from collections.abc import Callable
@@ -33,6 +32,7 @@ from foretell.policy import TIMEOUT
 from foretell.registry import names, resolve
 from foretell.study.fix import FIXES
 from foretell.study.name import clean_name
+from foretell.study.policy_entry import PolicyEntry, anchor_adapters
 from foretell.study.until import Until
 from foretell.world_file import explain
 
@@ -52,29 +52,6 @@ class TaskEntry(_Model):
     controller: str | None = None
     time_limit: float | None = Field(default=None, gt=0, le=86_400)
     """Simulated seconds after which an episode ends. Episodes with another limit are other episodes."""
-
-
-class PolicyEntry(BaseModel):
-    """A policy and its options; every field besides `use` and `execute` is handed to the policy."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    use: str
-    execute: int | None = Field(default=None, ge=1, le=1_000_000)
-
-    @model_validator(mode="after")
-    def _recordable(self) -> PolicyEntry:
-        """Options name the episode, so they must be values that read the same everywhere."""
-        for name, value in self.options.items():
-            try:
-                json.dumps(value, allow_nan=False)
-            except (TypeError, ValueError):
-                raise ValueError(f"option {name!r} is {value!r}, it should be text or a finite number") from None
-        return self
-
-    @property
-    def options(self) -> dict[str, Any]:
-        return dict(self.model_extra or {})
 
 
 class ScenarioSource(_Model):
@@ -343,6 +320,7 @@ def load_study(source: Study | dict[str, Any] | str | Path) -> Study:
         if isinstance(contents, dict):
             contents.setdefault("name", path.stem)
             _anchor_traces(contents.get("clocks"), folder)
+            anchor_adapters(contents.get("policies"), folder)
     else:
         contents = dict(source)
     if not isinstance(contents, dict):
