@@ -72,7 +72,8 @@ WITH_SIMULATION: dict[str, Callable[..., Interval]] = {
 METHODS = (*REAL_ONLY, *WITH_SIMULATION)
 ANYTIME = ("betting", "star", "blocked")
 """Methods that take a horizon: their intervals may then be looked at after every trial."""
-
+DEALT = ("blocked", "suresim", "suresim_2stage", "suresim_ub", "suresim_2stage_ub")
+"""Methods with simulation that bet trial by trial, so that the order of rows counts."""
 
 MANY = 300
 """Extra simulated scenarios below which `auto` leaves `strata`: the share solved is then known too badly."""
@@ -144,7 +145,7 @@ def bound(
     be told apart by. That is the hull over several orders (`order.several`), and wider. It is always so for scores of
     two values, where a sorted file would leave too few orders. shuffled: rows stand in an order that cannot follow
     outcomes, such as that of a hash of their ids. Where that is not known, rows of few values are taken in several
-    orders too, also by `blocked`.
+    orders too, also by `blocked` and the methods of SureSim.
     """
     notes: tuple[str, ...] = ()
     horizon = check_horizon(horizon)
@@ -170,8 +171,9 @@ def bound(
         if sim is None or extra is None:
             raise ValueError(f"{method} needs sim (paired) and extra scores; without them use star")
         kind = WITH_SIMULATION[method]
-        if method in ANYTIME and horizon is None and not shuffled and _few_pairs(real, sim, within, sim_within):
-            interval = united_pairs(kind, real, sim, extra, alpha, within, sim_within)
+        if method in DEALT and horizon is None and not shuffled and _few_pairs(real, sim, within, sim_within):
+            plan = {"horizon": np.size(real)} if method in ANYTIME else {}
+            interval = united_pairs(kind, real, sim, extra, alpha, within, sim_within, **plan)
         else:
             interval = kind(real, sim, extra, alpha, within=within, sim_within=sim_within, **options)
     else:
