@@ -103,7 +103,7 @@ def test_what_does_not_pair(csv, real, sim, refused):
     assert "give sim too" in refused(bound, real, None, sim)
     text = bound(real, csv("just.csv", scenario=NAMES[:N], score=SIM[:N])).text()
     assert "add simulated scenarios beyond the real ones: --extra RUN" in text
-    assert "real trials alone: no extra simulated scenarios, and blocked needs at least 30" in text
+    assert "real trials alone: no extra simulated scenarios, and with fewer than 300 the default uses none" in text
     told = refused(bound, real, csv("just.csv", scenario=NAMES[:N], score=SIM[:N]), method="blocked")
     assert told.startswith("blocked needs sim (paired) and extra scores")
 

@@ -38,6 +38,8 @@ def test_an_estimate_that_leaves_the_real_mean_is_explained():
     assert (shift["real_mean"], shift["sim_tried"], shift["sim_others"]) == pytest.approx((0.65, 0.55, 0.76))
     easy = bound(*tables(real, paired, ones(0.5, 100)), method="control_variate").text()
     assert "so the tried ones were easy." in easy and "warning" not in easy
+    even = bound(*tables(real, paired, ones(0.56, 100)), method="control_variate").text()
+    assert "55.0% of the tried scenarios and 56.0% of the others." in even and "the tried ones were" not in even
     against = bound(*tables(real, paired[::-1], ones(0.76, 100)), method="control_variate").text()
     assert "and real scores fell where simulated ones rose." in against
     alike = bound(*tables(real, ones(0.5, 20), ones(0.5, 100)), method="control_variate")

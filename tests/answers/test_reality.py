@@ -41,8 +41,13 @@ def test_swapped_arguments_are_recognised(runs):
             with pytest.raises(foretell.UsageError, match=r"look swapped: .*sim holds episodes of 'mujoco'"):
                 bound(runs["sim"], runs[real], policy="p", stand_in=said)
     few, many = ({"scenario": list(range(n)), "score": [0, 1] * (n // 2)} for n in (10, 40))
-    with pytest.raises(foretell.UsageError, match="Every scenario of sim is in real: if real is the simulation"):
+    with pytest.raises(foretell.UsageError, match="30 of 40 scenarios of real have no simulated partner") as swapped:
         bound(many, few)
+    assert "Every scenario of sim is in real: if real is the simulation, real and sim are swapped" in str(swapped.value)
+    assert "\n" not in str(swapped.value), "thirty lines would bury the hint"
+    some = {"scenario": list(range(12)), "score": [0, 1] * 6}
+    with pytest.raises(foretell.UsageError, match=r"scenario '11' .*Every scenario of sim is in real"):
+        bound(some, few)
 
 
 def test_a_stand_in_is_known_by_its_rows_and_not_by_its_name(runs, tmp_path):

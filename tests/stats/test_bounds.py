@@ -17,7 +17,7 @@ from foretell.stats import (
     star,
     width_curve,
 )
-from foretell.stats.bounds import enough
+from foretell.stats.bounds import default_method, enough
 from foretell.stats.coverage import FINITE
 from foretell.stats.regimes import COVERAGE_REGIMES, WIDTH_REGIMES
 
@@ -162,6 +162,29 @@ def test_trials_saved_agrees_with_the_widths_it_was_asked_about():
     alone = clopper_pearson(round(saved.best * Y.mean()), saved.best, 0.1).width
     assert alone == pytest.approx(width, rel=0.06)
     assert real_trials_saved(Y, 0.4, 0.1).saved_against_best < 0
+
+
+@pytest.mark.parametrize(
+    ("n", "extra", "grades", "reason", "wanted"),
+    [
+        (40, 0, 1, "no extra simulated scenarios, and with fewer than 300 the default uses none", 300),
+        (40, 60, 1, "only 60 extra simulated scenarios, and with fewer than 300 the default uses none", 300),
+        (20, 10, 1, "only from 30 real trials on: there are 20", None),
+        (20, 0, 1, "only from 30 real trials on: there are 20", None),
+        (40, 20, 4, "only 20 extra simulated scenarios, and blocked needs at least 40", 40),
+    ],
+)
+def test_why_simulation_is_not_used_is_what_would_change_it(n, extra, grades, reason, wanted):
+    # Successes in reality; the simulator gives successes (grades 1) or means of four trials.
+    rng = np.random.default_rng(0)
+    real, sim, more = rng.integers(0, 2, n), rng.integers(0, grades + 1, n) / grades, rng.integers(0, 2, 5000)
+    few = bound(real, sim, more[:extra])
+    assert few.method == "clopper_pearson" and reason in few.notes[-1]
+    if wanted is None:
+        assert bound(real, sim, more, diagnostics=False).method == "clopper_pearson"
+    else:
+        assert default_method(real, sim, more[: wanted - 1]) == "clopper_pearson"
+        assert default_method(real, sim, more[:wanted]) != "clopper_pearson"
 
 
 def test_what_is_said_of_simulation_fits_the_bound_beside_it():

@@ -12,7 +12,7 @@ from statsmodels.stats.multitest import multipletests
 from foretell.stats import barnard, compact_letters, compare_all, fisher, holm, mcnemar, paired_betting, rank_ranges
 from foretell.stats.blocked import Gambler, controls
 from foretell.stats.compare import compare, verdict
-from foretell.stats.interval import Interval
+from foretell.stats.interval import HASHED, SHUFFLED, Interval
 
 
 def outcomes(successes, n):
@@ -174,6 +174,24 @@ def test_e_value_is_at_most_one_on_average_without_a_difference(alternative):
         largest += math.prod(chance[t] for t in trials) / found.p_value
     assert mean == pytest.approx(1.0, abs=1e-9)  # the game is fair
     assert largest > 1.1
+
+
+@pytest.mark.parametrize("alternative", ["greater", "two-sided"])
+@pytest.mark.parametrize(("n", "alpha"), [(6, 0.05), (6, 0.1), (10, 0.05)])
+def test_e_value_is_at_most_one_on_average_where_the_order_matters(n, alpha, alternative):
+    mean = 0.0
+    for wins in range(n + 1):  # every order of rows has the same e-value
+        x = outcomes(wins, n)
+        mean += math.comb(n, wins) / 2**n * paired_betting(x, 1 - x, alpha=alpha, alternative=alternative).e_value
+    assert mean <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("alternative", ["greater", "two-sided"])
+def test_e_value_of_shuffled_rows_is_that_of_a_fair_game(alternative):
+    each = [np.array(trials) for trials in itertools.product((0.0, 1.0), repeat=6)]
+    found = [paired_betting(x, 1 - x, alpha=0.1, alternative=alternative, shuffled=True) for x in each]
+    assert np.mean([one.e_value for one in found]) == pytest.approx(1.0, abs=1e-9)
+    assert all(SHUFFLED in one.interval.assumes and HASHED not in one.interval.assumes for one in found)
 
 
 def test_e_value_is_the_wealth_and_p_value_its_largest():

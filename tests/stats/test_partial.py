@@ -4,10 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from foretell.stats import star
 from foretell.stats.blocked import PRIOR_TRIALS, candidates, stake
 from foretell.stats.coverage_paired import REGIMES, cover_paired
+from foretell.stats.interval import UNITED
 from foretell.stats.partial import PRIOR, _refuted, betting_difference, betting_ratio
 
 PARTIAL = [world for world in REGIMES if world.worth < 1.0 or world.trials == 5]
@@ -27,6 +29,20 @@ def test_a_sorted_file_is_dealt_first():
     assert star(0.5 * (1.0 + change), horizon=120).notes  # bets in the order of the file contradict each other
     assert 0.0 in betting_difference(up, down)
     assert 1.0 in betting_ratio(0.5 + up, 0.5 + down)
+
+
+def test_sorted_scores_of_few_values_are_covered_as_often_as_said():
+    """In one order drawn for each array the difference covered 0.93 and the ratio 0.83."""
+    n, half = 30, np.full(30, 0.5)
+    files = [np.r_[np.zeros(n - k), np.ones(k)] for k in range(n + 1)]
+    gaps, ratios = [betting_difference(rows, half) for rows in files], [betting_ratio(rows, half) for rows in files]
+    for p in np.linspace(0.02, 0.98, 49):
+        chances = binom.pmf(range(n + 1), n, p)
+        assert sum(chances[k] for k, one in enumerate(gaps) if p - 0.5 in one) >= 0.95
+        assert sum(chances[k] for k, one in enumerate(ratios) if p / 0.5 in one) >= 0.95
+    assert UNITED in gaps[3].assumes and UNITED in ratios[3].assumes
+    assert UNITED not in betting_difference(files[3], half, shuffled=True).assumes
+    assert betting_difference(files[3][::-1], half) == gaps[3]
 
 
 def test_scores_without_spread_leave_doubt():

@@ -12,6 +12,7 @@ from foretell.stats.bounds import MANY, RATIO, STRATA_TRIALS
 from foretell.stats.coverage import cover
 from foretell.stats.regimes import BINARY_REGIMES, OTHER_REGIMES
 from foretell.stats.strata import chances, lower_end, ranks, scouted, share_edges, staircase
+from foretell.stats.useless import change, main, mixed
 
 
 def data(k1, n1, k0, n0, solved, extra):
@@ -201,3 +202,11 @@ def test_auto_loses_next_to_nothing_with_a_useless_simulator(n, extra, rate, sol
         assert found.method == "strata"
         used, alone = used + found.width, alone + clopper_pearson(int(real.sum()), n).width
     assert used <= 1.025 * alone
+
+
+def test_strata_by_name_loses_next_to_nothing_with_a_useless_graded_simulator(capsys):
+    # The default for successes with a graded simulator is `blocked`, which loses more: docs/statistics.md says so.
+    assert change(mixed(0.98), 60, 600, draws=8, method="strata") <= 0.025 < change(mixed(0.98), 60, 600, draws=8)
+    assert main(["--mixed", "--draws", "2", "--method", "strata"]) == 0
+    table = capsys.readouterr().out
+    assert "success rate 0.98" in table and "| 60 | 600 |" in table and "graded" not in table

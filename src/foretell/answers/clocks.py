@@ -152,8 +152,8 @@ def _rows(cells: list[ClockPair], alpha: float) -> list[Row]:
     tests = [test_of(c.sync, c.asyn, paired=True, alpha=alpha, aim=alpha / len(cells)) for c in cells]
     rows = []
     for cell, test, p in zip(cells, tests, stats.holm([t.p_value for t in tests]), strict=True):
-        gap = paired_change([cell.sync], [cell.asyn], alpha)
-        kept = retention(cell.asyn, cell.sync, alpha)
+        gap = paired_change([cell.sync], [cell.asyn], alpha, shuffled=True)  # scenarios stand by hashes of their ids
+        kept = retention(cell.asyn, cell.sync, alpha, shuffled=True)
         none = "synchronous success is 0: there is no ratio"
         verdict = stats.verdict(float(p), gap, alpha)
         rows.append(

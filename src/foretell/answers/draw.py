@@ -20,6 +20,8 @@ LARGE = 0.1
 """A shift of the estimate that is worth a warning."""
 VISIBLE = 0.0005
 """The smallest shift that is printed."""
+ALIKE = 0.02
+"""Mean simulated scores that differ by no more show neither hard nor easy scenarios."""
 
 
 @dataclass(frozen=True)
@@ -43,12 +45,14 @@ class Shift:
         if abs(estimate - self.real_mean) < VISIBLE:
             return None
         hard = self.sim_others > self.sim_tried
-        why = f"so the tried ones were {'hard' if hard else 'easy'}"
+        why = f", so the tried ones were {'hard' if hard else 'easy'}"
         if hard != (estimate > self.real_mean):
-            why = "and real scores fell where simulated ones rose"
+            why = ", and real scores fell where simulated ones rose"
+        elif abs(self.sim_others - self.sim_tried) <= ALIKE:
+            why = ""
         return (
             f"the estimate is {amount(estimate, metric)}, but the mean of the real trials is "
-            f"{amount(self.real_mean, metric)}: {self._facts(metric)}, {why}"
+            f"{amount(self.real_mean, metric)}: {self._facts(metric)}{why}"
         )
 
     def warnings(self, estimate: float, metric: str) -> list[str]:

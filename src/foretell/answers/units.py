@@ -185,7 +185,13 @@ def pair(real: Measured, sim: Measured, extra: Measured | None) -> tuple[Paired,
         if u not in known and u not in sim.broken
     ]
     if faults and len(ids) == len(sim.ids):
-        faults[0] += ". Every scenario of sim is in real: if real is the simulation, real and sim are swapped"
+        hint = "Every scenario of sim is in real: if real is the simulation, real and sim are swapped"
+        if len(faults) > len(ids):
+            raise UsageError(
+                f"{len(faults)} of {len(real.ids)} scenarios of {real.table.name} have no simulated partner in "
+                f"{sim.table.name}. {hint}; otherwise simulate them too, with `foretell run STUDY --pair-with REAL`"
+            )
+        faults[0] += f". {hint}"
     refuse(faults)
     if not ids:
         raise UsageError(f"no scenario of {real.table.name} was simulated in {sim.table.name}")

@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from foretell.stats.interval import ALIKE, AS_RUN, HASHED, IID, PAIRS, UNITED, Interval
+from foretell.stats.interval import ALIKE, AS_RUN, HASHED, IID, PAIRS, SHUFFLED, UNITED, Interval
 from foretell.terminal import plain
 
 __all__ = [
@@ -30,6 +30,7 @@ ASSUMED = {
     PAIRS: "real trials placed on randomly chosen scenarios",
     ALIKE: "paired and extra scenarios drawn from the same distribution",
     HASHED: "scenarios taken in an order drawn by a hash of their names and scores, which cannot follow outcomes",
+    SHUFFLED: "scenarios taken in an order drawn by a hash of their names, which cannot follow outcomes",
     UNITED: "trials taken in several orders drawn by a hash of all scores, and the intervals united",
     AS_RUN: "trials listed in the order in which they were run, and that order chosen without looking at outcomes",
 }

@@ -72,7 +72,8 @@ WITH_SIMULATION: dict[str, Callable[..., Interval]] = {
 METHODS = (*REAL_ONLY, *WITH_SIMULATION)
 ANYTIME = ("betting", "star", "blocked")
 """Methods that take a horizon: their intervals may then be looked at after every trial."""
-
+DEALT = ("blocked", "suresim", "suresim_2stage", "suresim_ub", "suresim_2stage_ub")
+"""Methods with simulation that bet trial by trial, so that the order of rows counts."""
 
 MANY = 300
 """Extra simulated scenarios below which `auto` leaves `strata`: the share solved is then known too badly."""
@@ -108,10 +109,17 @@ def default_method(
     n, total = y.size, np.size(extra)
     if horizon is not None:  # one choice for all looks
         return "blocked" if horizon == OPEN or total >= horizon else alone
-    kinds = (y, scores(sim, "sim", within=sim_within), scores(extra, "extra", within=sim_within))
-    if not all(is_binary(kind) for kind in kinds) or n > STRATA_TRIALS[1]:
+    if n > STRATA_TRIALS[1] or _graded(real, sim, extra, within, sim_within):
         return "blocked" if total >= n else alone
     return "strata" if n >= STRATA_TRIALS[0] and total >= enough(n) else alone
+
+
+def _graded(real: ArrayLike, sim: ArrayLike, extra: ArrayLike | None, within: Range, sim_within: Range) -> bool:
+    """Whether any score is graded; real, sim: shape (n,), extra: shape (N,)."""
+    kinds = [scores(real, "real", within=within), scores(sim, "sim", within=sim_within)]
+    if extra is not None and np.size(extra):
+        kinds.append(scores(extra, "extra", within=sim_within))
+    return not all(is_binary(kind) for kind in kinds)
 
 
 def bound(
@@ -144,7 +152,7 @@ def bound(
     be told apart by. That is the hull over several orders (`order.several`), and wider. It is always so for scores of
     two values, where a sorted file would leave too few orders. shuffled: rows stand in an order that cannot follow
     outcomes, such as that of a hash of their ids. Where that is not known, rows of few values are taken in several
-    orders too, also by `blocked`.
+    orders too, also by `blocked` and the methods of SureSim.
     """
     notes: tuple[str, ...] = ()
     horizon = check_horizon(horizon)
@@ -154,8 +162,10 @@ def bound(
         method = default_method(real, sim, extra, within, sim_within, horizon)
         if method not in WITH_SIMULATION:
             given, trials = 0 if extra is None else np.size(extra), np.size(real)
-            need = _too_few(given, trials, graded=method == "star", horizon=horizon)
-            notes = (f"{method} on real trials alone: {'no paired simulation was given' if sim is None else need}",)
+            need = "no paired simulation was given"
+            if sim is not None:
+                need = _too_few(given, trials, _graded(real, sim, extra, within, sim_within), horizon)
+            notes = (f"{method} on real trials alone: {need}",)
             unused = need if given else None
     if horizon is not None and method in METHODS and method not in ANYTIME:
         raise ValueError(f"{method} is for a single look and takes no horizon; use {', '.join(ANYTIME)}")
@@ -170,8 +180,9 @@ def bound(
         if sim is None or extra is None:
             raise ValueError(f"{method} needs sim (paired) and extra scores; without them use star")
         kind = WITH_SIMULATION[method]
-        if method in ANYTIME and horizon is None and not shuffled and _few_pairs(real, sim, within, sim_within):
-            interval = united_pairs(kind, real, sim, extra, alpha, within, sim_within)
+        if method in DEALT and horizon is None and not shuffled and _few_pairs(real, sim, within, sim_within):
+            plan = {"horizon": np.size(real)} if method in ANYTIME else {}
+            interval = united_pairs(kind, real, sim, extra, alpha, within, sim_within, **plan)
         else:
             interval = kind(real, sim, extra, alpha, within=within, sim_within=sim_within, **options)
     else:
@@ -202,14 +213,14 @@ def _few_pairs(real: ArrayLike, sim: ArrayLike, within: Range, sim_within: Range
 
 
 def _too_few(extra: int, trials: int, graded: bool, horizon: Horizon = None) -> str:
-    """Why simulation is not used although pairs were given."""
+    """Why simulation is not used although pairs were given. graded: whether any score is."""
     few = f"{f'only {extra}' if extra else 'no'} extra simulated scenarios"
     if isinstance(horizon, int):
         return f"{few}, and blocked needs at least {horizon}, one for each planned trial"
-    if extra >= trials and trials < STRATA_TRIALS[0]:
-        return f"the default uses it for a success rate only from {STRATA_TRIALS[0]} real trials on: there are {trials}"
-    if graded or not extra:
+    if graded or trials > STRATA_TRIALS[1]:
         return f"{few}, and blocked needs at least {trials}, one for each real trial"
+    if trials < STRATA_TRIALS[0]:
+        return f"the default uses it for a success rate only from {STRATA_TRIALS[0]} real trials on: there are {trials}"
     return f"{few}, and with fewer than {enough(trials)} the default uses none for a success rate"
 
 

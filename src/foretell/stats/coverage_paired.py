@@ -138,10 +138,10 @@ def cover_paired(
     hits, width = {"change": 0, "retention": 0}, 0.0
     for _ in range(draws):
         a, b = world.draw(rng, n)
-        change = paired_change(a, b, alpha)
+        change = paired_change(a, b, alpha, shuffled=True)
         hits["change"] += after - before in change
         width += change.width / draws
-        kept = percentage_change(a, b, alpha)  # of one task: retention, in another unit
+        kept = percentage_change(a, b, alpha, shuffled=True)  # of one task: retention, in another unit
         hits["retention"] += kept is None or 100.0 * (after / before - 1.0) in kept
     return {"change": (hits["change"], width), "retention": (hits["retention"], float("nan"))}
 

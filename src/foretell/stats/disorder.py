@@ -137,7 +137,7 @@ def cover_case(case: Case, method: str, draws: int, alpha: float = 0.05, seed: i
     rng, hits, widths = np.random.default_rng([seed, CASES.index(case)]), 0, np.ones(draws)
     for i in range(draws):
         rows = _named(case.draw(rng), rng) if ids else case.draw(rng)
-        found = bound(*rows, method=method, alpha=alpha, diagnostics=False)
+        found = bound(*rows, method=method, alpha=alpha, shuffled=ids, diagnostics=False)
         hits += case.mean in found
         widths[i] = found.width
     return _cell(case.name, method, hits, widths, alpha)

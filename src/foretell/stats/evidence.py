@@ -14,7 +14,7 @@ from foretell.stats.barnard import Alternative
 from foretell.stats.binomial import check_counts
 from foretell.stats.blocked import CAP, CONTROLLED, PRIOR_TRIALS, Gambler, in_turn, planned, played
 from foretell.stats.family import LEAN, Expected
-from foretell.stats.interval import ALPHA, IID, RANGE, Horizon, Interval, check_horizon
+from foretell.stats.interval import ALPHA, HASHED, IID, RANGE, SHUFFLED, Horizon, Interval, check_horizon
 from foretell.stats.order import by_content, several
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, scores
 from foretell.stats.uncontrolled import SLACK
@@ -52,7 +52,8 @@ class Evidence:
     """Outcome of the betting test of mean(a) = mean(b)."""
 
     e_value: float
-    """Wealth after the last trial (two-sided: mean of both gamblers); at most one on average without a difference."""
+    """Wealth after the last trial (two-sided: mean of both gamblers); at most one on average without a difference.
+    Where several orders are tested, the smallest of theirs."""
     p_value: float
     """One over the largest wealth on the way. May be read after every trial if a horizon was given."""
     decided_at: int | None
@@ -131,7 +132,8 @@ def paired_betting(
     `aim` (default alpha) and stop there: set it lower when many tests are to be adjusted. `expected` gives the share
     `LEAN` of a two-sided test to one direction; like everything else it must not come from the trials tested. With a
     horizon (as in `bounds.bound`) the result may be read after every trial; without, it is for a single look. shuffled:
-    as in `bounds.bound`; without simulation and where differences have few values, several orders are tested else.
+    as in `bounds.bound`. Without simulation rows are then taken as given. Otherwise they are put into canonical order,
+    and where differences have few values several orders are tested.
     """
     y = _difference(real_a, real_b, "real", within)
     given = [x is not None for x in (sim_a, sim_b, extra_a, extra_b)]
@@ -151,23 +153,24 @@ def paired_betting(
         assumes: tuple[str, ...] = CONTROLLED
         extra = e.size
     else:
-        y = y[by_content(y)] if horizon is None else y
+        y = y[by_content(y)] if horizon is None and not shuffled else y
         c = g = np.zeros_like(y)
         assumes, extra = (IID, RANGE), 0
     goal = check_alpha(alpha if aim is None else aim)
     lean = {"greater": LEAN, "less": 1.0 - LEAN, None: 0.5}[expected]
     shares = {"greater": lean, "less": 1.0 - lean} if alternative == "two-sided" else {alternative: 1.0}
     alone = horizon is None and not shuffled and not extra and few_valued(y)
-    # rows without names that differ too little: the largest p-value of several orders
+    # rows without names that differ too little: the largest p-value and the smallest e-value of several orders
     orders = several(y) if alone else [np.arange(y.size)]
     made = [_wagered((y[i], c[i], g[i]), shares, goal, horizon) for i in orders]
     plan = y.size if alone else horizon
     found = [played(y[i], c[i], g[i], alpha, plan, NAME, assumes, extra) for i in orders]
     unit = hull(found) if alone else found[0]
-    e_value = float(np.mean([e for e, _, _ in made]))
+    if shuffled and horizon is None and not extra:
+        unit = replace(unit, assumes=tuple(SHUFFLED if one == HASHED else one for one in unit.assumes))
     late = [when for *_, when in made]
     times = None if None in late else max(when for when in late if when is not None)
-    return Evidence(e_value, max(p for _, p, _ in made), times, _doubled(unit, size))
+    return Evidence(min(e for e, _, _ in made), max(p for _, p, _ in made), times, _doubled(unit, size))
 
 
 def _wagered(

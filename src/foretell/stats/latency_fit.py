@@ -240,7 +240,8 @@ def latency_budget(
     between the latencies tried. The lower end is where the lower ends of the shares kept cross `keep`, each taken at
     alpha/4: it lies above the true budget only if one of the two true shares next to the budget lies below its own
     lower end, which has probability at most alpha/2. The upper end mirrors it. Each share's interval is that of
-    `retention`, so columns of successes and columns of partial credit may stand side by side.
+    `retention`, so columns of successes and columns of partial credit may stand side by side. Scenarios stand in an
+    order that cannot follow outcomes, such as that of a hash of their ids.
     """
     check_alpha(alpha)
     if not 0.0 < keep <= 1.0:
@@ -260,7 +261,8 @@ def latency_budget(
         return replace(blank, reason="synchronous success is 0: there is nothing to keep")
     points, starts = np.unique(x, return_index=True)
 
-    kept = [retention(v[np.isfinite(v)], u[np.isfinite(u)], alpha / 2.0) for u, v in zip(a.T, b.T, strict=True)]
+    known = [(v[np.isfinite(v)], u[np.isfinite(u)]) for u, v in zip(a.T, b.T, strict=True)]
+    kept = [retention(v, u, alpha / 2.0, shuffled=True) for v, u in known]
     band = [one for one in kept if one is not None]
     if len(band) < len(kept):
         return replace(blank, reason="synchronous success is 0 in the scenarios of a clock: there is nothing to keep")

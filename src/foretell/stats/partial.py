@@ -10,6 +10,7 @@ for every n, and with it that of the ratio, s / (1 - s). For the difference a is
 
 Bets are those of `blocked` without a control. They expect scores of the two to differ less than they could (`PRIOR`),
 which decides widths only. Files are often sorted by outcome, so scenarios are put into canonical order (`order`) first.
+Where scores have few values one order will not do, and the interval is the hull over several (`united`).
 """
 
 from __future__ import annotations
@@ -21,28 +22,32 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foretell.stats.blocked import CAP, PRIOR_TRIALS, UNSURE, candidates
-from foretell.stats.interval import ALPHA, CONTRADICTION, FIXED_N, HASHED, IID, RANGE, Interval
-from foretell.stats.order import by_content
+from foretell.stats.interval import ALPHA, CONTRADICTION, FIXED_N, HASHED, IID, RANGE, UNITED, Interval
+from foretell.stats.order import by_content, several
 from foretell.stats.paired import SAME
 from foretell.stats.rungs import Ends, meeting
 from foretell.stats.scores import Floats, check_alpha, scores
 from foretell.stats.uncontrolled import CELLS, LENGTH, SLACK
+from foretell.stats.united import few_valued
 
 __all__ = ["betting_difference", "betting_ratio", "matched"]
 
 PRIOR = 0.4
 """Share of the largest variance that bets expect; 0.4 made intervals 10 to 20 % narrower than 1 with 3 or 5 trials."""
-ASSUMES = (IID, RANGE, SAME, HASHED, FIXED_N)
+ASSUMES = (IID, RANGE, SAME)
 
 
-def betting_difference(a: ArrayLike, b: ArrayLike, alpha: float = ALPHA) -> Interval:
-    """Interval of mean(a) - mean(b), scores in [0, 1] on the same scenarios, both of shape (n,)."""
+def betting_difference(a: ArrayLike, b: ArrayLike, alpha: float = ALPHA, *, shuffled: bool = False) -> Interval:
+    """Interval of mean(a) - mean(b), scores in [0, 1] on the same scenarios, both of shape (n,). shuffled: as in
+    `bounds.bound`."""
     x, y = matched(a, b)
     up, down = 0.5 * (1.0 + x - y), 0.5 * (1.0 + y - x)
-    order = by_content(up)
+    few = not shuffled and few_valued(up)
+    orders = several(up) if few else [by_content(up)]
 
     def at(level: float) -> Ends:
-        low, other = _refuted(up[order], down[order], level), _refuted(down[order], up[order], level)
+        low = min(_refuted(up[i], down[i], level) for i in orders)
+        other = min(_refuted(down[i], up[i], level) for i in orders)
         return 2.0 * low - 1.0, 1.0 - 2.0 * other
 
     ends, level = meeting(at, check_alpha(alpha))
@@ -56,22 +61,24 @@ def betting_difference(a: ArrayLike, b: ArrayLike, alpha: float = ALPHA) -> Inte
         alpha=alpha,
         method="betting_difference",
         guarantee="finite-sample",
-        assumes=ASSUMES,
+        assumes=(*ASSUMES, UNITED if few else HASHED, FIXED_N),
         n=x.size,
         notes=notes,
     )
 
 
-def betting_ratio(a: ArrayLike, b: ArrayLike, alpha: float = ALPHA) -> Interval:
+def betting_ratio(a: ArrayLike, b: ArrayLike, alpha: float = ALPHA, *, shuffled: bool = False) -> Interval:
     """Interval of mean(a) / mean(b), scores in [0, 1] on the same scenarios, both of shape (n,); mean(b) above 0.
 
-    The upper end is missing where mean(b) may be 0.
+    The upper end is missing where mean(b) may be 0. shuffled: as in `bounds.bound`.
     """
     x, y = matched(a, b)
     if not y.any():
         raise ValueError("b is 0 in every scenario: there is no ratio")
-    order = by_content(*sorted((x, y), key=lambda side: side.tobytes()))  # the same for b over a
-    low, other = _refuted(x[order], y[order], alpha), _refuted(y[order], x[order], alpha)
+    few = not shuffled and few_valued(x, y)
+    sides = sorted((x, y), key=lambda side: (np.sort(side).tobytes() if few else b"", side.tobytes()))
+    orders = several(*sides) if few else [by_content(*sides)]  # the same for b over a
+    low, other = (min(_refuted(a[i], b[i], alpha) for i in orders) for a, b in ((x, y), (y, x)))
     value = float(x.mean() / y.mean())
     # far from 1 the candidates are coarser than the data may be: the estimate is always within
     high = max((1.0 - other) / other, value) if other > 0.0 else None
@@ -82,7 +89,7 @@ def betting_ratio(a: ArrayLike, b: ArrayLike, alpha: float = ALPHA) -> Interval:
         alpha=alpha,
         method="betting_ratio",
         guarantee="finite-sample",
-        assumes=ASSUMES,
+        assumes=(*ASSUMES, UNITED if few else HASHED, FIXED_N),
         n=x.size,
     )
 

@@ -55,12 +55,12 @@ def bonett_price(both: int, only_a: int, only_b: int, neither: int, alpha: float
     )
 
 
-def retention(kept: ArrayLike, base: ArrayLike, alpha: float = ALPHA) -> Interval | None:
+def retention(kept: ArrayLike, base: ArrayLike, alpha: float = ALPHA, *, shuffled: bool = False) -> Interval | None:
     """Interval of mean(kept) / mean(base), scores in [0, 1] on the same scenarios, both of shape (n,).
 
     Successes: exact up to `paired.EXACT` scenarios, `betting_ratio` up to `BETS`, Bonett and Price above, which covers
     0.92 with 200 scenarios of which 3 % are lost. Partial credit: `betting_ratio`. None where mean(base) is 0: there is
-    no ratio.
+    no ratio. shuffled: as in `bounds.bound`.
     """
     check_alpha(alpha)
     a, b = matched(kept, base, ("kept", "base"))
@@ -68,7 +68,7 @@ def retention(kept: ArrayLike, base: ArrayLike, alpha: float = ALPHA) -> Interva
         return None
     if is_binary(a) and is_binary(b) and not EXACT < a.size <= BETS:
         return (paired_ratio if a.size <= EXACT else bonett_price)(*table(a, b), alpha)
-    return betting_ratio(a, b, alpha)
+    return betting_ratio(a, b, alpha, shuffled=shuffled)
 
 
 def relative_drop(kept: Interval) -> Interval:

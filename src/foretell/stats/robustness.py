@@ -48,38 +48,41 @@ def success_rate(groups: Groups, alpha: float = ALPHA) -> Interval:
     ])  # fmt: skip
 
 
-def paired_change(perturbed: Groups, clean: Groups, alpha: float = ALPHA) -> Interval:
+def paired_change(perturbed: Groups, clean: Groups, alpha: float = ALPHA, *, shuffled: bool = False) -> Interval:
     """Change of the mean score, perturbed less clean; both: one array of shape (n_t,) per task, paired.
 
     Successes: exact (`paired_difference`) up to `paired.EXACT` scenarios, Newcombe's paired score interval above.
-    Partial credit: `betting_difference`.
+    Partial credit: `betting_difference`. shuffled: as in `bounds.bound`.
     """
     after, before = _pairs(perturbed, clean)
     if _countable(after) and _countable(before):
-        one = _change(np.concatenate(after), np.concatenate(before), alpha)
+        one = _change(np.concatenate(after), np.concatenate(before), alpha, shuffled)
         return one if len(after) == 1 else _together(one)
-    return _mean_of([_change(a, b, alpha) for a, b in zip(after, before, strict=True)])
+    return _mean_of([_change(a, b, alpha, shuffled) for a, b in zip(after, before, strict=True)])
 
 
-def _change(after: Floats, before: Floats, alpha: float) -> Interval:
+def _change(after: Floats, before: Floats, alpha: float, shuffled: bool) -> Interval:
     if is_binary(after) and is_binary(before):
         return (paired_difference if after.size <= EXACT else newcombe_paired)(*table(after, before), alpha)
-    return betting_difference(after, before, alpha)
+    return betting_difference(after, before, alpha, shuffled=shuffled)
 
 
-def percentage_change(perturbed: Groups, clean: Groups, alpha: float = ALPHA) -> Interval | None:
+def percentage_change(
+    perturbed: Groups, clean: Groups, alpha: float = ALPHA, *, shuffled: bool = False
+) -> Interval | None:
     """THE COLOSSEUM's change in percent: 100 (mean of perturbed - mean of clean) / mean of clean, a ratio of averages
     over the tasks a factor applies to; both: one array of shape (n_t,) per task, paired. None where clean is 0: the
     change is undefined.
 
     The interval is that of `retention`. Tasks that cannot be put together are averaged scenario by scenario first.
+    shuffled: as in `bounds.bound`.
     """
     after, before = _pairs(perturbed, clean)
     if not any(task.any() for task in before):
         return None
     counts = _countable(after) and _countable(before)
     put = np.concatenate if counts else _columns
-    one = retention(put(after), put(before), alpha)
+    one = retention(put(after), put(before), alpha, shuffled=shuffled)
     assert one is not None
     one = _together(one) if counts and len(after) > 1 else one
     value = 100.0 * (float(np.mean([t.mean() for t in after]) / np.mean([t.mean() for t in before])) - 1.0)

@@ -50,11 +50,12 @@ def united_pairs(
     alpha: float,
     within: Range = UNIT,
     sim_within: Range = UNIT,
+    **options: int,
 ) -> Interval:
-    """As `united`, of a method with simulation; real, sim: shape (n,), extra: shape (N,)."""
+    """As `united`, of a method with simulation that takes these options; real, sim: shape (n,), extra: shape (N,)."""
     y, f, e = simulated(real, sim, extra, within, sim_within)
     orders = zip(several(y, f), several(e), strict=True)
-    return stretch(hull([method(y[i], f[i], e[j], alpha, horizon=y.size) for i, j in orders]), within)
+    return stretch(hull([method(y[i], f[i], e[j], alpha, **options) for i, j in orders]), within)
 
 
 def hull(found: list[Interval], mean: float | None = None) -> Interval:
@@ -62,7 +63,7 @@ def hull(found: list[Interval], mean: float | None = None) -> Interval:
     low, high = min(one.low or 0.0 for one in found), max(1.0 if one.high is None else one.high for one in found)
     guess = float(np.mean([one.estimate for one in found])) if mean is None else mean
     notes = tuple(dict.fromkeys(note for one in found for note in one.notes))
-    kept = [one for one in found[0].assumes if one not in LOOKS]
+    kept = [one for one in found[0].assumes if one not in (*LOOKS, FIXED_N)]
     return replace(
         found[0],
         estimate=min(max(guess, low), high),

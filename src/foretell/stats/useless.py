@@ -2,6 +2,7 @@
 
     python -m foretell.stats.useless              40 draws of every cell
     python -m foretell.stats.useless --graded --draws 240      graded scores only
+    python -m foretell.stats.useless --mixed      successes in reality, means of several trials in simulation
 
 Simulators here know nothing of reality, contradict it, or give the same in every scenario. The sizes are those at the
 edge of what `auto` takes simulation for, and some beyond.
@@ -20,7 +21,7 @@ from foretell.stats.coverage import table_head
 from foretell.stats.diagnosis import real_only_width
 from foretell.stats.scores import Floats, is_binary
 
-__all__ = ["SHARES", "SIZES", "change", "graded", "main", "successes"]
+__all__ = ["SHARES", "SIZES", "change", "graded", "main", "mixed", "successes"]
 
 Draw = Callable[[np.random.Generator, int], tuple[Floats, Floats]]
 """(generator, count) -> (real, sim), each of shape (count,)."""
@@ -31,6 +32,8 @@ SHARES = (0.3, 0.5, 0.7, 0.9, 0.97, 1.0)
 """Of scenarios that the simulator solves."""
 RATES = (0.5, 0.7, 0.9)
 """Real success rates."""
+MIXED_RATES = (0.5, 0.7, 0.9, 0.95, 0.98)
+MIXED_SIZES = ((40, 40), (40, 400), (60, 600))
 GRADED_SIZES = ((10, 10), (10, 100), (20, 60), (40, 40), (40, 400), (80, 800))
 
 
@@ -54,14 +57,26 @@ def graded(kind: str) -> Draw:
     return draw
 
 
-def change(draw: Draw, n: int, extra: int, draws: int, alpha: float = 0.05, seed: int = 1) -> float:
-    """Mean width of `auto` over that of the best interval without simulation, less one. Bets on graded scores are
+def mixed(rate: float) -> Draw:
+    """Successes of a policy, and means of four trials of a simulator that knows nothing of them."""
+
+    def draw(rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
+        return (rng.random(count) < rate).astype(float), rng.binomial(4, 0.7, count) / 4.0
+
+    return draw
+
+
+def change(
+    draw: Draw, n: int, extra: int, draws: int, alpha: float = 0.05, seed: int = 1, method: str = "auto"
+) -> float:
+    """Mean width of a method over that of the best interval without simulation, less one. Bets on graded scores are
     placed in the order drawn, with simulation and without: two orders would differ by more than simulation costs."""
     rng, used, alone = np.random.default_rng([seed, n, extra]), 0.0, 0.0
     for _ in range(draws):
         real, sim = draw(rng, n + extra)
-        horizon = None if is_binary(real) and is_binary(sim) else n
-        used += bound(real[:n], sim[:n], sim[n:], alpha=alpha, horizon=horizon, diagnostics=False).width
+        horizon = None if is_binary(real) else n
+        pairs = real[:n], sim[:n], sim[n:]
+        used += bound(*pairs, alpha=alpha, method=method, horizon=horizon, shuffled=True, diagnostics=False).width
         alone += real_only_width(real[:n], alpha, horizon)
     return used / alone - 1.0
 
@@ -71,23 +86,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m foretell.stats.useless", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--draws", type=int, default=40)
-    parser.add_argument("--graded", action="store_true", help="graded scores only")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--graded", action="store_true", help="graded scores only")
+    only.add_argument("--mixed", action="store_true", help="successes and a graded simulator only")
+    parser.add_argument("--method", default="auto", help="method with simulation (default: auto)")
     parser.add_argument("--alpha", type=float, default=0.05)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
-    given = (options.draws, options.alpha, options.seed)
+    given = (options.draws, options.alpha, options.seed, options.method)
     print(f"Change of width by using simulation, alpha {options.alpha:g}, {options.draws} draws, seed {options.seed}.")
-    if not options.graded:
+    everything = not (options.graded or options.mixed)
+    if everything:
         table_head(["n", "N", "success rate", *(f"sim solves {share:.0%}" for share in SHARES)])
-    for n, extra in () if options.graded else SIZES:
+    for n, extra in SIZES if everything else ():
         for rate in RATES:
             row = [f"{change(successes(rate, share), n, extra, *given):+.1%}" for share in SHARES]
             print(f"| {n} | {extra} | {rate:g} | " + " | ".join(row) + " |", flush=True)
-    kinds = ("independent", "contrary", "constant")
-    table_head(["n", "N", *(f"graded, {kind}" for kind in kinds)])
-    for n, extra in GRADED_SIZES:
-        row = [f"{change(graded(kind), n, extra, *given):+.1%}" for kind in kinds]
-        print(f"| {n} | {extra} | " + " | ".join(row) + " |", flush=True)
+    tables = {
+        "graded": ({f"graded, {kind}": graded(kind) for kind in ("independent", "contrary", "constant")}, GRADED_SIZES),
+        "mixed": ({f"success rate {rate:g}": mixed(rate) for rate in MIXED_RATES}, MIXED_SIZES),
+    }
+    for name, (cells, sizes) in tables.items():
+        if everything or vars(options)[name]:
+            table_head(["n", "N", *cells])
+            for n, extra in sizes:
+                row = [f"{change(draw, n, extra, *given):+.1%}" for draw in cells.values()]
+                print(f"| {n} | {extra} | " + " | ".join(row) + " |", flush=True)
     return 0
 
 
