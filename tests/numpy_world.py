@@ -19,7 +19,8 @@ import numpy as np
 from puck import PUSH, Puck, Reach, Seek
 
 from foretell import Chunk, PolicySpec, Stream
-from foretell.world import Verdict
+from foretell.spec import Feature
+from foretell.world import Observations, Verdict
 
 
 class Blind(Puck):
@@ -71,6 +72,72 @@ class Partial:
 class Broken(Puck):
     def __init__(self, *args, **kwargs):
         raise ValueError("no cable")
+
+
+class Flat(Puck):
+    """It shows one coordinate where two are declared."""
+
+    def observe(self, slots, streams):
+        seen = super().observe(slots, streams)
+        return Observations({**seen, "puck/pos": seen["puck/pos"][:, :1]}, seen.ticks)
+
+
+class Single(Puck):
+    """It shows numbers of another type."""
+
+    def observe(self, slots, streams):
+        seen = super().observe(slots, streams)
+        return Observations({**seen, "puck/pos": seen["puck/pos"].astype("float32")}, seen.ticks)
+
+
+class Timeless(Puck):
+    """It leaves out a reserved stream."""
+
+    def observe(self, slots, streams):
+        seen = super().observe(slots, streams)
+        del seen["time"]
+        return seen
+
+
+class Mute(Puck):
+    """It gives one instruction for all slots."""
+
+    def observe(self, slots, streams):
+        seen = super().observe(slots, streams)
+        return Observations({**seen, "instruction": "go"}, seen.ticks)
+
+
+class Fixed(Puck):
+    """Its camera has one size, whatever is asked for."""
+
+    def draw(self, slot, stream, wanted, seen=None):
+        return self.picture(slot, "top", 48, 64, seen)
+
+
+class Bare(Puck):
+    cameras = ()
+
+
+class Penless(Puck):
+    picture = None
+
+
+class Grey(Puck):
+    """Its pictures for films have one channel."""
+
+    def picture(self, slot, camera, height, width, seen=None):
+        return super().picture(slot, camera, height, width, seen)[..., :1]
+
+    def draw(self, slot, stream, wanted, seen=None):
+        return np.repeat(super().draw(slot, stream, wanted, seen), 3, axis=2)
+
+
+class Odour(Puck):
+    features = {**Puck.features, "puck/pos": Feature(kind="smell", shape=(2,))}
+
+
+class Boastful(Puck):
+    features = {**Puck.features, "puck/speed": Feature(kind="scalar", shape=(2,))}
 
 
 class Detector(Puck):

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
 from foretell.arrays import Floats, Ints
 from foretell.camera import Camera, Intrinsics
 from foretell.scenario import Scenario
-from foretell.spec import ActionSpec, Feature, Stream
+from foretell.spec import IMAGES, ActionSpec, Feature, Kind, Stream
 
 if TYPE_CHECKING:
     from foretell.tasks.task import Task
@@ -29,6 +29,7 @@ __all__ = [
     "Viewer",
     "Watching",
     "World",
+    "misdeclared",
     "slot_array",
     "whole_ticks",
 ]
@@ -210,3 +211,38 @@ def whole_ticks(k: Ints | int, tick_rate: float, rate: Floats | float) -> Ints:
 def slot_array(slots: Iterable[int]) -> np.ndarray:
     """Slot numbers as worlds take them: sorted int32."""
     return np.array(sorted(slots), dtype=np.int32)
+
+
+def misdeclared(
+    seen: Mapping[str, Any], streams: Mapping[str, Stream], features: Mapping[str, Feature], count: int
+) -> str | None:
+    """How the answer of `observe` for `count` slots differs from the declared features; None where it does not."""
+    for name in (*streams, "time", "instruction"):
+        if name not in seen:
+            return f"stream {name!r} is missing"
+    for name, stream in streams.items():
+        if wrong := _unlike(features[name], seen[name], stream, count):
+            return f"stream {name!r} {wrong}"
+    if np.shape(seen["time"]) != (count,) or np.asarray(seen["time"]).dtype.kind not in "fiu":
+        return f"stream 'time' should be an array of {count} numbers, one for each slot, and is {seen['time']!r}"
+    if not _texts(seen["instruction"], count):
+        return f"stream 'instruction' should be {count} texts, one for each slot, and is {seen['instruction']!r}"
+    return None
+
+
+def _unlike(feature: Feature, value: Any, stream: Stream, count: int) -> str | None:
+    if feature.kind not in get_args(Kind):
+        return f"is declared with kind {feature.kind!r}, which is none of {', '.join(get_args(Kind))}"
+    if feature.kind == "text":
+        return None if _texts(value, count) else f"should be {count} texts, one for each slot, and is {value!r}"
+    dtype = IMAGES[feature.kind][1] if feature.image else feature.dtype
+    if feature.dtype != dtype:
+        return f"is declared with dtype {feature.dtype}, and kind {feature.kind!r} has {dtype}"
+    array, shape = np.asarray(value), (count, *(stream.shape or feature.shape))
+    if array.shape != shape:
+        return f"has shape {array.shape} for {count} slots, and it should be {shape}"
+    return None if array.dtype == dtype else f"has dtype {array.dtype}, and its feature declares {dtype}"
+
+
+def _texts(value: Any, count: int) -> bool:
+    return not isinstance(value, str) and len(value) == count and all(isinstance(text, str) for text in value)
