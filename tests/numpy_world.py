@@ -140,6 +140,44 @@ class Boastful(Puck):
     features = {**Puck.features, "puck/speed": Feature(kind="scalar", shape=(2,))}
 
 
+class Unplugged(Puck):
+    """It loses its connection in the episode whose mark is farthest right of seeds 0 to 3, at a tick or at the end."""
+
+    where, at = "advance", 50
+
+    def _raise(self, name, slots):
+        if name == self.where and ((self._mark[slots, 0] > 0.1) & (self._age[slots] >= self.at)).any():
+            raise OSError("serial port lost")
+
+    def reset(self, slots, scenarios, trials):
+        super().reset(slots, scenarios, trials)
+        self._raise("reset", slots)
+
+    def observe(self, slots, streams):
+        self._raise("observe", slots)
+        return super().observe(slots, streams)
+
+    def advance(self, slots, ticks):
+        self._raise("advance", slots)
+        super().advance(slots, ticks)
+
+    def verdict(self, slots):
+        self._raise("verdict", slots)
+        return super().verdict(slots)
+
+
+class Unset(Unplugged):
+    where, at = "reset", 0
+
+
+class Unseen(Unplugged):
+    where = "observe"
+
+
+class Unjudged(Unplugged):
+    where = "verdict"
+
+
 class Detector(Puck):
     """Only a detector can tell, at the end; it always says yes, and why not."""
 

@@ -175,6 +175,26 @@ def test_what_is_missing_is_named_before_the_first_episode() -> None:
     assert not Path("it").exists()
 
 
+@pytest.mark.parametrize("kind", ["Unplugged", "Unset", "Unseen", "Unjudged"])
+def test_a_method_that_raises_ends_its_episode_and_no_other(kind: str) -> None:
+    """The row blames the world and is the same whatever ran beside it."""
+    given = study(world=f"more.py:{kind}", clocks=["sync", {"virtual": {"latency": 0.1}}])
+    foretell.run(given, out="one", engine="here", slots=1)
+    foretell.run(given, out="many", engine="here", slots=4)
+    found = rows(Path("one"))
+    assert found == rows(Path("many"))
+    if kind == "Unplugged":
+        foretell.run(given, out="crew", workers=1, slots=3)
+        assert found == rows(Path("crew"))
+    lost = [row for row in found if row["end"] == "error"]
+    assert len(found) == 8 and len(lost) == 2
+    method = {"Unset": "reset", "Unseen": "observe", "Unjudged": "verdict"}.get(kind, "advance")
+    for row in lost:
+        assert (row["blame"], row["success"]) == ("world", None)
+        assert str(row["error"]).startswith(f"{method} raised OSError: serial port lost (more.py, line ")
+    assert all(row["blame"] is None for row in found if row not in lost)
+
+
 def test_pages_and_lists_take_it(folder: Path) -> None:
     pytest.importorskip("av")
     foretell.run(study(record={"video": 1, "events": 1}), out="it", engine="here")

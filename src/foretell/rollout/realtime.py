@@ -89,7 +89,7 @@ class _Realtime(AsynchronousDriver):
         for name, mind in self.minds.items():
             # cameras are drawn elsewhere
             own = {k: s for k, s in observed(mind.spec.reads).items() if k not in mind.cameras}
-            self.sights[name] = Sight(world, own)
+            self.sights[name] = Sight(self.world, own)
         self.number = -1
         self.asked = self.answered = -1  # numbers of inferences
         self.asked_at, self.asked_tick = 0.0, 0  # when the last one was, on the wall and in ticks
