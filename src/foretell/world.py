@@ -14,6 +14,7 @@ import numpy as np
 
 from foretell.arrays import Floats, Ints
 from foretell.camera import Camera, Intrinsics
+from foretell.errors import UsageError
 from foretell.scenario import Scenario
 from foretell.spec import IMAGES, ActionSpec, Feature, Kind, Stream
 
@@ -34,6 +35,8 @@ __all__ = [
     "whole_ticks",
 ]
 
+Judge = Literal["task", "person", "detector"]
+"""Who may judge an episode."""
 ABILITIES: dict[str, str] = {
     "wait": "stand still between two actions, while a policy thinks",
     "pause": "stand still at any tick",
@@ -67,13 +70,16 @@ class Verdict:
     metrics: dict[str, float] = field(default_factory=dict)
     events: dict[str, float] = field(default_factory=dict)
     """Event -> how often it happened; see `tasks.events`."""
-    judge: Literal["task", "person", "detector"] = "task"
+    judge: Judge = "task"
     """Who judged."""
     reason: str | None = None
-    """Why it failed, in the judge's words; None leaves it to the stages."""
+    """Why it failed, in the judge's words. With None the row has the first stage that the task missed, or `undone`
+    where somebody else judged."""
 
     def __post_init__(self) -> None:
         """Plain numbers, whatever arrays a world computes with: a row goes through JSON."""
+        if self.judge not in get_args(Judge):
+            raise UsageError(f"verdict: judge is {self.judge!r}; it should be one of {', '.join(get_args(Judge))}")
         plain: dict[str, Any] = {
             "success": None if self.success is None else bool(self.success),
             "score": None if self.score is None else float(self.score),

@@ -112,8 +112,10 @@ def test_ctrl_d_at_the_prompt_stops_the_study_like_ctrl_c(folder: Path) -> None:
 def test_what_a_person_judged_is_not_asked_again(folder: Path) -> None:
     code, screen = converse(folder, [(PROMPT, "y")], "--limit", "1")
     assert code == 0 and screen.count(PROMPT) == 1
-    code, screen = converse(folder, [(PROMPT, "n"), (WHY, "")])
-    assert code == 0 and screen.count(PROMPT) == 1
+    code, screen = converse(folder, [(PROMPT, "maybe"), (PROMPT, "n"), (WHY, "")])
+    assert code == 0 and screen.count(PROMPT) == 2  # an answer that is neither is no answer
+    reasons = {row["success"]: row["failure_reason"] for row in foretell.read(folder / "runs/judged").to_pylist()}
+    assert reasons == {True: None, False: "undone"}
     (figures,) = foretell.show(folder / "runs/judged")
     assert (figures["n"], figures["successes"]) == (2, 1)
 
