@@ -30,7 +30,7 @@ LAYERS = [
     ("fingerprint",),
     ("registry", "spec"),
     ("scenario", "episode", "policy", "clock", "latency", "world", "world_file", "camera"),
-    ("tasks", "robots", "objects", "factors", "papers"),
+    ("tasks", "robots", "objects", "factors", "papers", "adapters"),
     ("sim", "bridges"),
     ("rollout", "policies", "zoo"),
     ("episodes",),

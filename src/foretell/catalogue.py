@@ -14,7 +14,8 @@ __all__ = ["catalogue"]
 
 
 def catalogue(what: str) -> list[dict[str, Any]]:
-    """Everything of a kind (tasks, suites, robots, factors, policies, worlds, transforms): name and a line about it."""
+    """Everything of a kind (tasks, suites, robots, factors, policies, adapters, presets, worlds, transforms): name and
+    a line about it."""
     if what not in BUILTIN:
         raise UsageError(f"list: {what!r} cannot be listed; {suggest(what, BUILTIN)}")
     if what == "worlds":

@@ -1,5 +1,5 @@
-"""Names for tasks, suites, robots, controllers, factors, worlds, transforms, engines and policies: built-in, from an
-entry point, or "package.module:Class".
+"""Names for tasks, suites, robots, controllers, factors, worlds, transforms, engines, policies and their adapters:
+built-in, from an entry point, or "package.module:Class".
 
 A plug-in package advertises, for example, `[project.entry-points."foretell.tasks"] stack = "mine.stack:Stack"`.
 """
@@ -32,12 +32,23 @@ BUILTIN: dict[str, dict[str, str]] = {
         "google_robot_pick_horizontal_coke_can": "foretell.tasks.pick_coke_can:PickHorizontalCokeCan",
         "google_robot_pick_vertical_coke_can": "foretell.tasks.pick_coke_can:PickVerticalCokeCan",
         "google_robot_pick_standing_coke_can": "foretell.tasks.pick_coke_can:PickStandingCokeCan",
-        "google_robot_open_top_drawer": "foretell.tasks.drawers:OpenTopDrawer",
-        "google_robot_open_middle_drawer": "foretell.tasks.drawers:OpenMiddleDrawer",
-        "google_robot_open_bottom_drawer": "foretell.tasks.drawers:OpenBottomDrawer",
-        "google_robot_close_top_drawer": "foretell.tasks.drawers:CloseTopDrawer",
-        "google_robot_close_middle_drawer": "foretell.tasks.drawers:CloseMiddleDrawer",
-        "google_robot_close_bottom_drawer": "foretell.tasks.drawers:CloseBottomDrawer",
+        "google_robot_pick_object": "foretell.tasks.pick_object:PickObject",
+        "google_robot_move_near": "foretell.tasks.move_near:MoveNear",
+        "google_robot_move_near_v0": "foretell.tasks.move_near:MoveNearV0",
+        "google_robot_move_near_v1": "foretell.tasks.move_near:MoveNearV1",
+        "google_robot_open_drawer": "foretell.tasks.open_drawer:OpenDrawer",
+        "google_robot_open_top_drawer": "foretell.tasks.open_drawer:OpenTopDrawer",
+        "google_robot_open_middle_drawer": "foretell.tasks.open_drawer:OpenMiddleDrawer",
+        "google_robot_open_bottom_drawer": "foretell.tasks.open_drawer:OpenBottomDrawer",
+        "google_robot_close_drawer": "foretell.tasks.close_drawer:CloseDrawer",
+        "google_robot_close_top_drawer": "foretell.tasks.close_drawer:CloseTopDrawer",
+        "google_robot_close_middle_drawer": "foretell.tasks.close_drawer:CloseMiddleDrawer",
+        "google_robot_close_bottom_drawer": "foretell.tasks.close_drawer:CloseBottomDrawer",
+        "google_robot_place_in_closed_drawer": "foretell.tasks.place_in_drawer:PlaceInDrawer",
+        "google_robot_place_in_closed_top_drawer": "foretell.tasks.place_in_drawer:PlaceInTopDrawer",
+        "google_robot_place_in_closed_middle_drawer": "foretell.tasks.place_in_drawer:PlaceInMiddleDrawer",
+        "google_robot_place_in_closed_bottom_drawer": "foretell.tasks.place_in_drawer:PlaceInBottomDrawer",
+        "google_robot_place_apple_in_closed_top_drawer": "foretell.tasks.place_in_drawer:PlaceAppleInTopDrawer",
         "widowx_spoon_on_towel": "foretell.tasks.spoon_on_towel:SpoonOnTowel",
         "widowx_carrot_on_plate": "foretell.tasks.carrot_on_plate:CarrotOnPlate",
         "widowx_stack_cube": "foretell.tasks.stack_cube:StackCube",
@@ -97,6 +108,19 @@ BUILTIN: dict[str, dict[str, str]] = {
         "random": "foretell.policies.random:Random",
         "onnx": "foretell.policies.onnx:Onnx",
         "zoo": "foretell.zoo.policy:Zoo",
+    },
+    "adapters": {
+        "unnormalise": "foretell.adapters.unnormalise:Unnormalise",
+        "ensemble": "foretell.adapters.ensemble:Ensemble",
+        "rotation": "foretell.adapters.rotation:Rotation",
+        "gripper": "foretell.adapters.gripper:Gripper",
+        "sticky_gripper": "foretell.adapters.sticky_gripper:StickyGripper",
+        "history": "foretell.adapters.history:History",
+        "image": "foretell.adapters.image:Image",
+    },
+    "presets": {
+        "bridge": "foretell.adapters.presets:bridge",
+        "fractal": "foretell.adapters.presets:fractal",
     },
     "engines": {
         "here": "foretell.study.here:Here",

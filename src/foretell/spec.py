@@ -24,6 +24,7 @@ __all__ = [
     "Feature",
     "Kind",
     "Noise",
+    "RotationFormat",
     "Stream",
     "check_streams",
     "compare",
@@ -33,6 +34,7 @@ __all__ = [
 
 
 Kind = Literal["joint", "position", "orientation", "scalar", "rgb", "depth", "segmentation", "rays", "text"]
+RotationFormat = Literal["axis_angle", "quaternion", "quaternion_xyzw", "euler_xyz", "euler_zyx", "matrix_6d"]
 Noise = Literal["joint", "position", "orientation", "image", "depth"]
 """Classes of sensor noise."""
 IMAGES: dict[Kind, tuple[int, str]] = {"rgb": (3, "uint8"), "depth": (1, "float32"), "segmentation": (1, "int32")}
@@ -108,7 +110,8 @@ class DimSpec:
     """Physical units per unit of action: an action of 1 moves `scale` units."""
     mode: Literal["absolute", "delta"] = "absolute"
     frame: str | None = None
-    rotation: Literal["axis_angle", "quaternion", "euler_xyz", "matrix_6d"] | None = None
+    rotation: RotationFormat | None = None
+    """`adapters.formats` defines them. The order of a quaternion is (w, x, y, z) unless its name has another."""
     anchor: Literal["achieved", "target"] | None = None
     """What a delta is added to: the pose the robot has, or the pose it was last told to reach."""
     duration: Literal["fixed", "until_done"] = "fixed"

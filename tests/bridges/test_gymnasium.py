@@ -100,7 +100,12 @@ def test_make_vec_is_native_unless_told_otherwise():
 # -- Gymnasium's checkers --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", list(IDS))
+REPEATED = [name for name, task in IDS.items() if task.endswith("drawer") and "apple" not in task]
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.daily if name in REPEATED else ()) for name in IDS]
+)
 def test_check_env(name: str):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

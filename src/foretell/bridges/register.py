@@ -18,13 +18,34 @@ IDS = {
     "foretell/Lift-v2": "lift",
     "foretell/Can-v2": "can",
     "foretell/Square-v3": "square",
+    "foretell/google_robot_open_drawer-v2": "google_robot_open_drawer",
+    "foretell/google_robot_open_top_drawer-v2": "google_robot_open_top_drawer",
+    "foretell/google_robot_open_middle_drawer-v2": "google_robot_open_middle_drawer",
+    "foretell/google_robot_open_bottom_drawer-v2": "google_robot_open_bottom_drawer",
+    "foretell/google_robot_close_drawer-v1": "google_robot_close_drawer",
+    "foretell/google_robot_close_top_drawer-v1": "google_robot_close_top_drawer",
+    "foretell/google_robot_close_middle_drawer-v1": "google_robot_close_middle_drawer",
+    "foretell/google_robot_close_bottom_drawer-v1": "google_robot_close_bottom_drawer",
+    "foretell/google_robot_place_in_closed_drawer-v1": "google_robot_place_in_closed_drawer",
+    "foretell/google_robot_place_in_closed_top_drawer-v1": "google_robot_place_in_closed_top_drawer",
+    "foretell/google_robot_place_in_closed_middle_drawer-v1": "google_robot_place_in_closed_middle_drawer",
+    "foretell/google_robot_place_in_closed_bottom_drawer-v1": "google_robot_place_in_closed_bottom_drawer",
+    "foretell/google_robot_place_apple_in_closed_top_drawer-v1": "google_robot_place_apple_in_closed_top_drawer",
     "foretell/widowx_spoon_on_towel-v1": "widowx_spoon_on_towel",
     "foretell/widowx_carrot_on_plate-v1": "widowx_carrot_on_plate",
     "foretell/widowx_stack_cube-v1": "widowx_stack_cube",
     "foretell/widowx_put_eggplant_in_basket-v1": "widowx_put_eggplant_in_basket",
 }
 """Environment -> task. The version is the task's."""
-OLD = {"foretell/Lift-v1": "lift", "foretell/Can-v1": "can", "foretell/Square-v2": "square"}
+OLD = {
+    "foretell/Lift-v1": "lift",
+    "foretell/Can-v1": "can",
+    "foretell/Square-v2": "square",
+    "foretell/google_robot_open_drawer-v1": "google_robot_open_drawer",
+    "foretell/google_robot_open_top_drawer-v1": "google_robot_open_top_drawer",
+    "foretell/google_robot_open_middle_drawer-v1": "google_robot_open_middle_drawer",
+    "foretell/google_robot_open_bottom_drawer-v1": "google_robot_open_bottom_drawer",
+}
 """Names of the same environments when their numbers were one less than the task's. Gymnasium warns of old ones."""
 OWN = "foretell/Task-v1"
 """Any task, given by the argument `task`: a name, or "file.py:Class"."""
@@ -36,6 +57,7 @@ FEWER = {
     "widowx_stack_cube": 60,
     "widowx_put_eggplant_in_basket": 120,
 }
+FEWER |= {task: 200 if "place" in task else 113 for task in IDS.values() if task.endswith("drawer")}
 """That of the others."""
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from foretell.checks.pitfalls import check_pitfalls
 from foretell.checks.policy import check_policy
 from foretell.checks.report import Finding, Report
 from foretell.checks.task import check_task
@@ -19,7 +20,7 @@ from foretell.checks.world import check_world
 from foretell.errors import UsageError, suggest
 from foretell.tasks.task import Task
 
-__all__ = ["Finding", "Report", "check", "check_policy", "check_task", "check_world"]
+__all__ = ["Finding", "Report", "check", "check_pitfalls", "check_policy", "check_task", "check_world"]
 
 CHECKS = ("policy", "task", "world")
 
@@ -32,15 +33,21 @@ def check(
     world: Any = "mujoco",
     controller: str | None = None,
     options: Mapping[str, Any] | None = None,
+    pitfalls: str | None = None,
 ) -> Report:
     """Check a policy, a task or a world. Give a name or an object.
 
     `task`: the task on which a policy or a world is checked. `world`: the world in which a policy or a task is checked.
     `controller` moves the robot while a policy is checked (default: the controller of the task). `options` go to the
-    policy.
+    policy. `pitfalls` (`all`, or names separated by commas) runs a policy with mistakes in its conventions instead, to
+    see what each costs.
     """
     if what not in CHECKS:
         raise UsageError(f"check: {what!r} cannot be checked; {suggest(what, CHECKS)}")
+    if pitfalls and what != "policy":
+        raise UsageError(f"check: `pitfalls` is for a policy, not for a {what}")
+    if pitfalls:
+        return check_pitfalls(name, task=task, world=world, options=options, controller=controller, pitfalls=pitfalls)
     if what == "policy":
         return check_policy(name, task=task, world=world, options=options, controller=controller)
     return check_task(name, world=world) if what == "task" else check_world(name, task=task)

@@ -10,10 +10,10 @@ import numpy as np
 
 from foretell.checks.playback import EPISODES, Playback
 from foretell.checks.report import Report
-from foretell.checks.setting import called, task_of, world_of
+from foretell.checks.setting import called, made, task_of, world_of
 from foretell.errors import ForetellError
 from foretell.fingerprint.loaded import remember
-from foretell.policies.make import Bound, bind, construct, covers, make_policy
+from foretell.policies.make import Bound, bind, covers
 from foretell.policy import PolicySpec, observed
 from foretell.spec import compare
 from foretell.tasks.task import Task
@@ -34,29 +34,23 @@ def check_policy(
 ) -> Report:
     """Check a policy, by name or class (with its `options`) or as an object, on a task in a world."""
     report = Report(f"policy {called(policy)}")
-    made: list[Any] = []
+    parts: list[Any] = []
 
     def constructs() -> tuple[bool, str]:
-        made.append(_make(policy, options))
+        parts.append(made(policy, options))
         made_task = task_of(task)
-        made.append(world_of(made_task, world, slots=EPISODES, controller=controller))
-        return True, f"{type(made[0]).__name__} was made, for task {made_task.name!r} in world {made[1].name!r}."
+        parts.append(world_of(made_task, world, slots=EPISODES, controller=controller))
+        return True, f"{type(parts[0]).__name__} was made, for task {made_task.name!r} in world {parts[1].name!r}."
 
     if report.look("constructs", constructs):
-        bound = _bind(report, *made)
+        bound = _bind(report, *parts)
         if bound is not None:
             report.look("fingerprint", lambda: _fingerprint(bound))
-            playback = Playback(report, made[1], bound)
+            playback = Playback(report, parts[1], bound)
             playback.run()
             if late := _late(bound, playback.recorder.opened):
                 report.look("files", lambda: (False, late))
     return report
-
-
-def _make(policy: Any, options: Mapping[str, Any] | None) -> Any:
-    if isinstance(policy, str):
-        return make_policy(policy, options)
-    return construct(policy, (), options) if isinstance(policy, type) else policy
 
 
 def _bind(report: Report, policy: Any, world: World) -> Bound | None:

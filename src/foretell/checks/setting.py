@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from foretell.policies.make import construct, make_policy
 from foretell.study.plan import make_task
 from foretell.tasks.task import Task
 from foretell.world_file import make_world
 
-__all__ = ["called", "task_of", "world_of"]
+__all__ = ["called", "made", "task_of", "world_of"]
 
 
 def called(thing: Any) -> str:
@@ -17,6 +19,13 @@ def called(thing: Any) -> str:
     if isinstance(thing, str):
         return thing
     return thing.__name__ if isinstance(thing, type) else type(thing).__name__
+
+
+def made(policy: Any, options: Mapping[str, Any] | None) -> Any:
+    """A policy by name or class, with its options, or as it is."""
+    if isinstance(policy, str):
+        return make_policy(policy, options)
+    return construct(policy, (), options) if isinstance(policy, type) else policy
 
 
 def task_of(task: Any) -> Any:

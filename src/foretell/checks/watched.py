@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +61,6 @@ class _Row:
     def __init__(self, state: State, row: int):
         self._state, self._row = state, row
 
-    def __getattr__(self, name: str) -> Callable[..., np.ndarray]:
-        read = getattr(self._state, name)
-        return lambda *args: read(*args)[self._row : self._row + 1]
+    def __getattr__(self, name: str) -> Any:
+        read, only = getattr(self._state, name), slice(self._row, self._row + 1)
+        return (lambda *args: read(*args)[only]) if callable(read) else read[only]

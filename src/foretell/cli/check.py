@@ -3,6 +3,7 @@
 Examples:
     foretell check policy my_policy.py:MyPolicy --task can
     foretell check policy onnx:model.onnx
+    foretell check policy expert --task widowx_stack_cube --pitfalls all
     foretell check task my_task.py:MyTask
     foretell check world my_world.yaml
 """
@@ -27,6 +28,7 @@ def main(
     task: Annotated[str, named("TASK")],
     world: World,
     controller: Annotated[str | None, named("NAME", default="the task's own")],
+    pitfalls: Annotated[str | None, named("NAMES", default="none")],
     json_: Json = False,
 ) -> None:
     """Check a policy, a task or a world. The exit code is 1 if anything is wrong.
@@ -37,10 +39,12 @@ def main(
         task: The task on which a policy or a world is checked.
         world: The world in which a policy or a task is checked.
         controller: The controller that moves the robot while a policy is checked.
+        pitfalls: Run a policy with mistakes in its conventions instead, and print what each costs: `all`, or names
+            separated by commas.
     """
     from foretell.checks import check
 
-    report = check(what, name, task=task, world=world, controller=controller)
+    report = check(what, name, task=task, world=world, controller=controller, pitfalls=pitfalls)
     if json_:
         print(json.dumps(report.to_dict(), indent=2))
     else:

@@ -1,4 +1,4 @@
-"""List the tasks, suites, robots, factors or policies there are.
+"""List the tasks, suites, robots, factors, policies or adapters there are.
 
 Examples:
     foretell list tasks
@@ -17,11 +17,15 @@ from foretell.cli._flags import Json, choice
 
 __all__ = ["main"]
 
+KINDS = ("tasks", "suites", "robots", "factors", "policies", "adapters", "presets", "worlds", "transforms")
+
 
 def main(
     *,
     what: Annotated[
-        str, tyro.conf.Positional, choice("tasks", "suites", "robots", "factors", "policies", "worlds", "transforms")
+        str,
+        tyro.conf.Positional,
+        choice(*KINDS),
     ],
     json_: Json = False,
 ) -> None:

@@ -56,8 +56,9 @@ def demo(
     """Run the demonstration into run folders in `out`, and write its report, `demo.html`.
 
     `trials`: episodes in the stand-in for reality of the policy whose rate is bounded. `more`: its further simulated
-    scenarios. `ranked`: episodes in each world of the policies it is ranked with. `seen`: scenarios with and without a
-    table cloth. `films`: whether to film. `notify` is called with a message for each other step.
+    scenarios, and those of a wrong simulator. `ranked`: episodes in each world of the policies it is ranked with.
+    `seen`: scenarios with and without a table cloth. `films`: whether to film. `notify` is called with a message for
+    each other step.
     """
     folder = Path(out)
     dark, blind = _blind()
@@ -116,5 +117,7 @@ def _report(runs: dict[str, Path], story: list[Chapter], out: Path) -> tuple[Pat
         needs_extra()
     except UsageError as error:
         return None, str(error)
-    shown = [path for name, path in runs.items() if name != "demo-wrong"]  # else it would stand beside the good one
+    shown = [
+        path for name, path in runs.items() if name not in ("demo-wrong", "demo-standin-lift")
+    ]  # not beside the good one
     return report(*shown, out=out, first=[section(story)]).path, ""

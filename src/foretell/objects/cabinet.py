@@ -61,8 +61,11 @@ def _add(spec: mujoco.MjSpec, body: mujoco.MjsBody, scale: np.ndarray, physics: 
             damping=DAMPING,
             frictionloss=FRICTION,
         )
+        floor = slide.add_body(name=f"{body.name}/{drawer}_floor")  # a part of its own, so that tasks can ask for it
         for name, pos, half in DRAWER:
-            arena.box(slide, f"{slide.name}/{name}", pos, half, GREY if name == "front" else WHITE, **touch)
+            part, colour = floor if name == "floor" else slide, GREY if name == "front" else WHITE
+            arena.box(part, f"{slide.name}/{name}", pos, half, colour, **touch)
+        floor.explicitinertial, floor.mass, floor.inertia = True, 0.0, [0.0, 0.0, 0.0]
         slide.add_site(name=f"{body.name}/{drawer}_handle", pos=HANDLE, group=4)
         for name, pos, half in BAR:
             slide.add_geom(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from foretell.adapters import Adapter, adapt, chain, unwrapped
 from foretell.errors import ForetellError, UsageError, raised, suggest
 from foretell.fingerprint.fingerprint import Fingerprint, fingerprint_of
 from foretell.fingerprint.loaded import loading, named, remember
@@ -30,8 +31,11 @@ _BEFORE: dict[tuple[Any, str], set[Path]] = {}
 def make_policy(use: str, options: Mapping[str, Any] | None = None, *, alone: bool = False) -> Any:
     """The policy of a name (`expert`), of a name with a path (`onnx:model.onnx`), or of "package.module:Class".
 
-    `alone`: it will drive one robot, so one that takes a `batch` is given 1, unless options say otherwise."""
+    `alone`: it will drive one robot, so one that takes a `batch` is given 1, unless options say otherwise. The option
+    `adapt` puts it inside adapters (see `foretell.adapters`)."""
     options = dict(options or {})
+    if (by := options.pop("adapt", None)) is not None:
+        return adapt(make_policy(use, options, alone=alone), by)
     kind, _, path = use.partition(":")
     if use.endswith(".onnx") and not path:
         raise UsageError(f"policies: {use!r:.200} is a file: write onnx:{use[:200]}")
@@ -44,7 +48,8 @@ def make_policy(use: str, options: Mapping[str, Any] | None = None, *, alone: bo
         signature.bind(*arguments, **options)
     except TypeError as error:
         taken = list(signature.parameters)[: len(arguments)]  # the path, which stands in the name
-        known = dict.fromkeys([*(p for p in signature.parameters if p not in ("args", "kwargs", *taken)), "execute"])
+        own = [p for p in signature.parameters if p not in ("args", "kwargs", *taken)]
+        known = dict.fromkeys([*own, "execute", "adapt"])
         wrong = next((o for o in options if o not in known), "")
         raise UsageError(f"policies: {use}: {error}; {suggest(wrong, known)}") from None
     except ValueError:  # a class without a signature, such as one written in C
@@ -95,6 +100,8 @@ def bind(policy: Any, world: World, who: str, execute: int | None = None, option
     compare(spec.action, world.action, who)
     _check_reads(policy, spec, world, who)
     chosen = dict(options or {}) | ({"execute": execute} if execute is not None else {})
+    if adapters := [{Path(adapter.entry or adapter.name).name: adapter.options} for adapter in chain(policy)]:
+        chosen["adapt"] = adapters[::-1]
     return Bound(policy, spec, _hash(policy), chosen)
 
 
@@ -105,7 +112,7 @@ def _bound_spec(policy: Any, world: World, who: str) -> PolicySpec:
         if own is not None:
             with loading() as opened:
                 own(world.task, world.action)
-            remember(policy, opened)
+            remember(unwrapped(policy), opened)
         spec = getattr(policy, "spec", None)
     except ForetellError:
         raise
@@ -143,6 +150,7 @@ def _check_reads(policy: Any, spec: PolicySpec, world: World, who: str) -> None:
 
 def covers(policy: Any) -> Fingerprint | None:
     """What a policy's hash covers besides its own `fingerprint`; None where that says it all, as foretell's own do."""
+    policy = unwrapped(policy)
     heirs = _heirs(policy)
     return fingerprint_of(policy, heirs) if any(cls in own_classes(type(policy)) for cls in heirs) else None
 
@@ -153,7 +161,11 @@ def _heirs(policy: Any) -> list[type]:
 
 
 def _hash(policy: Any) -> str:
-    """The policy's fingerprint, the source of the classes that inherited it, and what they import and load."""
+    """The policy's fingerprint, the source of the classes that inherited it, and what they import and load. That of an
+    adapted policy is made of the policy's and its adapters'."""
+    if isinstance(policy, Adapter):
+        adapter = [fingerprint(policy), *map(source_hash, own_classes(type(policy)))]
+        return hashlib.sha256("".join([*adapter, _hash(policy.policy)]).encode()).hexdigest()
     sources = [source_hash(cls) for cls in _heirs(policy)]
     if (covered := covers(policy)) is not None and covered.more:
         sources.append(covered.more)

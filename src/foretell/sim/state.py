@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from foretell.arrays import Bools, Floats, Ints
 from foretell.errors import UsageError, suggest
 from foretell.rotation import from_matrix
+from foretell.scenario import Scenario
 from foretell.sim.layout import Layout
 from foretell.sim.scene import root
 from foretell.tasks.state import Volume, within
@@ -27,9 +28,12 @@ class Rows:
         sizes: Mapping[str, Floats],
         subtask: Ints | None = None,
         memory: Floats | None = None,
+        assets: Mapping[str, Sequence[str]] | None = None,
+        scenarios: Sequence[Scenario | None] = (),
     ):
         self._layout, self._slots, self._sizes = layout, slots, sizes
-        self._subtask, self._memory = subtask, memory
+        self._subtask, self._memory, self._assets = subtask, memory, assets or {}
+        self._scenarios = scenarios
 
     @property
     def subtask(self) -> Ints:
@@ -39,6 +43,10 @@ class Rows:
     def memory(self) -> Floats:
         memory: Floats = np.zeros((len(self._slots), 0)) if self._memory is None else self._memory[self._slots]
         return memory
+
+    @property
+    def instruction(self) -> list[str]:
+        return [s.instruction if (s := self._scenarios[slot]) else "" for slot in self._slots.tolist()]
 
     def pos(self, name: str) -> Floats:
         layout = self._layout
@@ -168,3 +176,8 @@ class Rows:
     def size(self, name: str) -> Floats:
         known = self._sizes.get(name)  # of objects that have a role, and so may be resized
         return np.ones(len(self._slots)) if known is None else known[self._slots]
+
+    def asset(self, name: str) -> Sequence[str]:
+        if name not in self._assets:
+            raise UsageError(f"no scenario places {name!r}; {suggest(name, self._assets)}")
+        return [self._assets[name][slot] for slot in self._slots.tolist()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import unicodedata
 from collections.abc import Callable
@@ -33,6 +32,7 @@ from foretell.policy import TIMEOUT
 from foretell.registry import names, resolve
 from foretell.study.fix import FIXES
 from foretell.study.name import clean_name
+from foretell.study.policy_entry import PolicyEntry, anchor_adapters
 from foretell.study.until import Until
 from foretell.world_file import explain
 
@@ -54,29 +54,6 @@ class TaskEntry(_Model):
     """Simulated seconds after which an episode ends. Episodes with another limit are other episodes."""
 
 
-class PolicyEntry(BaseModel):
-    """A policy and its options; every field besides `use` and `execute` is handed to the policy."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    use: str
-    execute: int | None = Field(default=None, ge=1, le=1_000_000)
-
-    @model_validator(mode="after")
-    def _recordable(self) -> PolicyEntry:
-        """Options name the episode, so they must be values that read the same everywhere."""
-        for name, value in self.options.items():
-            try:
-                json.dumps(value, allow_nan=False)
-            except (TypeError, ValueError):
-                raise ValueError(f"option {name!r} is {value!r}, it should be text or a finite number") from None
-        return self
-
-    @property
-    def options(self) -> dict[str, Any]:
-        return dict(self.model_extra or {})
-
-
 class ScenarioSource(_Model):
     """Where scenarios come from: drawn by seed, the task's published layouts, a file, or another run."""
 
@@ -84,8 +61,9 @@ class ScenarioSource(_Model):
     """How many; of `layouts`, `file` or `like` the first so many of each task; of a test set, of each task and arm."""
     seed: int = Field(default=0, ge=0, le=2**62)
     """Scenario i of a task is the one of seed `seed + i`."""
-    layouts: Literal["all"] | None = None
-    """`all`: the layouts that the task publishes, in their order (design `grid`)."""
+    layouts: Literal["all"] | tuple[int, ...] | None = None
+    """`all`: the layouts that the task publishes, in their order (design `grid`). A list: those of these numbers, which
+    begin at 0 (design `chosen`)."""
     file: Path | None = None
     """One scenario per line, as JSON; or a test set, which brings its own arms (`foretell testset build`)."""
     like: Path | None = None
@@ -101,6 +79,18 @@ class ScenarioSource(_Model):
         for name in value if isinstance(value, (list, tuple)) else ():
             if name not in FIXES:
                 raise ValueError(f"{name!r} cannot be fixed; {suggest(str(name), FIXES)}")
+        return value
+
+    @field_validator("layouts", mode="before")
+    @classmethod
+    def _numbers(cls, value: Any) -> Any:
+        if value is None or value == "all":
+            return value
+        value = [value] if isinstance(value, int) else value
+        if not isinstance(value, (list, tuple)) or not value or any(type(v) is not int or v < 0 for v in value):
+            raise ValueError("should be `all`, or a list of numbers from 0, such as [0, 3]")
+        if len(set(value)) < len(value):
+            raise ValueError("names a layout twice; use `trials` to run it several times")
         return value
 
     @property
@@ -330,6 +320,7 @@ def load_study(source: Study | dict[str, Any] | str | Path) -> Study:
         if isinstance(contents, dict):
             contents.setdefault("name", path.stem)
             _anchor_traces(contents.get("clocks"), folder)
+            anchor_adapters(contents.get("policies"), folder)
     else:
         contents = dict(source)
     if not isinstance(contents, dict):

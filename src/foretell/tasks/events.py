@@ -31,7 +31,7 @@ TILTED, UPRIGHT = math.cos(math.radians(45)), math.cos(math.radians(20))
 APART_S = 0.5
 """A robot that touches furniture or a robot again within so many seconds has hit it once."""
 BELOW, BEYOND = 0.10, 1.5
-"""An object has left the scene so far below the lower of table top and start, or so far from the task frame, m."""
+"""An object has left the scene so far below the lower of start and `Task.lowest`, or so far from the task frame, m."""
 STUCK, STUCK_S = 0.005, 2.0
 """An end effector is stuck that stays within so many metres of a point for so many seconds."""
 MOVED = 0.02
@@ -90,8 +90,8 @@ EVENTS: dict[str, Event] = {
     ),
     "left_scene": Event(
         "lost an object from the scene",
-        "An object is more than 10 cm below the table top (or below its start, where that is lower), or 1.5 m or more "
-        "from the middle of the task in x or y. Each object counts once.",
+        "An object is more than 10 cm below the table top (or below its start, or the drawer that it is put into, "
+        "where that is lower), or 1.5 m or more from the middle of the task in x or y. Each object counts once.",
     ),
     "stuck": Event(
         "got stuck",
@@ -115,7 +115,7 @@ class EventCounter:
     """Counts the events of some slots whose scenes have the same robots and objects.
 
     `targets` are the objects to manipulate; `tick` is in seconds. `arms` are the robots with an end effector,
-    `grippers` those with pads.
+    `grippers` those with pads. `lowest` is `Task.lowest`.
     """
 
     def __init__(
@@ -128,10 +128,11 @@ class EventCounter:
         robots: Sequence[str] = (),
         arms: Sequence[str] = (),
         grippers: Sequence[str] = (),
+        lowest: float = 0.0,
     ):
         self.robots, self.arms, self.grippers = tuple(robots), tuple(arms), tuple(grippers)
         self._wrong = np.array([bool(targets) and name not in targets for name in objects], dtype=bool)
-        self._slots, self._objects = slots, len(objects)
+        self._slots, self._objects, self._lowest = slots, len(objects), lowest
         self._grace, self._apart, self._stuck = (round(s / tick) for s in (GRACE_S, APART_S, STUCK_S))
         grip, things, arm = (slots, len(grippers), len(objects)), (slots, len(objects)), (slots, len(arms))
         self._counts = {name: np.zeros(slots, dtype=np.int64) for name in EVENTS}
@@ -155,7 +156,7 @@ class EventCounter:
         pos = state.object_pos()
         up = np.broadcast_to(np.array([0.0, 0.0, 1.0]), pos.shape)
         self._up[slots] = rotate(conjugate(state.object_quat()), up)
-        self._floor[slots] = np.minimum(pos[:, :, 2], 0.0) - BELOW
+        self._floor[slots] = np.minimum(pos[:, :, 2], self._lowest) - BELOW
         for column, robot in enumerate(self.grippers):
             self._open[slots, column] = state.opening(robot) > OPEN
         for column, robot in enumerate(self.robots):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -36,6 +37,10 @@ class State(Protocol):
     @property
     def memory(self) -> Floats:
         """(n, `Task.memory`) what the task has kept of each slot's episode so far; zeros at first."""
+
+    @property
+    def instruction(self) -> Sequence[str]:
+        """n texts: what each slot's scenario asks for at first, for a task that asks for something else in each."""
 
     def pos(self, name: str) -> Floats:
         """(n, 3) position of a part."""
@@ -74,6 +79,9 @@ class State(Protocol):
 
     def size(self, name: str) -> Floats:
         """(n,) how many times as large as in its clean scenario an object is (factors MO_Size, RO_Size)."""
+
+    def asset(self, name: str) -> Sequence[str]:
+        """n names: the model of an object or fixture, as each slot's scenario places it."""
 
     # -- of everything at once, for the events of an episode (`tasks.events`) ---------------------------------
 
