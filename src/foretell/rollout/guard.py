@@ -31,13 +31,12 @@ class _Guard:
         self._world = world
         self._person = "terminal" in world.needs
 
+        for name in dir(type(world)):
+            if not name.startswith("_") and callable(getattr(type(world), name)) and callable(getattr(world, name)):
+                setattr(self, name, self._guard(name, getattr(world, name)))
+
     def __getattr__(self, name: str) -> Any:
-        value = getattr(self._world, name)
-        if not callable(value) or isinstance(value, type):
-            return value
-        method = self._guard(name, value)
-        setattr(self, name, method)  # found without this function from now on
-        return method
+        return getattr(self._world, name)
 
     def _guard(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **more: Any) -> Any:

@@ -13,7 +13,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -294,8 +294,7 @@ class _Realtime(AsynchronousDriver):
 
     def _snap(self, mind: Mind, now: float) -> None:
         assert mind.snapshots is not None
-        assert isinstance(self.world, Drawing)
-        seen = self.world.snapshot(0)
+        seen = cast(Drawing, self.world).snapshot(0)
         padded = np.zeros(SNAPSHOT)
         padded[: len(seen)] = seen
         tick = int(self.age[0])
