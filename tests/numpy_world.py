@@ -19,7 +19,8 @@ import numpy as np
 from puck import PUSH, Puck, Reach, Seek
 
 from foretell import Chunk, PolicySpec, Stream
-from foretell.world import Verdict
+from foretell.spec import Feature
+from foretell.world import Observations, Verdict
 
 
 class Blind(Puck):
@@ -71,6 +72,110 @@ class Partial:
 class Broken(Puck):
     def __init__(self, *args, **kwargs):
         raise ValueError("no cable")
+
+
+class Flat(Puck):
+    """It shows one coordinate where two are declared."""
+
+    def observe(self, slots, streams):
+        seen = super().observe(slots, streams)
+        return Observations({**seen, "puck/pos": seen["puck/pos"][:, :1]}, seen.ticks)
+
+
+class Single(Puck):
+    """It shows numbers of another type."""
+
+    def observe(self, slots, streams):
+        seen = super().observe(slots, streams)
+        return Observations({**seen, "puck/pos": seen["puck/pos"].astype("float32")}, seen.ticks)
+
+
+class Timeless(Puck):
+    """It leaves out a reserved stream."""
+
+    def observe(self, slots, streams):
+        seen = super().observe(slots, streams)
+        del seen["time"]
+        return seen
+
+
+class Mute(Puck):
+    """It gives one instruction for all slots."""
+
+    def observe(self, slots, streams):
+        seen = super().observe(slots, streams)
+        return Observations({**seen, "instruction": "go"}, seen.ticks)
+
+
+class Fixed(Puck):
+    """Its camera has one size, whatever is asked for."""
+
+    def draw(self, slot, stream, wanted, seen=None):
+        return self.picture(slot, "top", 48, 64, seen)
+
+
+class Bare(Puck):
+    cameras = ()
+
+
+class Penless(Puck):
+    picture = None
+
+
+class Grey(Puck):
+    """Its pictures for films have one channel."""
+
+    def picture(self, slot, camera, height, width, seen=None):
+        return super().picture(slot, camera, height, width, seen)[..., :1]
+
+    def draw(self, slot, stream, wanted, seen=None):
+        return np.repeat(super().draw(slot, stream, wanted, seen), 3, axis=2)
+
+
+class Odour(Puck):
+    features = {**Puck.features, "puck/pos": Feature(kind="smell", shape=(2,))}
+
+
+class Boastful(Puck):
+    features = {**Puck.features, "puck/speed": Feature(kind="scalar", shape=(2,))}
+
+
+class Unplugged(Puck):
+    """It loses its connection in the episode whose mark is farthest right of seeds 0 to 3, at a tick or at the end."""
+
+    where, at = "advance", 50
+
+    def _raise(self, name, slots):
+        if name == self.where and ((self._mark[slots, 0] > 0.1) & (self._age[slots] >= self.at)).any():
+            raise OSError("serial port lost")
+
+    def reset(self, slots, scenarios, trials):
+        super().reset(slots, scenarios, trials)
+        self._raise("reset", slots)
+
+    def observe(self, slots, streams):
+        self._raise("observe", slots)
+        return super().observe(slots, streams)
+
+    def advance(self, slots, ticks):
+        self._raise("advance", slots)
+        super().advance(slots, ticks)
+
+    def verdict(self, slots):
+        self._raise("verdict", slots)
+        return super().verdict(slots)
+
+
+class Unset(Unplugged):
+    where, at = "reset", 0
+
+
+class Unseen(Unplugged):
+    where = "observe"
+
+
+class Unjudged(Unplugged):
+    where = "verdict"
 
 
 class Detector(Puck):

@@ -355,7 +355,7 @@ def test_a_task_that_cannot_be_made():
 # -- worlds ---------------------------------------------------------------------------------------------------------
 
 
-NAMES = "loads hash repeats slots threads seam observe physics"
+NAMES = "loads hash features repeats slots threads seam observe physics"
 
 
 def test_the_native_world_passes():

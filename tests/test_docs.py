@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 import foretell
@@ -28,6 +29,19 @@ def test_links_between_pages_lead_somewhere() -> None:
     for page in [*(ROOT / "docs").glob("*.md"), ROOT / "README.md"]:
         for target in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
             assert "://" in target or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_site_has_the_scripts_that_pages_link_to() -> None:
+    """The hook of the site puts them under `files`; a pattern for a folder would not take them in again."""
+    pathspec = pytest.importorskip("pathspec")
+    excluded = pathspec.GitIgnoreSpec.from_lines(
+        yaml.safe_load((ROOT / "mkdocs.yml").read_text())["exclude_docs"].splitlines()
+    )
+    texts = [page.read_text() for page in (ROOT / "docs").glob("*.md")]
+    scripts = {target for text in texts for target in re.findall(r"\]\(\.\./([^)#\s]+\.py)", text)}
+    assert scripts
+    assert not [script for script in scripts if excluded.match_file(f"files/{script}")]
+    assert excluded.match_file("site_hooks.py")
 
 
 def test_the_api_page_has_every_public_name() -> None:

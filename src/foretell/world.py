@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
 from foretell.arrays import Floats, Ints
 from foretell.camera import Camera, Intrinsics
+from foretell.errors import UsageError
 from foretell.scenario import Scenario
-from foretell.spec import ActionSpec, Feature, Stream
+from foretell.spec import IMAGES, ActionSpec, Feature, Kind, Stream
 
 if TYPE_CHECKING:
     from foretell.tasks.task import Task
@@ -29,10 +30,13 @@ __all__ = [
     "Viewer",
     "Watching",
     "World",
+    "misdeclared",
     "slot_array",
     "whole_ticks",
 ]
 
+Judge = Literal["task", "person", "detector"]
+"""Who may judge an episode."""
 ABILITIES: dict[str, str] = {
     "wait": "stand still between two actions, while a policy thinks",
     "pause": "stand still at any tick",
@@ -66,13 +70,16 @@ class Verdict:
     metrics: dict[str, float] = field(default_factory=dict)
     events: dict[str, float] = field(default_factory=dict)
     """Event -> how often it happened; see `tasks.events`."""
-    judge: Literal["task", "person", "detector"] = "task"
+    judge: Judge = "task"
     """Who judged."""
     reason: str | None = None
-    """Why it failed, in the judge's words; None leaves it to the stages."""
+    """Why it failed, in the judge's words. With None the row has the first stage that the task missed, or `undone`
+    where somebody else judged."""
 
     def __post_init__(self) -> None:
         """Plain numbers, whatever arrays a world computes with: a row goes through JSON."""
+        if self.judge not in get_args(Judge):
+            raise UsageError(f"verdict: judge is {self.judge!r}; it should be one of {', '.join(get_args(Judge))}")
         plain: dict[str, Any] = {
             "success": None if self.success is None else bool(self.success),
             "score": None if self.score is None else float(self.score),
@@ -210,3 +217,38 @@ def whole_ticks(k: Ints | int, tick_rate: float, rate: Floats | float) -> Ints:
 def slot_array(slots: Iterable[int]) -> np.ndarray:
     """Slot numbers as worlds take them: sorted int32."""
     return np.array(sorted(slots), dtype=np.int32)
+
+
+def misdeclared(
+    seen: Mapping[str, Any], streams: Mapping[str, Stream], features: Mapping[str, Feature], count: int
+) -> str | None:
+    """How the answer of `observe` for `count` slots differs from the declared features; None where it does not."""
+    for name in (*streams, "time", "instruction"):
+        if name not in seen:
+            return f"stream {name!r} is missing"
+    for name, stream in streams.items():
+        if wrong := _unlike(features[name], seen[name], stream, count):
+            return f"stream {name!r} {wrong}"
+    if np.shape(seen["time"]) != (count,) or np.asarray(seen["time"]).dtype.kind not in "fiu":
+        return f"stream 'time' should be an array of {count} numbers, one for each slot, and is {seen['time']!r}"
+    if not _texts(seen["instruction"], count):
+        return f"stream 'instruction' should be {count} texts, one for each slot, and is {seen['instruction']!r}"
+    return None
+
+
+def _unlike(feature: Feature, value: Any, stream: Stream, count: int) -> str | None:
+    if feature.kind not in get_args(Kind):
+        return f"is declared with kind {feature.kind!r}, which is none of {', '.join(get_args(Kind))}"
+    if feature.kind == "text":
+        return None if _texts(value, count) else f"should be {count} texts, one for each slot, and is {value!r}"
+    dtype = IMAGES[feature.kind][1] if feature.image else feature.dtype
+    if feature.dtype != dtype:
+        return f"is declared with dtype {feature.dtype}, and kind {feature.kind!r} has {dtype}"
+    array, shape = np.asarray(value), (count, *(stream.shape or feature.shape))
+    if array.shape != shape:
+        return f"has shape {array.shape} for {count} slots, and it should be {shape}"
+    return None if array.dtype == dtype else f"has dtype {array.dtype}, and its feature declares {dtype}"
+
+
+def _texts(value: Any, count: int) -> bool:
+    return not isinstance(value, str) and len(value) == count and all(isinstance(text, str) for text in value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import mujoco
@@ -165,3 +166,12 @@ def test_a_force_in_newtons_is_refused_in_words() -> None:
 
 def test_physics_is_what_the_robot_is_published_with_unless_told() -> None:
     assert Panda().physics == RobotPhysics() and Panda().finger_force == 70.0
+
+
+@pytest.mark.parametrize("field", ["home", "low", "high", "speed"])
+def test_a_group_with_a_value_too_few_is_refused_by_name(field: str) -> None:
+    arm = Panda.groups["arm"]
+    short = replace(arm, **{field: getattr(arm, field)[:-1]})
+    kind = type("Short", (Panda,), {"name": "short", "groups": {**Panda.groups, "arm": short}})
+    with pytest.raises(UsageError, match=f"'short': group 'arm': {field} has 6 values, and the group has 7 joints"):
+        kind()

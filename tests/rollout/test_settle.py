@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from foretell.episode import Outcome
+from foretell.errors import UsageError
 from foretell.rollout.settle import settle
 from foretell.tasks.lift import Lift
 from foretell.world import Verdict
@@ -24,3 +25,21 @@ def test_a_task_that_was_solved_on_the_way_counts_by_its_rule() -> None:
     outcome = Outcome(end="time_limit")
     settle(outcome, Lift(), Verdict(success=False, score=0.5, stages={"reach": 1.0}), True)
     assert Lift.success_rule == "any" and outcome.success and not outcome.success_end and outcome.score == 1.0
+
+
+def test_stages_explain_a_failure_only_where_the_task_judged() -> None:
+    reasons = {}
+    for judge in ("task", "person", "detector"):
+        settle(
+            outcome := Outcome(end="time_limit"),
+            Lift(),
+            Verdict(success=False, score=0.0, stages={}, judge=judge),
+            None,
+        )
+        reasons[judge] = outcome.failure_reason
+    assert reasons == {"task": f"no {Lift().stages[0].name}", "person": "undone", "detector": "undone"}
+
+
+def test_an_unknown_judge_is_refused() -> None:
+    with pytest.raises(UsageError, match="judge is 'robot'; it should be one of task, person, detector"):
+        Verdict(success=True, score=1.0, stages={}, judge="robot")  # type: ignore[arg-type]

@@ -99,6 +99,34 @@ def test_it_passes_its_check() -> None:
     assert "another for each of 1 parameter changed" in str(foretell.check("world", WORLD, task=TASK).to_dict())
 
 
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("Flat", r"observe: stream 'puck/pos' has shape (2, 1) for 2 slots, and it should be (2, 2)"),
+        ("Single", "stream 'puck/pos' has dtype float32, and its feature declares float64"),
+        ("Timeless", "stream 'time' is missing"),
+        ("Mute", "stream 'instruction' should be 2 texts, one for each slot, and is 'go'"),
+        ("Fixed", "stream 'top/rgb' has shape (2, 48, 64, 3) for 2 slots, and it should be (2, 24, 40, 3)"),
+        ("Bare", "`can` lists draw, and the world has no camera"),
+        ("Penless", "the world has no method 'picture'"),
+        ("Grey", "picture: it is uint8 of shape (24, 40, 1), and should be uint8 of shape (24, 40, 3)"),
+        ("Odour", "stream 'puck/pos' is declared with kind 'smell', which is none of joint, position"),
+        ("Boastful", "observe raised ValueError"),
+    ],
+)
+def test_a_world_that_does_not_show_what_it_declares_fails_the_check(kind: str, why: str) -> None:
+    report = foretell.check("world", f"more.py:{kind}", task=TASK)
+    assert [finding.name for finding in report.findings if not finding.passed] == ["features"]
+    assert why in report["features"].detail
+
+
+@pytest.mark.parametrize("how", [{"engine": "here"}, {"workers": 1}])
+def test_a_study_refuses_the_first_sample_that_is_not_as_declared(how: dict[str, Any]) -> None:
+    why = r"world 'flat': observe: stream 'puck/pos' has shape \(4, 1\) for 4 slots, and it should be \(4, 2\)"
+    with pytest.raises(foretell.ForetellError, match=why):
+        foretell.run(study(world="more.py:Flat"), out="it", slots=4, **how)
+
+
 def test_a_world_that_needs_a_person_for_every_episode_is_not_driven_by_the_check() -> None:
     for world, why in {"more.py:Restless": "cannot stand still", "more.py:Attended": "cannot set the table"}.items():
         report = foretell.check("world", world, task=TASK)
@@ -145,6 +173,26 @@ def test_what_is_missing_is_named_before_the_first_episode() -> None:
     with pytest.raises(foretell.UsageError, match=r"could not be made: ValueError: no cable \(more\.py, line \d+\)"):
         foretell.run(study(world="more.py:Broken"), out="it", engine="here")
     assert not Path("it").exists()
+
+
+@pytest.mark.parametrize("kind", ["Unplugged", "Unset", "Unseen", "Unjudged"])
+def test_a_method_that_raises_ends_its_episode_and_no_other(kind: str) -> None:
+    """The row blames the world and is the same whatever ran beside it."""
+    given = study(world=f"more.py:{kind}", clocks=["sync", {"virtual": {"latency": 0.1}}])
+    foretell.run(given, out="one", engine="here", slots=1)
+    foretell.run(given, out="many", engine="here", slots=4)
+    found = rows(Path("one"))
+    assert found == rows(Path("many"))
+    if kind == "Unplugged":
+        foretell.run(given, out="crew", workers=1, slots=3)
+        assert found == rows(Path("crew"))
+    lost = [row for row in found if row["end"] == "error"]
+    assert len(found) == 8 and len(lost) == 2
+    method = {"Unset": "reset", "Unseen": "observe", "Unjudged": "verdict"}.get(kind, "advance")
+    for row in lost:
+        assert (row["blame"], row["success"]) == ("world", None)
+        assert str(row["error"]).startswith(f"{method} raised OSError: serial port lost (more.py, line ")
+    assert all(row["blame"] is None for row in found if row not in lost)
 
 
 def test_pages_and_lists_take_it(folder: Path) -> None:

@@ -103,11 +103,19 @@ def test_a_persons_yes_and_no_are_the_rows(folder: Path, clock: Any) -> None:
     assert f"{WHY}it stuck to the table" in lines
 
 
+def test_ctrl_d_at_the_prompt_stops_the_study_like_ctrl_c(folder: Path) -> None:
+    code, screen = converse(folder, [(PROMPT, "y"), (PROMPT, "\x04")])
+    assert code == 130 and "Run the same command to resume" in screen, screen
+    assert foretell.read(folder / "runs/judged")["success"].to_pylist() == [True]
+
+
 def test_what_a_person_judged_is_not_asked_again(folder: Path) -> None:
     code, screen = converse(folder, [(PROMPT, "y")], "--limit", "1")
     assert code == 0 and screen.count(PROMPT) == 1
-    code, screen = converse(folder, [(PROMPT, "n"), (WHY, "")])
-    assert code == 0 and screen.count(PROMPT) == 1
+    code, screen = converse(folder, [(PROMPT, "maybe"), (PROMPT, "n"), (WHY, "")])
+    assert code == 0 and screen.count(PROMPT) == 2  # an answer that is neither is no answer
+    reasons = {row["success"]: row["failure_reason"] for row in foretell.read(folder / "runs/judged").to_pylist()}
+    assert reasons == {True: None, False: "undone"}
     (figures,) = foretell.show(folder / "runs/judged")
     assert (figures["n"], figures["successes"]) == (2, 1)
 

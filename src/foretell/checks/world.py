@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from foretell.checks.bits import agreement, same
+from foretell.checks.features import check_features
 from foretell.checks.report import Report
 from foretell.checks.setting import task_of, world_of
 from foretell.counting import counted
@@ -75,6 +76,9 @@ def check_world(world: Any, task: str | Task | type[Task] = "lift") -> Report:
         )
 
     report.look("hash", lambda: _hash(asked, first, world))
+    # a world of its own: what it is asked here leaves no trace in those that are compared
+    if not report.look("features", lambda: check_features(world_of(asked, world, slots=2))):
+        return report
     if report.look("repeats", repeats):
         report.look("slots", slots)
         report.look("threads", threads)

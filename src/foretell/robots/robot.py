@@ -14,6 +14,8 @@ import mujoco
 import numpy as np
 
 from foretell.arrays import Floats
+from foretell.counting import counted
+from foretell.errors import UsageError
 from foretell.spec import Feature
 
 __all__ = ["Group", "Robot", "RobotPhysics", "Steps"]
@@ -123,6 +125,13 @@ class Robot:
 
     def __init__(self, physics: RobotPhysics = RobotPhysics()) -> None:
         self.physics = physics
+        for name, group in self.groups.items():
+            for field in ("home", "low", "high", "speed"):
+                if (count := len(getattr(group, field))) != len(group.joints):
+                    raise UsageError(
+                        f"robot {self.name!r}: group {name!r}: {field} has {counted(count, 'value')}, and the group "
+                        f"has {counted(len(group.joints), 'joint')} ({', '.join(group.joints)})"
+                    )
 
     def spec(self, visuals: bool = True) -> mujoco.MjSpec:
         """Build the model anew, alone: scenes attach it with a prefix. Without `visuals` shells are left out, and

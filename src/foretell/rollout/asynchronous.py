@@ -297,6 +297,7 @@ class AsynchronousDriver(Driver):
     def _finish(self, slot: int, end: str, blame: str | None = None, error: str | None = None) -> tuple[Job, Outcome]:
         if self.due[slot] == NEVER:
             self._count_starved(slot)
+            self.idle_since[slot] = max(self.idle_since[slot], self.age[slot])  # not twice, if the verdict fails
         if log := self.events.get(slot):
             for number, began in self._under_way(slot):  # never to arrive
                 log.add("think", began, int(self.age[slot]), inference=number)

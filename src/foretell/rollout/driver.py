@@ -6,6 +6,7 @@ A clock's driver adds `_round`: what happens in the active slots, from one momen
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -15,6 +16,7 @@ from foretell.errors import raised, traced
 from foretell.policy import PolicySpec, observed
 from foretell.rollout.ask import ask
 from foretell.rollout.events import Events
+from foretell.rollout.guard import WorldFailed, guarded
 from foretell.rollout.job import Job, Outcome
 from foretell.rollout.settle import settle
 from foretell.rollout.sight import Sight
@@ -35,7 +37,7 @@ class Driver:
     VIDEO = Video
 
     def __init__(self, world: World, policies: Mapping[str, Any], watch: Callable[[str, list[Job]], None]):
-        self.world, self.policies, self.watch = world, policies, watch
+        self.world, self.policies, self.watch = (world := guarded(world)), policies, watch
         self.specs: dict[str, PolicySpec] = {name: p.spec for name, p in policies.items()}
         self.sights = {name: Sight(world, observed(spec.reads)) for name, spec in self.specs.items()}
         slots, dim = world.slots, world.action.size
@@ -57,17 +59,22 @@ class Driver:
         self.apart = np.zeros(slots, dtype=bool)  # the policy is called for this slot alone
         self.gone: set[int] = set()  # slots whose episode ended or started anew when policies were asked
         self.drained = False  # the source has no more
+        self.suspects: deque[Job] = deque()  # one of them made the world fail: each runs again, alone in the world
+        self.alone = False  # whether one of them runs
         self.limit = whole_ticks(1, 1.0 / world.tick, 1.0 / world.task.time_limit)
 
     def run(self, source: Callable[[], Job | None]) -> Iterator[tuple[Job, Outcome]]:
         try:
             while True:
-                yield from self._refill(source)
-                active = np.array([i for i, job in enumerate(self.jobs) if job is not None], dtype=np.int32)
-                if len(active):
-                    yield from self._round(active)
-                elif self.drained:
-                    return
+                try:
+                    yield from self._refill(source)
+                    active = np.array([i for i, job in enumerate(self.jobs) if job is not None], dtype=np.int32)
+                    if len(active):
+                        yield from self._round(active)
+                    elif self.drained and not self.suspects:
+                        return
+                except WorldFailed as failed:
+                    yield from self._failed(failed)
         finally:
             for video in self.videos.values():
                 video.abandon()
@@ -75,6 +82,29 @@ class Driver:
     def _round(self, active: np.ndarray) -> Iterator[tuple[Job, Outcome]]:
         """Let something happen in every active slot; yields the episodes that end."""
         raise NotImplementedError
+
+    def _failed(self, failed: WorldFailed) -> Iterator[tuple[Job, Outcome]]:
+        """A method of the world raised. One episode alone is ended by it; of several, nobody knows which it was, and a
+        row must not depend on its neighbours: each starts anew, alone."""
+        active = [slot for slot, job in enumerate(self.jobs) if job is not None]
+        self.gone = set()
+        for slot in active:
+            if slot in self.videos:
+                self.videos.pop(slot).abandon()
+            if (steps := self.steps.pop(slot, None)) and len(active) == 1:
+                steps.write()  # without the present state, which the world may not tell any more
+        if len(active) == 1:
+            old, slot = self.outcomes[active[0]], active[0]
+            passed = time.time() - old.wall_started - time.perf_counter()
+            self.outcomes[slot] = Outcome(
+                wall_started=old.wall_started, wall_s=passed, wall_policy_s=old.wall_policy_s, trace=failed.trace
+            )
+            yield self._finish(slot, "error", "world", str(failed))
+            return
+        for slot in active:
+            self.events.pop(slot, None)
+            self.suspects.append(self._job(slot))
+            self.jobs[slot] = None
 
     def _judge(self, slots: np.ndarray, done: np.ndarray) -> Iterator[tuple[Job, Outcome]]:
         """Look whether the task is solved, and end what is over; `done` (n,): the policy declared itself done."""
@@ -190,8 +220,14 @@ class Driver:
                         self.sights[name].sample(ids, self.age[ids], now)
 
     def _refill(self, source: Callable[[], Job | None]) -> Iterator[tuple[Job, Outcome]]:
-        """Give every free slot a job."""
+        """Give every free slot a job; one slot only, while there are episodes that must run alone."""
         free = [i for i, job in enumerate(self.jobs) if job is None]
+        if self.alone or self.suspects:
+            if len(free) < len(self.jobs):
+                return
+            self.alone = bool(self.suspects)
+            if self.alone:
+                free, source = free[:1], self.suspects.popleft
         fresh: list[int] = []
         for slot in free:
             job = source()

@@ -13,7 +13,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -89,7 +89,7 @@ class _Realtime(AsynchronousDriver):
         for name, mind in self.minds.items():
             # cameras are drawn elsewhere
             own = {k: s for k, s in observed(mind.spec.reads).items() if k not in mind.cameras}
-            self.sights[name] = Sight(world, own)
+            self.sights[name] = Sight(self.world, own)
         self.number = -1
         self.asked = self.answered = -1  # numbers of inferences
         self.asked_at, self.asked_tick = 0.0, 0  # when the last one was, on the wall and in ticks
@@ -294,8 +294,7 @@ class _Realtime(AsynchronousDriver):
 
     def _snap(self, mind: Mind, now: float) -> None:
         assert mind.snapshots is not None
-        assert isinstance(self.world, Drawing)
-        seen = self.world.snapshot(0)
+        seen = cast(Drawing, self.world).snapshot(0)
         padded = np.zeros(SNAPSHOT)
         padded[: len(seen)] = seen
         tick = int(self.age[0])

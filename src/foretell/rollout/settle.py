@@ -30,7 +30,8 @@ def settle(outcome: Outcome, task: Task, verdict: Verdict, solved: bool | None) 
     if outcome.success:
         outcome.score = 1.0
     else:
-        missed = [s.name for s in task.stages if s.name not in verdict.stages]
+        # stages explain a failure only where the task watched them
+        missed = [s.name for s in task.stages if s.name not in verdict.stages and verdict.judge == "task"]
         why = verdict.reason or (f"no {missed[0]}" if missed else "undone")
         outcome.failure_reason = "policy error" if blamed else why
     if ended_early(outcome.end, outcome.success):

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from foretell.errors import UsageError
 from foretell.spec import Stream
-from foretell.world import World, whole_ticks
+from foretell.world import World, misdeclared, whole_ticks
 
 __all__ = ["Sight"]
 
@@ -30,12 +31,15 @@ class Sight:
         self._timed = {n: s for n, s in self._kept.items() if s.rate is not None}
         self._frames: dict[str, np.ndarray] = {}
         self._taken = {n: np.zeros(world.slots, dtype=np.int64) for n in self._timed}
+        self._trusted = False  # whether the first samples were as declared
 
     def start(self, slots: np.ndarray) -> None:
         """New episodes: the first sample fills the whole history."""
         if not self._kept:
             return
         seen = self._world.observe(slots, self._kept)
+        if not self._trusted:
+            self._check(seen, self._kept, len(slots))
         for name, stream in self._kept.items():
             first = np.asarray(seen[name])
             if name not in self._frames:
@@ -73,7 +77,14 @@ class Sight:
     def view(self, slots: np.ndarray) -> dict[str, Any]:
         """What the policy is given."""
         seen: dict[str, Any] = dict(self._world.observe(slots, self._now))
+        if not self._trusted:
+            self._check(seen, self._now, len(slots))
+            self._trusted = True
         for name, stream in self._kept.items():
             frames = self._frames[name][slots]
             seen[name] = frames if stream.history > 1 else frames[:, 0]
         return seen
+
+    def _check(self, seen: dict[str, Any], streams: dict[str, Stream], count: int) -> None:
+        if wrong := misdeclared(seen, streams, self._world.features, count):
+            raise UsageError(f"world {self._world.name!r}: observe: {wrong}; change `observe` or `features`")
