@@ -1,4 +1,4 @@
-"""List the tasks, suites, robots, factors, policies or adapters there are.
+"""List tasks, suites, robots, factors, policies or adapters.
 
 Examples:
     foretell list tasks
