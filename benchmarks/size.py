@@ -94,6 +94,7 @@ def write(study: dict[str, Any], folder: Path) -> int:
     from foretell.study.drawn import draw
     from foretell.study.engine import make_engine
     from foretell.study.plan import make_task, plan
+    from foretell.study.rounds import Rounds
     from foretell.study.store import SEAL, Store
 
     made = load_study(study)
@@ -110,7 +111,7 @@ def write(study: dict[str, Any], folder: Path) -> int:
         store.write_study(made.to_yaml())
         running.keep_scenarios(store, drawn)
         store.write_provenance({"study": made.name, "design": drawn.design, **provenance()})
-        store.write_plan(running._planned(named, opened))
+        store.write_plan(running._planned(named, opened, Rounds(None, named, store.done, store.earlier())))
     rows, part = [], 0
     for name, episode in named.items():
         solves = 0.9 - 0.2 * int(episode.policy[-1]) - 0.1 * (episode.group.clock.kind != "sync")

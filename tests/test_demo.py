@@ -12,9 +12,9 @@ from sections import block, section_of
 
 from foretell.cli import main
 from foretell.demo.demo import _strips
-from foretell.demo.story import part
+from foretell.demo.story import part, wrong
 from foretell.demo.strip import drawn
-from foretell.demo.studies import PART
+from foretell.demo.studies import LIFTS, PART
 from foretell.episodes.read import read
 from foretell.report import bounds
 from foretell.tasks.lift import Lift
@@ -46,11 +46,11 @@ def test_every_figure_is_in_the_rows_and_in_the_report(out: Path, capsys: pytest
     assert ranking["figures"]["regret"] == max(real.values()) - min(real[p] for p in ranking["figures"]["picked"])
     assert part["figures"]["bound"]["n"] == 3 and part["figures"]["alone"]["n"] == 3
     assert wrong["figures"]["helps"] is False and wrong["figures"]["says"] in wrong["text"]
-    slow = read(out / "demo-latency")["success"].to_pylist()
-    waits = [r["success"] for r in read(out / "demo").to_pylist() if r["policy"] == "gaussian"]
-    assert len(slow) == len(waits) == 3 and latency["figures"]["latency_s"] == 0.1
-    assert latency["figures"]["late"]["estimate"] == pytest.approx(sum(slow) / 3)
-    assert latency["figures"]["sync"]["estimate"] == pytest.approx(sum(waits) / 3)
+    outcomes = [(json.loads(r["clock"])["kind"], r["success"]) for r in read(out / "demo-latency").to_pylist()]
+    slow, waits = ([success for kind, success in outcomes if kind == asked] for asked in ("virtual", "sync"))
+    assert len(slow) == len(waits) == 6 and latency["figures"]["latency_s"] == 0.1
+    assert latency["figures"]["late"]["estimate"] == pytest.approx(sum(slow) / 6)
+    assert latency["figures"]["sync"]["estimate"] == pytest.approx(sum(waits) / 6)
     page = (out / "demo.html").read_text()
     for chapter in said["chapters"]:
         assert json.dumps(chapter["text"], ensure_ascii=False)[1:-1] in page, "the page tells the same"
@@ -104,3 +104,17 @@ def test_the_story_and_the_report_say_the_same_of_what_simulation_is_worth(tmp_p
     (line,) = sheet.rows
     assert line[sheet.columns.index("needs")] == chapter.figures["worth"] > 30
     assert line[sheet.columns.index("success, 95%")] in chapter.text
+
+
+def test_a_wrong_simulator_is_declined_for_what_it_says_not_for_its_size(tmp_path: Path) -> None:
+    task = Lift()
+    scenarios = [task.scenario(i) for i in range(330)]
+    simulated = [made.row(LIFTS, s, False) for s in scenarios]
+    tried = [made.row(LIFTS, s, i > 1, world="standin") for i, s in enumerate(scenarios[:30])]
+    runs = {
+        "demo-wrong": made.run(tmp_path / "demo-wrong", scenarios, simulated),
+        "demo-standin-lift": made.run(tmp_path / "demo-standin-lift", scenarios[:30], tried, world="standin"),
+    }
+    chapter = wrong(runs)
+    assert chapter.figures["helps"] is False and chapter.figures["solved"] == [0, 330]
+    assert chapter.figures["says"].startswith("simulation does not help: use real trials only")

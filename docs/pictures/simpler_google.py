@@ -14,15 +14,21 @@ from foretell.registry import resolve
 from foretell.sim.world import MujocoWorld
 
 SLOT = np.zeros(1, dtype=np.int32)
-SHOWN = {
-    "google_robot_pick_horizontal_coke_can": 12,
-    "google_robot_pick_vertical_coke_can": 12,
-    "google_robot_pick_standing_coke_can": 12,
-    "google_robot_close_top_drawer": 3,
-    "google_robot_close_middle_drawer": 3,
-    "google_robot_close_bottom_drawer": 8,
-}
-"""Task -> which of its layouts."""
+SHOWN = (
+    ("google_robot_pick_horizontal_coke_can", 12),
+    ("google_robot_pick_vertical_coke_can", 12),
+    ("google_robot_pick_standing_coke_can", 12),
+    ("google_robot_move_near", 0),
+    ("google_robot_move_near", 12),
+    ("google_robot_move_near", 30),
+    ("google_robot_pick_object", 6),
+    ("google_robot_pick_object", 11),
+    ("google_robot_pick_object", 28),
+    ("google_robot_close_top_drawer", 3),
+    ("google_robot_close_middle_drawer", 3),
+    ("google_robot_close_bottom_drawer", 8),
+)
+"""Tasks, and which of their layouts."""
 
 
 def seen(name: str, layout: int) -> np.ndarray:
@@ -34,7 +40,7 @@ def seen(name: str, layout: int) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    each = [seen(name, layout) for name, layout in SHOWN.items()]
+    each = [seen(name, layout) for name, layout in SHOWN]
     picture = Image.fromarray(np.vstack([np.hstack(each[row : row + 3]) for row in range(0, len(each), 3)]))
     small = picture.resize((picture.width // 2, picture.height // 2), Image.Resampling.LANCZOS)
     small.save(Path(__file__).with_suffix(".png"), optimize=True)

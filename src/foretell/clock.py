@@ -50,6 +50,10 @@ class Sync(Clock):
     kind: ClassVar[str] = "sync"
 
 
+FASTEST = 1000.0
+"""Largest `speed`."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Asynchronous(Clock):
     """Physics does not wait: what `virtual` and `realtime` have in common."""
@@ -68,8 +72,9 @@ class Asynchronous(Clock):
     """Of `ensemble`: answer i, counted from the oldest, weighs exp(-decay i)."""
 
     def __post_init__(self) -> None:
-        if not (_number(self.speed) and 0 < self.speed < float("inf")):
-            raise UsageError(f"clocks: {self.kind}: speed is {self.speed!r:.80}, it must be above 0")
+        if not (_number(self.speed) and 0 < self.speed <= FASTEST):
+            limits = f"it must be above 0 and at most {FASTEST:g}"
+            raise UsageError(f"clocks: {self.kind}: speed is {self.speed!r:.80}, {limits}")
         for option, known in (("chunks", CHUNKS), ("hold", HOLDS)):
             if getattr(self, option) not in known:
                 raise UsageError(f"clocks: {self.kind}: {option}: {suggest(str(getattr(self, option)), known)}")

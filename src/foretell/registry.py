@@ -32,6 +32,10 @@ BUILTIN: dict[str, dict[str, str]] = {
         "google_robot_pick_horizontal_coke_can": "foretell.tasks.pick_coke_can:PickHorizontalCokeCan",
         "google_robot_pick_vertical_coke_can": "foretell.tasks.pick_coke_can:PickVerticalCokeCan",
         "google_robot_pick_standing_coke_can": "foretell.tasks.pick_coke_can:PickStandingCokeCan",
+        "google_robot_pick_object": "foretell.tasks.pick_object:PickObject",
+        "google_robot_move_near": "foretell.tasks.move_near:MoveNear",
+        "google_robot_move_near_v0": "foretell.tasks.move_near:MoveNearV0",
+        "google_robot_move_near_v1": "foretell.tasks.move_near:MoveNearV1",
         "google_robot_open_top_drawer": "foretell.tasks.drawers:OpenTopDrawer",
         "google_robot_open_middle_drawer": "foretell.tasks.drawers:OpenMiddleDrawer",
         "google_robot_open_bottom_drawer": "foretell.tasks.drawers:OpenBottomDrawer",
@@ -71,6 +75,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "Action_Noise": "foretell.factors.noise:ActionNoise",
         "Instruction": "foretell.factors.instruction:Instruction",
         "Robot_Init": "foretell.factors.start:RobotInit",
+        "Head_Tilt": "foretell.factors.start:HeadTilt",
     },
     "robots": {
         "panda": "foretell.robots.panda:Panda",

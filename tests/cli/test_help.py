@@ -82,7 +82,7 @@ def test_confidence_in_percent() -> None:
         check_once(["--alpha=0.05", "14/20", "--confidence", "95"])
     with pytest.raises(UsageError, match=r"confidence is 0\.95, it should be in percent: give --confidence 95"):
         alpha_of(0.05, 0.95)
-    with pytest.raises(UsageError, match="confidence is 100, it should be in percent, between 1 and 100"):
+    with pytest.raises(UsageError, match="confidence is 100, it should be in percent, above 1 and below 100"):
         alpha_of(0.05, 100)
 
 

@@ -35,11 +35,14 @@ STUDY = {"tasks": ["lift"], "policies": ["random"]}
         ({"world": {"name": "w", "theta": {"kp_scale": float("inf")}}}, ""),
         ({"scenarios": {"seed": 2**70}}, "scenarios.seed: Input should be less than or equal to"),
         ({"clocks": [{"virtual": {"speed": 10**400}}]}, "speed is 1000"),
+        ({"clocks": [{"virtual": {"latency": 0.1, "speed": 1e18}}]}, "it must be above 0 and at most 1000"),
+        ({"clocks": [{"virtual": {"latency": {"normal": [1e300, 1e308]}}}]}, "1e+300 s is longer than any episode"),
+        ({"clocks": [{"virtual": {"latency": 10**400}}]}, "s is longer than any episode"),
         ({"clocks": [{"virtual": {1: 2}}]}, "clocks: virtual: "),
         ({"clocks": {"virtual": {"latency": 50}}}, "latency: 50 is in seconds: for milliseconds write 50 ms, or 0.05"),
         ({"trials": 10**400}, "trials"),
     ],
-    ids=range(8),
+    ids=range(11),
 )
 def test_a_field_out_of_all_bounds_is_named(changes: dict[str, object], said: str) -> None:
     def take() -> None:

@@ -96,3 +96,16 @@ def test_an_outcome_goes_through_a_worker_whole() -> None:
     """Every field of an outcome that is not wall time is the same in a worker's row."""
     names = {name for name in vars(Outcome()) if not name.startswith("wall_") and name != "trace"}
     assert names <= set(foretell.read(foretell.run(STUDY, out="it", workers=1).path).column_names)
+
+
+def test_an_engine_of_the_callers_stays_open_for_the_next_study(folder: Path) -> None:
+    pool = Pool(workers=1, slots=2)
+    try:
+        foretell.run(STUDY, out="a", engine=pool)
+        (worker,) = pool._crew
+        foretell.run(STUDY, out="b", engine=pool)
+        assert pool._crew == [worker] and worker.process.poll() is None, "the same process ran both"
+    finally:
+        pool.close()
+    assert worker.process.poll() is not None
+    assert rows(Path("a")) == rows(Path("b"))

@@ -41,10 +41,23 @@ def test_the_first_of_them_can_be_asked_for() -> None:
     assert [s.seed for s in found["more.py:Grid"]] == [7, 3]
 
 
+def test_some_can_be_asked_for_by_number() -> None:
+    scenarios, design = resolve_scenarios(load_study({**STUDY, "scenarios": {"layouts": [2, 0]}}))
+    assert [s.seed for s in scenarios["more.py:Grid"]] == [5, 7] and design == "chosen"
+    study = load_study({**STUDY, "scenarios": {"layouts": [0, 3]}})
+    with pytest.raises(foretell.UsageError, match=r"task 'more.py:Grid' has no layout 3; its layouts are 0 to 2"):
+        resolve_scenarios(study)
+    assert load_study({**STUDY, "scenarios": {"layouts": 1}}).scenarios.layouts == (1,)
+
+
 @pytest.mark.parametrize(
     ("scenarios", "said"),
     [
-        ({"layouts": "some"}, r"layouts: Input should be 'all'"),
+        ({"layouts": "some"}, r"layouts: should be `all`, or a list of numbers from 0, such as \[0, 3\]"),
+        ({"layouts": [1, -1]}, r"layouts: should be `all`, or a list"),
+        ({"layouts": [True]}, r"layouts: should be `all`, or a list"),
+        ({"layouts": []}, r"layouts: should be `all`, or a list"),
+        ({"layouts": [1, 1]}, r"layouts: names a layout twice"),
         ({"layouts": "all", "like": "it"}, "give either `layouts` or `like`, not both"),
         ({"layouts": "all", "fix": "size"}, "`fix` is for scenarios that are drawn; those of `layouts`"),
         ({"layouts": "all", "seed": 3}, "`seed` is for scenarios that are drawn"),

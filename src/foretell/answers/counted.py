@@ -10,6 +10,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from foretell.answers.inputs import Table, refuse
 from foretell.answers.words import plain
 from foretell.episodes.units import by_unit, unit_of
@@ -48,9 +50,12 @@ class Counted:
         return {name: self.rows[i] for name, i in zip(units.names, units.first.tolist(), strict=True)}
 
     def tries(self) -> dict[str, list[tuple[int, float]]]:
-        """Unit -> trial and score of each of its rows."""
-        units, pairs = by_unit(self.units(), sort=False), list(zip(self.trials, self.scores, strict=True))
-        return {name: [pairs[i] for i in rows.tolist()] for name, rows in zip(units.names, units.rows(), strict=True)}
+        """Unit -> trial and score of each of its rows, of the units with several rows."""
+        units = by_unit(self.units(), sort=False)
+        tries: dict[str, list[tuple[int, float]]] = {units.names[i]: [] for i in np.flatnonzero(units.counts > 1)}
+        for row in np.flatnonzero(units.counts[units.number] > 1).tolist():
+            tries[units.names[units.number[row]]].append((self.trials[row], self.scores[row]))
+        return tries
 
 
 def at_once(table: Table) -> Counted | None:

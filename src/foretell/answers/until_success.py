@@ -15,12 +15,10 @@ MANY = 3
 def until_success(trials: Mapping[str, Sequence[tuple[int, float]]], name: str) -> str | None:
     """A warning, if in many scenarios all trials but the last failed and no trial follows a success; else None.
 
-    trials: scenario -> (trial, or its place in the table; score) of each of its rows.
+    trials: scenario -> (trial, or its place in the table; score) of each of its rows, of scenarios with several.
     """
     repeated, stopped = 0, 0
     for tries in trials.values():
-        if len(tries) == 1:  # as most are
-            continue
         *before, last = [score for _, score in sorted(tries)]
         if any(score >= 1.0 for score in before):
             return None  # somebody went on after a success: the number of trials did not hang on it here

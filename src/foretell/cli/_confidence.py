@@ -14,7 +14,7 @@ def alpha_of(alpha: float, confidence: float | None) -> float:
     if confidence is None:
         return alpha
     if not 1.0 < confidence < 100.0:
-        more = f": give --confidence {100 * confidence:g}" if 0.0 < confidence < 1.0 else ", between 1 and 100"
+        more = f": give --confidence {100 * confidence:g}" if 0.0 < confidence < 1.0 else ", above 1 and below 100"
         raise UsageError(f"--confidence is {confidence:g}, it should be in percent{more}")
     return round(1.0 - confidence / 100.0, 12)  # 95 is 0.05, not 0.05000000000000004
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +12,9 @@ from foretell.demo.story import Chapter, chapters, section
 from foretell.demo.studies import CHOSEN, studies
 from foretell.episodes.read import read
 from foretell.errors import ForetellError, UsageError
+from foretell.study.engine import make_engine
 from foretell.study.films import steps
-from foretell.study.run import Progress, Run, run
+from foretell.study.run import SLOTS, Progress, Run, run
 
 __all__ = ["Demo", "demo"]
 
@@ -53,19 +56,23 @@ def demo(
     """Run the demonstration into run folders in `out`, and write its report, `demo.html`.
 
     `trials`: episodes in the stand-in for reality of the policy whose rate is bounded. `more`: its further simulated
-    scenarios. `ranked`: episodes in the stand-in of each policy it is ranked with. `seen`: scenarios with and without a
-    table cloth. `films`: whether to film. `notify` is called with a message for each other step.
+    scenarios, and those of a wrong simulator. `ranked`: episodes in each world of the policies it is ranked with.
+    `seen`: scenarios with and without a table cloth. `films`: whether to film. `notify` is called with a message for
+    each other step.
     """
     folder = Path(out)
     dark, blind = _blind()
     blind = blind if films else "films were not asked for"
+    count = (os.cpu_count() or 1) if workers is None else workers
     done = {}
-    for name, study in studies(folder, trials=trials, more=more, ranked=ranked, seen=seen).items():
-        if dark and name == "demo-cloth":
-            continue  # its policy sees, and nothing can be drawn
-        asked = {k: v for k, v in study.items() if k != "record" or not blind}
-        options = {"workers": workers, "progress": progress, "notify": notify}
-        done[name] = run({"name": name, **asked}, out=folder / name, retire=True, **options)  # type: ignore[arg-type]
+    # One engine for all studies: a worker takes two seconds to start.
+    with closing(make_engine("processes" if count else "here", workers=count, slots=SLOTS)) as engine:
+        for name, study in studies(folder, trials=trials, more=more, ranked=ranked, seen=seen).items():
+            if dark and name == "demo-cloth":
+                continue  # its policy sees, and nothing can be drawn
+            asked = {k: v for k, v in study.items() if k != "record" or not blind}
+            given = {"name": name, **asked}
+            done[name] = run(given, out=folder / name, retire=True, engine=engine, progress=progress, notify=notify)
     runs = {name: ended.path for name, ended in done.items()}
     story = chapters(runs)
     notify("writing the report")
@@ -110,5 +117,7 @@ def _report(runs: dict[str, Path], story: list[Chapter], out: Path) -> tuple[Pat
         needs_extra()
     except UsageError as error:
         return None, str(error)
-    shown = [path for name, path in runs.items() if name != "demo-wrong"]  # else it would stand beside the good one
+    shown = [
+        path for name, path in runs.items() if name not in ("demo-wrong", "demo-standin-lift")
+    ]  # not beside the good one
     return report(*shown, out=out, first=[section(story)]).path, ""

@@ -15,7 +15,7 @@ from foretell.answers.clocks import clocks
 from foretell.answers.predictivity import predictivity
 from foretell.answers.words import listed
 from foretell.counting import counted
-from foretell.demo.studies import CHOSEN, LATENCY_S, LIMIT_S, PART, SEES, THINKS
+from foretell.demo.studies import CHOSEN, LATENCY_S, LIFTS, LIMIT_S, PART, SEES, THINKS
 from foretell.episodes.read import read
 from foretell.report.bounds import worth
 from foretell.report.section import Section, Words
@@ -123,15 +123,15 @@ def part(runs: Runs) -> Chapter:
 
 
 def wrong(runs: Runs) -> Chapter:
-    answer = bound(read(runs["demo-standin-part"]), read(runs["demo-wrong"]), policy=PART, stand_in=True)
-    tried, simulated = _scores(runs["demo-standin-part"]), _scores(runs["demo-wrong"])
+    answer = bound(read(runs["demo-standin-lift"]), read(runs["demo-wrong"]), policy=LIFTS, stand_in=True)
+    tried, simulated = _scores(runs["demo-standin-lift"]), _scores(runs["demo-wrong"])
     alone, interval = clopper_pearson(sum(tried.values()), len(tried)), answer.intervals[0]
     sentence = str(interval.diagnostics["sentence"])
     text = (
-        f"This simulator is wrong on purpose: its arm has a twentieth of the stiffness. {PART!r} solves "
-        f"{sum(simulated.values())} of {counted(len(simulated), 'scenario')} in it. Asked to use it for "
-        f"the same trials, foretell answers: “{sentence}.” The bound with it is {_ends(interval)}; the trials alone "
-        f"give {_ends(alone)}."
+        f"This simulator is wrong on purpose: its arm has a twentieth of the stiffness. {LIFTS!r} lifts the cube in "
+        f"{sum(simulated.values())} of {counted(len(simulated), 'scenario')} in it, and in {sum(tried.values())} of "
+        f"{counted(len(tried), 'trial')} in the stand-in. Asked to use both, foretell answers: “{sentence}.” The bound "
+        f"with it is {_ends(interval)}; the trials alone give {_ends(alone)}."
     )
     figures = {"solved": [sum(simulated.values()), len(simulated)], "helps": _helps(answer), "says": sentence}
     return Chapter("What if the simulator is bad?", text, {**figures, "bound": interval.to_dict()})
@@ -139,7 +139,7 @@ def wrong(runs: Runs) -> Chapter:
 
 def latency(runs: Runs) -> Chapter:
     """A ranked policy under `sync`, beside the same one that takes its time."""
-    (cell,) = clocks(runs["demo"], runs["demo-latency"], policy=THINKS).cells
+    (cell,) = clocks(runs["demo-latency"]).cells
     sync, late, gap = cell["sync"], cell["async"], cell["gap_points"]
     lost = f"{abs(gap['estimate']):.0f} points {'fewer' if gap['estimate'] >= 0 else 'more'}"
     slow = f"{1000 * LATENCY_S:.0f} ms"
@@ -158,7 +158,7 @@ def _within(rows: pa.Table, scenarios: pa.Array) -> pa.Table:
 
 
 def _scores(run: Path) -> dict[str, bool]:
-    """Scenario -> success, of a run of `PART`."""
+    """Scenario -> success, of a run of one policy."""
     return {row["scenario"]: row["success"] for row in read(run).select(["scenario", "success"]).to_pylist()}
 
 

@@ -3,7 +3,8 @@
 An arm is `none`, `each` (one arm per factor that applies), `all` (all that apply), a factor, several joined by `+`,
 a compound scene (`workbench`), a number of THE COLOSSEUM (`colosseum:5`, or just 5), or a mapping that says more:
 `{MO_Size: [0.9, 1.1]}` a range, `{MO_Color: [red, blue]}` a list, `{use: MO_Size, severity: 0.5}` milder,
-`{use: MO_Size, values: [0.9, 1.1]}` a list of two numbers.
+`{use: MO_Size, values: [0.9, 1.1]}` a list of two numbers. SIMPLER's variants are arms under their published names
+(`variants.py`), and `simpler:each` is one arm per variant that it has of a task.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 from foretell.errors import UsageError, suggest
 from foretell.factors import Given, Reason, draw, factor, perturb, rank
+from foretell.factors.variants import VARIANTS, published
 from foretell.registry import names
 from foretell.scenario import Scenario
 from foretell.tasks.task import Task
@@ -40,7 +42,7 @@ COMPOUND: dict[str, tuple[str, ...]] = {
 }
 """Compound scenes. The paper has the names of three scenes and two combinations, those of `workbench` and
 `study_table` here; which belongs to which, and the third, are our choice: see docs/factors.md."""
-SETS = ("each", "all", "colosseum:each", "colosseum:all", *COMPOUND)
+SETS = ("each", "all", "colosseum:each", "colosseum:all", "simpler:each", *COMPOUND)
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class Arm:
 
     def applies(self, task: Task) -> Reason | None:
         """None where every factor of the arm (of a set: at least one) applies to a task, else the first reason."""
+        if self.uses and self.uses[0].factor == "simpler:each":
+            return None if published(task) else Reason("simpler:each", task.name, "SIMPLER has no variants of it")
         if self.uses and self.uses[0].factor in SETS:
             reasons = [factor(name).applies(task) for name in _pool(self.uses[0].factor)]
             return None if None in reasons else reasons[0]
@@ -133,8 +137,14 @@ def _named(text: str | int, wanted: Mapping[str, Any]) -> Arm:
             raise UsageError(f"arm {text!r}: its severity is given twice, {severity} and {wanted['severity']}")
         parts.append((decoded(name), {"severity": severity} if at else wanted))
     (name, options), *more = parts
+    if name in VARIANTS and not more:
+        if options:
+            raise UsageError(f"arm {name!r} is a variant of SIMPLER: it has no severity")
+        return replace(_joined([_use(kind, value) for kind, value in VARIANTS[name].items()]), name=name)
     if name == "none" and not options and not more:
         return Arm("none")
+    if name == "simpler:each" and options:
+        raise UsageError(f"arm {text!r}: SIMPLER's variants have no severity")
     if name in SETS and not more:
         several = Use(name, _severity(name, options.get("severity", 1.0)))
         return Arm(several.label, (several,))
@@ -161,8 +171,10 @@ def _known(name: str) -> None:
         raise UsageError(
             f"arm {name!r} is a set of factors: it stands alone, and takes a severity (`{name}@0.5`) but no values"
         )
+    if name in VARIANTS:
+        raise UsageError(f"arm {name!r} is a variant of SIMPLER: it stands alone")
     if name not in (known := names("factors")):
-        raise UsageError(f"arm {name!r} is not known; {suggest(name, ['none', *SETS, *known])}")
+        raise UsageError(f"arm {name!r} is not known; {suggest(name, ['none', *SETS, *known, *VARIANTS])}")
 
 
 def _severity(name: str, value: Any) -> float:
@@ -185,14 +197,14 @@ def _use(name: str, value: Any) -> Use:
             low, high = map(float, value["range"])
             given = Given(low, high)
         elif set(value) == {"values"} and isinstance(value["values"], list) and value["values"]:
-            given = Given(values=tuple(value["values"]))
+            given = _listed(value["values"])
         else:
             raise UsageError(f"arm {name!r}: {value!r} should be severity: S, range: [LOW, HIGH] or values: [...]")
     elif _numbers(value) and len(value) == 2:
         low, high = map(float, value)
         given = Given(low, high)
     elif isinstance(value, list) and value:
-        given = Given(values=tuple(value))
+        given = _listed(value)
     elif isinstance(value, (str, int, float)):
         given = Given(values=(value,))
     else:
@@ -201,6 +213,11 @@ def _use(name: str, value: Any) -> Use:
         raise UsageError(f"arm {name!r}: the range [{given.low:g}, {given.high:g}] should go from low to high")
     factor(name).check(given)
     return Use(name, given=given)
+
+
+def _listed(values: list[Any]) -> Given:
+    """Values to choose from. One that is a list holds things that belong together."""
+    return Given(values=tuple(tuple(value) if isinstance(value, list) else value for value in values))
 
 
 def _numbers(value: Any) -> bool:
@@ -220,7 +237,9 @@ def expand(items: Iterable[Any], task: Task) -> list[Arm]:
     arms_by_name: dict[str, Arm] = {}
     for arm in map(parse, items):
         members = [arm]
-        if arm.uses and arm.uses[0].factor in SETS:
+        if arm.uses and arm.uses[0].factor == "simpler:each":
+            members = [parse(name) for name in published(task)]
+        elif arm.uses and arm.uses[0].factor in SETS:
             kind, severity = arm.uses[0].factor, arm.uses[0].severity
             uses = [Use(name, severity) for name in _pool(kind) if factor(name).applies(task) is None]
             whole = [Arm(arm.name, tuple(uses))] if uses else []
@@ -244,6 +263,6 @@ def looks_only(name: str) -> bool:
 def severity_of(name: str) -> float | None:
     """The severity of an arm by its name: None for the control, for given values, and where factors differ in it."""
     parts = {part.partition("@")[2] or "1" for part in name.split("+")}
-    if name == "none" or name.startswith("given:") or "[" in name or "{" in name or len(parts) != 1:
+    if name == "none" or name in VARIANTS or name.startswith("given:") or "[" in name or "{" in name or len(parts) != 1:
         return None
     return float(parts.pop())

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from foretell.errors import UsageError
+from foretell.errors import UsageError, suggest
 from foretell.factors.factor import Factor, Given, Setting
-from foretell.objects import DISTRACTORS, asset
+from foretell.objects import ASSETS, DISTRACTORS, asset
 from foretell.rotation import from_yaw
 from foretell.scenario import Scenario
 from foretell.tasks.task import Clutter, Task
@@ -18,12 +18,14 @@ from foretell.tasks.task import Clutter, Task
 __all__ = ["Distractor"]
 
 COUNT, MOST = 2, 4
+RADIUS = 0.06
+"""Of a thing that is no distractor by trade, m."""
 APART = 0.015
 """Least gap between two distractors, m."""
 GROWN = 0.03
 """Room left for what other factors do to the task's objects: they may grow, and be shifted by up to 3 cm."""
-LAYOUTS, TRIES = 30, 60
-"""How often a whole layout is begun anew, and how often a place is sought for each thing in it."""
+LAYOUTS, MANY, TRIES = 30, 300, 60
+"""How often a whole layout is begun anew (of a list of things: MANY), and a place is sought for each thing in it."""
 
 
 class Distractor(Factor):
@@ -42,6 +44,15 @@ class Distractor(Factor):
     def names(self) -> Sequence[str]:
         return list(DISTRACTORS)
 
+    def check(self, given: Given) -> None:
+        """A name, or several in a list, which are then put down together."""
+        several = [name for value in given.values if isinstance(value, tuple) for name in value]
+        for name in several:
+            if name not in ASSETS:
+                raise UsageError(f"{self.name}: {name!r:.80} is not known; {suggest(str(name), list(ASSETS))}")
+        if single := tuple(value for value in given.values if not isinstance(value, tuple)):
+            super().check(Given(values=single))
+
     def draw(
         self, rng: np.random.Generator, scenario: Scenario, task: Task, severity: float, given: Given | None = None
     ) -> list[dict[str, Any]]:
@@ -49,6 +60,19 @@ class Distractor(Factor):
         assert area is not None
         taken = [(*p.pos[:2], area.clearance + GROWN) for p in scenario.placements.values()]
         taken += area.keep_out
+        if given and any(isinstance(value, tuple) for value in given.values):
+            together = given.pick(rng)
+            together = together if isinstance(together, tuple) else (together,)
+            near = [
+                *((*p.pos[:2], area.clearance) for p in scenario.placements.values()),
+                *area.keep_out,
+            ]  # nothing else changes in such an arm
+            for _ in range(MANY):
+                if (spots := _lay_out(rng, area, together, near)) is not None:
+                    return spots
+            raise UsageError(
+                f"{self.name}: no room for {', '.join(together)} in scenario {scenario.id} of {task.name!r}"
+            )
         wanted = max(round(COUNT * severity), 1 if severity > 0 else 0)  # an arm that changes nothing would be no arm
         # as many as there can be are drawn whatever the severity: a milder scene has the first few of them
         for count in range(MOST, wanted - 1, -1):
@@ -85,7 +109,7 @@ def _lay_out(
     """Places for things within an area and outside circles (x, y, radius), or None where none were found."""
     circles, spots = list(taken), []
     for name in things:
-        radius, yaw = DISTRACTORS[name].radius, float(rng.uniform(-math.pi, math.pi))
+        radius, yaw = DISTRACTORS[name].radius if name in DISTRACTORS else RADIUS, float(rng.uniform(-math.pi, math.pi))
         low, high = np.array([area.x, area.y]).T
         for x, y in rng.uniform(low + radius, high - radius, (TRIES, 2)):
             if all(math.hypot(x - a, y - b) > r + radius for a, b, r in circles):

@@ -27,7 +27,8 @@ class Instruction(Factor):
     def draw(
         self, rng: np.random.Generator, scenario: Scenario, task: Task, severity: float, given: Given | None = None
     ) -> str:
-        drawn = task.paraphrases[int(rng.integers(len(task.paraphrases)))]
+        others = task.paraphrased(scenario)
+        drawn = others[int(rng.integers(len(others)))]
         return drawn if severity > 0 else scenario.instruction
 
     def instruct(self, value: Any, instruction: str) -> str:

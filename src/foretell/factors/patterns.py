@@ -11,7 +11,7 @@ from foretell.arrays import Bytes, Floats
 from foretell.errors import UsageError, suggest
 from foretell.seeding import generator
 
-__all__ = ["TEXTURES", "texture"]
+__all__ = ["PLAIN", "TEXTURES", "texture"]
 
 Grid = Floats
 """(n, n), values about 0-1, tiling without seams where the pattern allows."""
@@ -146,6 +146,12 @@ PATTERNS: dict[str, Callable[[np.random.Generator, int], Grid]] = {
 # what is made of a material keeps its colours; a print may have any
 HUES = {"wood": (0.04, 0.11), "brick": (0.98, 1.07), "marble": (0.0, 1.0)}
 TEXTURES: tuple[str, ...] = tuple(f"{kind}-{v:02d}" for kind in PATTERNS for v in range(VARIANTS))
+PLAIN: dict[str, tuple[int, int, int]] = {
+    "plain-graphite": (74, 76, 80),
+    "plain-slate": (112, 122, 132),
+    "plain-sand": (176, 164, 146),
+}
+"""Plain colours, red, green and blue of 255. An arm may name them; none is drawn at random."""
 
 
 def _hsv(hue: float, saturation: float, value: float) -> Floats:
@@ -157,8 +163,10 @@ def _hsv(hue: float, saturation: float, value: float) -> Floats:
 @lru_cache(maxsize=512)
 def texture(name: str, size: int = 128) -> Bytes:
     """(size, size, 3) uint8, not to be written to; size is at most 128."""
+    if name in PLAIN:
+        return np.broadcast_to(np.array(PLAIN[name], np.uint8), (size, size, 3))
     if name not in TEXTURES:
-        raise UsageError(f"texture {name!r} is not known; {suggest(name, TEXTURES)}")
+        raise UsageError(f"texture {name!r} is not known; {suggest(name, [*TEXTURES, *PLAIN])}")
     kind = name.rpartition("-")[0]
     rng = generator(name, 0, "texture")
     low, high = HUES.get(kind, (0.0, 1.0))

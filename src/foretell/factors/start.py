@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from foretell.factors.factor import Factor, Given, targets
+from foretell.registry import resolve
 from foretell.rotation import from_yaw, multiply
 from foretell.scenario import Placement, Scenario
 from foretell.tasks.task import Task
 
-__all__ = ["ObjectPose", "RobotInit"]
+__all__ = ["HeadTilt", "ObjectPose", "RobotInit"]
 
 
 class ObjectPose(Factor):
@@ -82,3 +83,42 @@ class RobotInit(Factor):
             f"start {name} with its joints moved by {', '.join(f'{math.degrees(v):+.1f}°' for v in joints)}"
             for name, joints in value.items()
         )
+
+
+class HeadTilt(Factor):
+    """How far the robot looks down; a value is robot -> rad added to the tilt of its head."""
+
+    name = "Head_Tilt"
+    changes = "physics"
+    nominal, extreme = "0", "up to 0.15 rad, up or down"
+    source = "SIMPLER: two camera variants, 0.15 rad down and 0.12 rad up"
+    most = 2.0
+    given, limits = "number", (-0.5, 0.5)
+
+    def obstacle(self, task: Task) -> str | None:
+        return super().obstacle(task) or (None if _heads(task) else "its robot has no head that tilts")
+
+    def draw(
+        self, rng: np.random.Generator, scenario: Scenario, task: Task, severity: float, given: Given | None = None
+    ) -> dict[str, float]:
+        low, high = self.span(task, (-0.15, 0.15))
+        return {
+            name: float(given.pick(rng)) if given else float(severity * rng.uniform(low, high)) for name in _heads(task)
+        }
+
+    def start(self, value: Any, start: Mapping[str, tuple[float, ...]], task: Task) -> Mapping[str, tuple[float, ...]]:
+        turned = dict(start)
+        for name, by in value.items():
+            *pan, tilt = start[f"{name}/head"]
+            turned[f"{name}/head"] = (*pan, tilt + by)
+        return turned
+
+    def card(self, value: Any) -> str:
+        return "; ".join(
+            f"tilt the head of {name} by {math.degrees(by):+.1f}° (down is positive)" for name, by in value.items()
+        )
+
+
+def _heads(task: Task) -> list[str]:
+    """Robots of a task with a head whose last joint tilts it."""
+    return sorted(name for name, mount in task.robots.items() if "head" in resolve("robots", mount.robot).groups)

@@ -11,7 +11,7 @@ import numpy as np
 from foretell.arrays import Bytes
 from foretell.factors.colour import told
 from foretell.factors.factor import Factor, Given, Setting, furniture, targets, without_table
-from foretell.factors.patterns import TEXTURES, texture
+from foretell.factors.patterns import PLAIN, TEXTURES, texture
 from foretell.scenario import Scenario
 from foretell.tasks.task import Task
 
@@ -71,7 +71,7 @@ class _Texture(Factor):
     where: str
 
     def names(self) -> Sequence[str]:
-        return TEXTURES
+        return [*TEXTURES, *PLAIN]
 
     def draw(
         self, rng: np.random.Generator, scenario: Scenario, task: Task, severity: float, given: Given | None = None

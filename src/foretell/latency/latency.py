@@ -130,7 +130,9 @@ def _seconds(value: Any) -> Any:
     about: somebody may have meant milliseconds."""
     if isinstance(value, str) and (match := UNIT.fullmatch(value)):
         return float(match[1]) / (1000 if match[2] == "ms" else 1)
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and LONG < value < 1e300:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and LONG < value < math.inf:
+        if value >= 1e9:
+            raise UsageError(f"latency: {_short(value)} s is longer than any episode")
         raise UsageError(
             f"latency: {_short(value)} is in seconds: for milliseconds write {_short(value)} ms, or "
             f"{value / 1000:g}; if seconds are meant, write {_short(value)} s"

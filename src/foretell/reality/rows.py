@@ -115,7 +115,9 @@ class _Rows:
             if "instruction" in cells:
                 self.said["instructions are kept only with a scenario or placements"].append(line.number)
             if self.situations.simulated(line):
-                self.said["the situation is not known, so these trials cannot be paired"].append(line.number)
+                self.said["the situation is not known, so these trials cannot be paired with simulation"].append(
+                    line.number
+                )
         return {
             **self.common,
             "robot": cells.get("robot", ""),

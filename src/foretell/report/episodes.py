@@ -42,7 +42,7 @@ READ = (
     "episode", "world", "task", "policy", "clock", "arm", "scenario", "trial", "success", "blame", "error",
     "failure_reason", "end", "judge", "video", "sim_s", "steps", "score", "severity", "stages",
 )  # fmt: skip
-SAMPLE = 20_000
+SAMPLE = 10_000
 """Episodes that a page carries."""
 EVENTS_SHOWN = 40
 """Episodes whose events the page carries."""

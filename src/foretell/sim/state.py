@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -27,9 +27,10 @@ class Rows:
         sizes: Mapping[str, Floats],
         subtask: Ints | None = None,
         memory: Floats | None = None,
+        assets: Mapping[str, Sequence[str]] | None = None,
     ):
         self._layout, self._slots, self._sizes = layout, slots, sizes
-        self._subtask, self._memory = subtask, memory
+        self._subtask, self._memory, self._assets = subtask, memory, assets or {}
 
     @property
     def subtask(self) -> Ints:
@@ -168,3 +169,8 @@ class Rows:
     def size(self, name: str) -> Floats:
         known = self._sizes.get(name)  # of objects that have a role, and so may be resized
         return np.ones(len(self._slots)) if known is None else known[self._slots]
+
+    def asset(self, name: str) -> Sequence[str]:
+        if name not in self._assets:
+            raise UsageError(f"no scenario places {name!r}; {suggest(name, self._assets)}")
+        return [self._assets[name][slot] for slot in self._slots.tolist()]

@@ -87,6 +87,7 @@ class MujocoWorld:
         self._faults: dict[int, str] = {}
         self._commanded = np.zeros((slots, self.action.size))
         self._sizes = {name: np.ones(slots) for name in task.roles}  # ratio to those of the clean scenario
+        self._assets: dict[str, list[str]] = {}
 
     @property
     def features(self) -> dict[str, Feature]:
@@ -124,6 +125,8 @@ class MujocoWorld:
             resized = factors.sizes(scenario, self.task)
             for name, sizes in self._sizes.items():
                 sizes[slot] = resized.get(name, 1.0)
+            for name, placement in scenario.placements.items():
+                self._assets.setdefault(name, [""] * self.slots)[slot] = placement.asset
             self._faults.pop(slot, None)
             _, ids, models = arriving.setdefault(id(layout), (layout, [], []))
             ids.append(slot)
@@ -281,7 +284,10 @@ class MujocoWorld:
             (events,) = self._events[id(self._layout(slot))].counts(slots[row : row + 1], solved[row : row + 1])
             score = len(stages) / max(1, len(self.task.stages))
             judged: dict[str, Any] = {"success": bool(solved[row]), "score": score, "stages": stages, "events": events}
-            verdicts.append(Verdict(metrics=counted(self.controllers.values(), slots[row : row + 1]), **judged))
+            metrics = counted(self.controllers.values(), slots[row : row + 1])
+            measured = self.task.metrics(self._rows(self._layout(slot), slots[row : row + 1]))
+            metrics |= {name: float(values[0]) for name, values in measured.items()}
+            verdicts.append(Verdict(metrics=metrics, **judged))
         return verdicts
 
     def close(self) -> None:
@@ -382,7 +388,14 @@ class MujocoWorld:
         return layout
 
     def _rows(self, layout: Layout, slots: np.ndarray) -> Rows:
-        return Rows(layout=layout, slots=slots, sizes=self._sizes, subtask=self._subtask, memory=self._memory)
+        return Rows(
+            layout=layout,
+            slots=slots,
+            sizes=self._sizes,
+            subtask=self._subtask,
+            memory=self._memory,
+            assets=self._assets,
+        )
 
     def _split(self, slots: np.ndarray) -> Iterator[tuple[Layout, Any]]:
         """The layouts these slots are in, each with the positions (in `slots`) of its own."""

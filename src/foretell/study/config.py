@@ -84,8 +84,9 @@ class ScenarioSource(_Model):
     """How many; of `layouts`, `file` or `like` the first so many of each task; of a test set, of each task and arm."""
     seed: int = Field(default=0, ge=0, le=2**62)
     """Scenario i of a task is the one of seed `seed + i`."""
-    layouts: Literal["all"] | None = None
-    """`all`: the layouts that the task publishes, in their order (design `grid`)."""
+    layouts: Literal["all"] | tuple[int, ...] | None = None
+    """`all`: the layouts that the task publishes, in their order (design `grid`). A list: those of these numbers, which
+    begin at 0 (design `chosen`)."""
     file: Path | None = None
     """One scenario per line, as JSON; or a test set, which brings its own arms (`foretell testset build`)."""
     like: Path | None = None
@@ -101,6 +102,18 @@ class ScenarioSource(_Model):
         for name in value if isinstance(value, (list, tuple)) else ():
             if name not in FIXES:
                 raise ValueError(f"{name!r} cannot be fixed; {suggest(str(name), FIXES)}")
+        return value
+
+    @field_validator("layouts", mode="before")
+    @classmethod
+    def _numbers(cls, value: Any) -> Any:
+        if value is None or value == "all":
+            return value
+        value = [value] if isinstance(value, int) else value
+        if not isinstance(value, (list, tuple)) or not value or any(type(v) is not int or v < 0 for v in value):
+            raise ValueError("should be `all`, or a list of numbers from 0, such as [0, 3]")
+        if len(set(value)) < len(value):
+            raise ValueError("names a layout twice; use `trials` to run it several times")
         return value
 
     @property

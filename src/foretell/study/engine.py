@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from foretell.episode import Outcome
+from foretell.policy import TIMEOUT
 from foretell.registry import resolve
 from foretell.rollout.job import Job
 from foretell.study.session import Opened
@@ -47,7 +48,20 @@ class Engine(Protocol):
         """End whatever was started. May be called more than once."""
 
 
-def make_engine(name: str, *, workers: int, slots: int, policy_timeout: float) -> Engine:
-    """The engine of a name, with so many processes and so many episodes side by side in each."""
+class Lent:
+    """An engine that somebody else made, and closes."""
+
+    def __init__(self, engine: Engine):
+        self.inspect, self.run = engine.inspect, engine.run
+
+    def close(self) -> None:
+        pass
+
+
+def make_engine(name: str | Engine, *, workers: int, slots: int, policy_timeout: float = TIMEOUT) -> Engine:
+    """The engine of a name, with so many processes and so many episodes side by side in each. An engine that is made
+    already stays as it is, and stays open for the next study."""
+    if not isinstance(name, str):
+        return Lent(name)
     made: Engine = resolve("engines", name)(workers=workers, slots=slots, policy_timeout=policy_timeout)
     return made

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from foretell.clock import Clock, Realtime
 from foretell.episodes.provenance import design_of
@@ -129,6 +129,20 @@ def check_size(study: Study, large: bool = False, scenarios: Mapping[str, Sequen
         )
 
 
+def _published(use: str, task: Task, wanted: Literal["all"] | tuple[int, ...]) -> list[Scenario]:
+    """The layouts of a task, all or those of these numbers."""
+    layouts = list(task.layouts())
+    if not layouts:
+        raise UsageError(f"scenarios: layouts: task {use!r} publishes no layouts; draw scenarios by `count`")
+    if wanted == "all":
+        return layouts
+    if unknown := [number for number in wanted if number >= len(layouts)]:
+        raise UsageError(
+            f"scenarios: layouts: task {use!r} has no layout {unknown[0]}; its layouts are 0 to {len(layouts) - 1}"
+        )
+    return [layouts[number] for number in wanted]
+
+
 def resolve_scenarios(study: Study) -> tuple[dict[str, Scenarios], str]:
     """Task entry -> its scenarios, and how they were chosen: iid, grid or chosen. Guarantees depend on that."""
     source = study.scenarios
@@ -136,10 +150,9 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, Scenarios], str]:
     if study.until is not None:
         study.until.check(study.policies)
     if source.layouts is not None:
-        published = {use: list(task.layouts())[: source.count] for use, task in tasks.items()}
-        if none := next((use for use, layouts in published.items() if not layouts), None):
-            raise UsageError(f"scenarios: layouts: task {none!r} publishes no layouts; draw scenarios by `count`")
-        return {use: Scenarios.of(_in_turn(study, use, layouts)) for use, layouts in published.items()}, "grid"
+        published = {use: _published(use, task, source.layouts)[: source.count] for use, task in tasks.items()}
+        design = "grid" if source.layouts == "all" else "chosen"
+        return {use: Scenarios.of(_in_turn(study, use, layouts)) for use, layouts in published.items()}, design
     if source.file is None and source.like is None:
         return {use: _drawn(study, task) for use, task in tasks.items()}, "iid"
     listed, where, design = _listed(study)

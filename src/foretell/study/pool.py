@@ -74,9 +74,11 @@ class Pool:
         self._alone: deque[tuple[Batch, Job]] = deque()
         self._deaths: dict[str, int] = {}
         self._kills: dict[str, int] = {}
+        self._hire()  # whoever asks for a pool will inspect a group, and the process takes a second to start
 
     def inspect(self, asked: dict[str, Any]) -> Opened:
         """Open a group and close it again: everything that is wrong with the study shows before it starts."""
+        self._settle()
         if not self._crew:
             self._hire()
         worker = self._crew[0]

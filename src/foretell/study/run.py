@@ -8,6 +8,7 @@ import re
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from operator import attrgetter
@@ -35,7 +36,7 @@ from foretell.study import films
 from foretell.study.config import PolicyEntry, Study, load_study
 from foretell.study.difference import settle
 from foretell.study.drawn import Drawn, draw
-from foretell.study.engine import Batch, make_engine
+from foretell.study.engine import Batch, Engine, make_engine
 from foretell.study.latencies import Settler
 from foretell.study.patience import Patience, uncollected
 from foretell.study.plan import Group, Planned, check_size, left_out, make_task, plan, testset_of
@@ -125,7 +126,7 @@ def run(
     large: bool = False,
     add: bool = False,
     retire: bool = False,
-    engine: str | None = None,
+    engine: str | Engine | None = None,
 ) -> Run:
     """Run a study into a run folder (default `runs/<name>`). Call it again to resume.
 
@@ -133,12 +134,13 @@ def run(
     study in addition to the other one. `retire` replaces the other study: its finished episodes stay, and the others
     are dropped.
 
-    `engine` runs the episodes: `processes`, or `here` (in this process); None takes the engine of the study. `workers`
-    is the number of processes (default: one per core); 0 means the engine `here`. `policies` adds policy objects or
-    classes from Python. These run in this process, and so does a world that needs a person at the terminal. `pair_with`
-    takes the scenarios of another run. `notify` is called with a message about slow steps before the first episode.
-    `watch` shows `realtime` episodes in MuJoCo's viewer. `large` allows more than a million episodes. Their plan takes
-    much memory.
+    `engine` runs the episodes: `processes`, or `here` (in this process); None takes the engine of the study. An
+    engine that the caller made (`make_engine`) stays open, for the next study. `workers` is the number of processes
+    (default: one per core); 0 means the engine `here`. `policies` adds policy objects or classes from Python. These
+    run in this process, and so does a world that needs a person at the terminal. `pair_with` takes the scenarios of
+    another run. `notify` is called with a message about slow steps before the first episode. `watch` shows
+    `realtime` episodes in MuJoCo's viewer. `large` allows more than a million episodes. Their plan takes much
+    memory.
     """
     study = load_study(with_names(study, policies) if policies and isinstance(study, dict) else study)
     if policies:
@@ -161,15 +163,15 @@ def run(
     check_size(study, large)
     path = Path(out) if out is not None else Path("runs") / study.name
     written, studies, keep = settle(study, path, add=add, retire=retire)
-    drawn = draw(study, path, notify)
-    check_size(study, large, drawn.clean)
-    settler = Settler(study, path, notify)
-    with uncollected():
-        episodes = plan(study, drawn.clean, settler, drawn.perturbed, notify)
-    groups = dict.fromkeys(group for group, _ in groupby(episodes, attrgetter("group")))
-    asked = {group: asked_of(study, group, policies, watch) for group in groups}
-    crew = make_engine(runs_in, workers=count, slots=slots, policy_timeout=study.policy_timeout)
-    try:
+    # Made before the plan, so that a worker starts meanwhile. A process that measures latencies starts after it.
+    with closing(make_engine(runs_in, workers=count, slots=slots, policy_timeout=study.policy_timeout)) as crew:
+        drawn = draw(study, path, notify)
+        check_size(study, large, drawn.clean)
+        settler = Settler(study, path, notify)
+        with uncollected():
+            episodes = plan(study, drawn.clean, settler, drawn.perturbed, notify)
+        groups = dict.fromkeys(group for group, _ in groupby(episodes, attrgetter("group")))
+        asked = {group: asked_of(study, group, policies, watch) for group in groups}
         opened = {group: crew.inspect(arguments) for group, arguments in asked.items()}
         with Store(path) as store:
             store.write_latencies(settler.fresh)
@@ -191,8 +193,6 @@ def run(
                 crew.close()
                 for part in (store.path / "videos").glob("*.part.mp4"):  # of episodes that were cut off
                     part.unlink(missing_ok=True)
-    finally:
-        crew.close()
 
 
 def _about(study: Study, written: Study, opened: dict[Group, Opened]) -> dict[str, Any]:
@@ -226,8 +226,10 @@ def asked_of(
     }
 
 
-def _engine(study: Study, asked: str | None, workers: int | None, here: str) -> str:
-    """The name of the engine. `here`: why only this process will do, or empty."""
+def _engine(study: Study, asked: str | Engine | None, workers: int | None, here: str) -> str | Engine:
+    """The engine, or its name. `here`: why only this process will do, or empty."""
+    if asked is not None and not isinstance(asked, str):
+        return asked
     asked = asked or study.engine
     if asked is not None and asked not in names("engines"):
         raise UsageError(f"engine: {asked!r:.80} is not known; {suggest(asked, names('engines'))}")

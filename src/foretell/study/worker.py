@@ -8,6 +8,7 @@ Nothing is pickled. The policy may print what it likes: its output goes to stand
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -30,6 +31,8 @@ def main() -> None:
     def send(message: dict[str, Any]) -> None:
         wire.write(json.dumps(message) + "\n")
 
+    with contextlib.suppress(Exception):  # what is wrong with the installation shows again when a group is opened
+        import foretell.study.session  # noqa: F401 - takes a second, in which the parent plans
     while True:
         message = inbox.get()
         if "open" in message:

@@ -39,6 +39,8 @@ TOP, FRONT, DARK = (0.70, 0.60, 0.52, 1.0), (0.72, 0.69, 0.66, 1.0), (0.12, 0.11
 INCLINED: Vector = (0.289, 0.143, -0.947)
 """Where the hand points at the start. The wrist turns by 1.79 rad at most, so that it cannot point straight down over
 most of the table."""
+DEEPEST = 1.09
+"""How far below a thing's top the tool goes at most, as a share of half its height."""
 
 
 def lying(asset: str, pos: Sequence[float], quat: Sequence[float]) -> Placement:
@@ -49,17 +51,20 @@ def lying(asset: str, pos: Sequence[float], quat: Sequence[float]) -> Placement:
 
 @dataclass(frozen=True, kw_only=True)
 class Across:
-    """To where the fingers can hold a thing across its x axis, the hand inclined."""
+    """To where the fingers can hold a thing across one of its axes, the hand inclined."""
 
     part: str
     middle: Vector
     half: Vector
     """Middle and half sides of its box, in its own frame, m."""
     depth: float = 0.036
-    """How far below the thing's top the tool goes, m."""
+    """How far below the thing's top the tool goes, m; not much below its middle, however."""
     above: float = 0.0
     """How far short of there it stays, against the direction in which the hand points, m."""
     approach: Vector = INCLINED
+    axis: int | None = 0
+    """The axis of the thing along which the fingers close: 0, 1 or 2 for x, y or z. None: of those that lie level, the
+    one along which it is thinnest; of a thing that stands and is round, any."""
 
     @property
     def parts(self) -> tuple[str, ...]:
@@ -69,12 +74,20 @@ class Across:
         pos, quat = seen[f"{self.part}/pos"], seen[f"{self.part}/quat"]
         sides = rotate(quat, np.diag(self.half))  # (3, 3) a row for each half side
         goal = pos + rotate(quat, np.array(self.middle))
-        goal[2] += np.abs(sides[:, 2]).sum() - self.depth
+        up = float(np.abs(sides[:, 2]).sum())
+        goal[2] += up - min(self.depth, DEEPEST * up)
         approach = np.array(self.approach) / np.linalg.norm(self.approach)
-        across = np.array([sides[0, 0], sides[0, 1], 0.0])
-        if across @ rotate(hand[1], np.array([0.0, 1.0, 0.0])) < 0:  # fingers may change places
+        fingers = rotate(hand[1], np.array([0.0, 1.0, 0.0]))
+        axis = self._thinnest(sides) if self.axis is None else self.axis
+        across = fingers if axis is None else np.array([*sides[axis, :2], 0.0])
+        if across @ fingers < 0:  # fingers may change places
             across = -across
         return [(goal - self.above * approach, np.array(pointing(approach.tolist(), across.tolist())))]
+
+    def _thinnest(self, sides: Floats) -> int | None:
+        """The level axis along which the thing is thinnest; None: it is as thin along another."""
+        level = sorted((half, axis) for axis, half in enumerate(self.half) if abs(sides[axis, 2]) < half / 2)
+        return None if len(level) > 1 and level[1][0] < 1.1 * level[0][0] else level[0][1]
 
 
 class FractalTask(TabletopTask):

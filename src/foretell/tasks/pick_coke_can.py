@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from foretell.arrays import Bools, Floats
 from foretell.objects.soda import SODA_BOX
 from foretell.policy import Policy
 from foretell.rotation import Quat
 from foretell.scenario import Placement, Scenario
-from foretell.tasks.fractal import GRIPPED, TABLE, Across, FractalTask, lying
-from foretell.tasks.state import State
-from foretell.tasks.task import Stage
-from foretell.tasks.waypoints import Leg, Shift, Vector, Waypoints
+from foretell.tasks.fractal import TABLE, Across, lying
+from foretell.tasks.pick import GRID, ROBOT, PickTask, legs, stages
+from foretell.tasks.waypoints import Vector, Waypoints
 
-ROBOT, CAN = "google_robot", "can"
-GRID = np.linspace(-0.35, -0.12, 5), np.linspace(-0.02, 0.42, 5)
-"""x and y of SIMPLER's world above which the can is dropped."""
-LIFTED, HIGH, OFTEN = 0.01, 0.02, 5
-"""How far up the can must get, m; and how far after how many actions for a success that nothing takes back."""
+CAN = "can"
 RESTS: dict[str, tuple[Vector, Quat]] = {
     "horizontal": ((0.000891, 0.000157, 0.032094), (-0.000025, 0.013940, 0.002488, 0.999900)),
     "vertical": ((0.000157, -0.000891, 0.032094), (0.707018, 0.011616, -0.008101, 0.707052)),
@@ -32,7 +25,7 @@ RESTS: dict[str, tuple[Vector, Quat]] = {
 in SIMPLER's world."""
 
 
-class PickCokeCan(FractalTask):
+class PickCokeCan(PickTask):
     """Pick up an empty can that lies or stands on a cabinet."""
 
     name = "google_robot_pick_coke_can"
@@ -43,16 +36,11 @@ class PickCokeCan(FractalTask):
         "take the can of cola from the table",
         "lift the red soda can",
     )
+    part = CAN
     roles = {CAN: "MO"}
     touch = ((CAN, "*"), (CAN, ROBOT))
-    stages = (
-        Stage("grasp", "both fingers touch the can"),
-        Stage("hold", "both fingers touch the can after 5 successive actions", GRIPPED),
-        Stage("lift", "since it was grasped the can was more than 1 cm up and touched nothing but the robot"),
-        Stage("high", "so lifted, the can is more than 2 cm up"),
-    )
+    stages = stages(CAN)
     orientations: tuple[str, ...] = ("horizontal", "vertical", "standing")
-    memory = 2
 
     def place(self, rng: np.random.Generator) -> dict[str, Placement]:
         """Anywhere between the published spots."""
@@ -64,41 +52,9 @@ class PickCokeCan(FractalTask):
         every = itertools.product(self.orientations, *(spots.tolist() for spots in GRID))
         return [self.layout(index, {CAN: _rest(*spot)}) for index, spot in enumerate(every)]
 
-    # -- rules ------------------------------------------------------------------------------------------------
-
-    def remember(self, state: State) -> Floats:
-        """Whether the can was lifted since it was grasped; and after how many actions it was high."""
-        lifted, often = state.memory.T
-        free = state.contacts(CAN, "*") <= state.contacts(CAN, ROBOT)
-        up = self.risen(state, CAN)
-        lifted = ((lifted > 0) & state.holding(ROBOT, CAN)) | (free & (up > LIFTED))
-        return np.column_stack([lifted, often + (lifted & (up > HIGH))])
-
-    def reached(self, state: State) -> dict[str, Bools]:
-        held = state.holding(ROBOT, CAN)
-        lifted = state.memory[:, 0] > 0
-        return {"grasp": held, "hold": held, "lift": lifted, "high": lifted & (self.risen(state, CAN) > HIGH)}
-
-    def solved(self, state: State) -> Bools:
-        lifted, often = state.memory.T
-        solved: Bools = (lifted > 0) | (often >= OFTEN)
-        return solved
-
-    # -- expert -----------------------------------------------------------------------------------------------
-
     def expert(self) -> Policy:
         middle, half = SODA_BOX
-        at = Across(part=CAN, middle=middle, half=half)
-        return Waypoints(
-            {
-                ROBOT: (
-                    Leg(name="above", way=replace(at, above=0.08), within=0.02, turned=0.12),
-                    Leg(name="down", way=at, within=0.008, turned=0.12, speed=0.4),
-                    Leg(name="close", way=Shift(), grip=1, within=0.05, turned=0.5, hold=5),
-                    Leg(name="up", way=Shift((0.0, 0.0, 0.08)), grip=1, within=0.02, turned=0.3, speed=0.4),
-                )
-            }
-        )
+        return Waypoints({ROBOT: legs(Across(part=CAN, middle=middle, half=half))})
 
 
 class PickHorizontalCokeCan(PickCokeCan):

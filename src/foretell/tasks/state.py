@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -74,6 +75,9 @@ class State(Protocol):
 
     def size(self, name: str) -> Floats:
         """(n,) how many times as large as in its clean scenario an object is (factors MO_Size, RO_Size)."""
+
+    def asset(self, name: str) -> Sequence[str]:
+        """n names: the model of an object or fixture, as each slot's scenario places it."""
 
     # -- of everything at once, for the events of an episode (`tasks.events`) ---------------------------------
 

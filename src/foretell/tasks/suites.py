@@ -17,11 +17,13 @@ class Suite:
 
 
 SIMPLER_GOOGLE = Suite(
-    "Tasks of SIMPLER's Google Robot: the can, 25 layouts of each orientation; drawers, 9 layouts each.",
+    "SIMPLER's Google Robot: can, 25 layouts of each orientation; any object, 42; move near, 60; drawers, 9 each.",
     (
         "google_robot_pick_horizontal_coke_can",
         "google_robot_pick_vertical_coke_can",
         "google_robot_pick_standing_coke_can",
+        "google_robot_pick_object",
+        "google_robot_move_near",
         "google_robot_open_top_drawer",
         "google_robot_open_middle_drawer",
         "google_robot_open_bottom_drawer",

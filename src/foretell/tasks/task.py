@@ -68,7 +68,7 @@ class Task:
     source too (see `tasks.identity`), and need not raise it."""
     instruction: str = ""
     paraphrases: tuple[str, ...] = ()
-    """The instruction in other words."""
+    """The instruction in other words; none, and the factor Instruction has nothing to draw."""
     robots: Mapping[str, Mount] = {}
     cameras: Mapping[str, Camera] = {}
     roles: Mapping[str, str] = {}
@@ -109,6 +109,14 @@ class Task:
     def solved(self, state: State) -> Bools:
         """(n,) bool, at this moment."""
         raise NotImplementedError
+
+    def metrics(self, state: State) -> Mapping[str, Floats | Bools]:
+        """Name -> (n,) numbers for the row, at this moment. Called once, at the end of an episode."""
+        return {}
+
+    def paraphrased(self, scenario: Scenario) -> Sequence[str]:
+        """The instruction of a scenario in other words. Tasks whose scenarios ask for different things override it."""
+        return self.paraphrases
 
     def instructions(self, state: State) -> Sequence[str] | None:
         """What each slot is asked at this moment, n texts; None: what its scenario says. Called at every look."""

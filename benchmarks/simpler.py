@@ -1,0 +1,149 @@
+"""CPU seconds per action of SIMPLER's tasks, with and without the camera image, beside the original engine's.
+
+    python benchmarks/simpler.py                  # 4 tasks, some seconds each
+    python benchmarks/simpler.py --suite          # and the whole WidowX suite with images, on all cores
+
+One process with one thread runs several episodes side by side under the scripted expert, as a worker of a study does:
+control, physics, judging, resets and the expert itself are included. With images, every action waits for one image of
+the camera that SIMPLER's policies see, in its own size (640x480 or 640x512). The original's figures were measured in
+another run on the same kind of machine: two cores, no GPU, SAPIEN 2 with software Vulkan, one episode at a time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from foretell.policies.expert import Expert
+from foretell.registry import resolve
+from foretell.rollout import Job, run_sync
+from foretell.sim.world import MujocoWorld
+from foretell.spec import Stream
+
+TASKS = {
+    "widowx_spoon_on_towel": "WidowX",
+    "widowx_put_eggplant_in_basket": "WidowX",
+    "google_robot_pick_coke_can": "Google",
+    "google_robot_open_top_drawer": "Google",
+}
+ORIGINAL = {"WidowX": {"physics": 0.019, "image": 0.134}, "Google": {"physics": 0.038, "image": 0.177}}
+"""CPU seconds per action of the original engine, without and with its image."""
+AIM = {"physics": 10.0, "image": 5.0}
+CAMERAS = {"widowx": ("third_view/rgb", 480, 640), "google_robot": ("google_robot/overhead/rgb", 512, 640)}
+"""What SIMPLER's policies see: stream, height and width."""
+SLOTS, WARM_UP = 16, 8
+
+
+class Blind(Expert):
+    """The scripted expert, which reads states."""
+
+
+class Seeing(Expert):
+    """The scripted expert, which is shown the camera's image as well and does not use it."""
+
+    def bind(self, task: Any, action: Any) -> None:
+        super().bind(task, action)
+        camera, height, width = next(view for robot, view in CAMERAS.items() if task.name.startswith(robot))
+        self.spec = replace(self.spec, reads={**self.spec.reads, camera: Stream(shape=(height, width, 3))})
+
+
+def per_action(name: str, image: bool, seconds: float) -> float:
+    """CPU seconds per action of a task."""
+    task = resolve("tasks", name)()
+    world = MujocoWorld(task, slots=SLOTS, threads=1)
+    policy = Seeing() if image else Blind()
+    policy.bind(task, world.action)
+    calls, actions, began = 0, 0, 0.0
+
+    class Over(Exception):  # noqa: N818 - not an error
+        pass
+
+    def watch(doing: str, running: list[Any]) -> None:
+        nonlocal calls, actions, began
+        if doing != "policy" or not running:
+            return
+        calls += 1
+        if calls == WARM_UP:
+            actions, began = 0, time.process_time()
+        elif calls > WARM_UP and time.process_time() - began > seconds:
+            raise Over
+        actions += len(running)
+
+    jobs = endless(task)
+    try:
+        for _ in run_sync(world, {"expert": policy}, lambda: next(jobs), watch):
+            pass
+    except Over:
+        pass
+    finally:
+        world.close()
+    return (time.process_time() - began) / actions
+
+
+def endless(task: Any) -> Iterator[Job]:
+    seed = 0
+    while True:
+        yield Job(policy="expert", scenario=task.scenario(seed))
+        seed += 1
+
+
+def suite() -> dict[str, float]:
+    """Wall and CPU seconds of the WidowX suite: 4 tasks x 24 layouts, the expert, with an image at every action."""
+    import foretell
+
+    with tempfile.TemporaryDirectory() as folder:
+        study = {
+            "name": "suite",
+            "tasks": ["simpler-widowx"],
+            "policies": {"seeing": f"{__file__}:Seeing"},
+            "scenarios": {"layouts": "all"},
+        }
+        began, spent = time.perf_counter(), os.times()
+        done = foretell.run(study, out=Path(folder) / "run")
+        now = os.times()
+        cpu = sum(now[:4]) - sum(spent[:4])
+        return {"episodes": done.ran, "wall_s": time.perf_counter() - began, "cpu_s": cpu}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=3.0, help="CPU seconds of each measurement")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--suite", action="store_true", help="run the WidowX suite of 96 episodes with images too")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    results = []
+    for name, robot in TASKS.items():
+        for kind in ("physics", "image"):
+            rounds = [per_action(name, kind == "image", options.seconds) for _ in range(options.rounds)]
+            spent, original = statistics.median(rounds), ORIGINAL[robot][kind]
+            results.append(
+                {"task": name, "kind": kind, "cpu_s": spent, "original_cpu_s": original, "faster": original / spent}
+            )
+            row = results[-1]
+            if not options.json:
+                met = "met" if row["faster"] >= AIM[kind] else "missed"
+                print(
+                    f"{name:32} {kind:8} {1000 * spent:7.2f} ms, original {1000 * original:5.0f} ms: "
+                    f"{row['faster']:5.1f} times, aim {AIM[kind]:.0f}: {met}",
+                    flush=True,
+                )
+    whole = suite() if options.suite else None
+    if options.json:
+        print(json.dumps({"actions": results, "suite": whole}, indent=2))
+    elif whole:
+        print(
+            f"suite: {whole['episodes']} episodes with images, {whole['wall_s']:.0f} s, {whole['cpu_s']:.0f} s of CPU"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""SIMPLER's variants as arms, under their published names.
+
+SIMPLER calls them scenes, lightings, tables and environments; here each is an arm made of factors with fixed values.
+The darker light, the tilt of the head and the kinds of distractors are SIMPLER's. Its brighter light, twice as bright,
+would leave our pictures white: ours is 1.3 times. Its other rooms, tables and cabinets are scans; ours have a texture.
+So an arm shows whether a policy bears another look, not that very one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from foretell.tasks.task import Task
+
+__all__ = ["VARIANTS", "published"]
+
+_LIGHT = {"slightly_darker_lighting": {"Light_Color": 0.5}, "slightly_brighter_lighting": {"Light_Color": 1.3}}
+_TABLETOP: dict[str, dict[str, Any]] = {
+    "google_pick_coke_can_1_v4_alt_background": {"Background_Texture": "brick-01"},
+    "google_pick_coke_can_1_v4_alt_background_2": {"Background_Texture": "wood-14"},
+    **_LIGHT,
+    # SIMPLER: pepsi, apple, sponge, orange; and 7up, sprite, sponge, orange, fanta, spoon. Tin, jar, bottle: its cans.
+    "less_distractor": {"Distractor": [["tin", "apple", "sponge", "orange"]]},
+    "more_distractor": {"Distractor": [["tin", "bottle", "sponge", "orange", "jar", "bridge-spoon"]]},
+    "Baked_sc1_staging_objaverse_cabinet1_h870": {"Table_Texture": "marble-12"},
+    "Baked_sc1_staging_objaverse_cabinet2_h870": {"Table_Texture": "wood-11"},
+    "AltGoogleCamera": {"Head_Tilt": 0.15},
+    "AltGoogleCamera2": {"Head_Tilt": -0.12},
+}
+_DRAWERS: dict[str, dict[str, Any]] = {
+    "frl_apartment_stage_simple": {"Background_Texture": "fabric-06"},
+    "modern_bedroom_no_roof": {"Background_Texture": "wood-00"},
+    "modern_office_no_roof": {"Background_Texture": "tile-15"},
+    **_LIGHT,
+    "mk_station2": {"RO_Texture": "wood-03"},
+    "mk_station3": {"RO_Texture": "marble-11"},
+}
+_ARMS: dict[str, dict[str, Any]] = {
+    "recolor_tabletop_visual_matching_1": {"Robot_Texture": "plain-graphite"},
+    "recolor_tabletop_visual_matching_2": {"Robot_Texture": "plain-slate"},
+    "recolor_cabinet_visual_matching_1": {"Robot_Texture": "plain-sand"},
+}
+VARIANTS: dict[str, dict[str, Any]] = {**_TABLETOP, **_DRAWERS, **_ARMS}
+"""Published name -> factors and values, as a study would write them."""
+
+
+def published(task: Task) -> list[str]:
+    """The variants that SIMPLER publishes for a task; none for tasks that are not SIMPLER's."""
+    if not task.name.startswith("google_robot"):
+        return []
+    return [*(_DRAWERS if "drawer" in task.name else _TABLETOP), *_ARMS]
