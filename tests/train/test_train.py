@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from foretell.objects.block import HALF
 from foretell.train.demos import FIRST_SEED, Demos, record
 from foretell.train.guided import guide
 from foretell.train.views import HEIGHT, WIDTH
@@ -51,7 +52,7 @@ def test_demonstrations_of_simplers_tasks_show_pictures_and_recoveries() -> None
     assert np.abs(demos.actions).max() < 1.3
     last = demos.states[np.flatnonzero(np.diff(demos.episode, append=9))]
     assert (demos.actions[np.flatnonzero(np.diff(demos.episode, append=9)), 6] < 0).all()
-    assert last[:, 10] - last[:, 17] == pytest.approx(0.04, abs=0.003)
+    assert last[:, 10] - last[:, 17] == pytest.approx(2 * HALF, abs=0.003)
     right = demos.beginning(lambda state: bool(state[9] < 0))
     assert right.count == sum(demos.states[demos.episode == e][0, 9] < 0 for e in range(2))
 
