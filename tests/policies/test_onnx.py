@@ -236,6 +236,23 @@ def test_noise_follows_the_seed(tmp_path):
     assert np.array_equal(policy.act(slots, seen).actions, one[::-1])
 
 
+def test_the_instruction_comes_as_bytes(tmp_path):
+    nodes = [
+        helper.make_node("Cast", ["instruction"], ["letters"], to=F),
+        helper.make_node("Slice", ["letters", "begin", "end", "axis"], ["action"]),
+    ]
+    ints = {"begin": np.array([0]), "end": np.array([7]), "axis": np.array([1])}
+    inputs = {"instruction": (TensorProto.UINT8, ["n", 12])}
+    policy = bound(save(tmp_path / "t.onnx", nodes, inputs, {"action": ["n", 7]}, ints), batch=2)
+    slots = np.array([0, 1])
+    policy.reset(slots, ["", ""], [0, 1])
+    letters = policy.act(slots, {"instruction": ["lift", "öffne"]}).actions[:, 0]
+    assert bytes(letters[0].astype(np.uint8)) == b"lift\0\0\0"
+    assert bytes(letters[1].astype(np.uint8)) == "öffne\0".encode()
+    with pytest.raises(PolicyError, match="reads 12 bytes of an instruction, 'pick the cube up' has 16"):
+        policy.act(slots, {"instruction": ["lift", "pick the cube up"]})
+
+
 @pytest.mark.parametrize("kind", [TensorProto.INT64, F])
 def test_depth_and_ids_of_parts_come_as_they_are(tmp_path, kind):
     """The action is the mean of the first plus that of the second: in metres and in ids, whatever the input's type."""
@@ -380,6 +397,7 @@ def test_fingerprint_is_the_hash_of_the_file_and_of_weights_beside_it(tmp_path):
         (lambda p: mlp(p, recurrent={"h": "action"}), "'foretell.recurrent' is for 'h', which is not there"),
         (lambda p: mlp(p, noise="z"), "'foretell.noise' is for 'z', which is not there"),
         (lambda p: mlp(p, action="ee_delt"), "'ee_delt' is not known; did you mean 'ee_delta'?"),
+        (lambda p: mlp(p, names={"instruction": 8}), "expected a tensor(uint8) of shape (batch, bytes)"),
         (lambda p: chunked(p, execute=9), "execute is 9, it must be between 1 and chunk (4)"),
     ],
 )  # fmt: skip

@@ -19,6 +19,7 @@ from foretell.train.demos import FIRST_SEED
 from foretell.zoo import Card, cards
 from foretell.zoo.card import MODELS
 
+SIMPLER = ("widowx", "google")
 STATE = ("bc", "bc-gaussian", "bc-gmm", "bc-transformer", "bc-transformer-gmm", "bc-vae", "dp")
 TASKS = ("lift", "can", "square")
 CARDS = cards()
@@ -46,7 +47,8 @@ def test_it_is_complete() -> None:
 
 
 def test_it_is_small() -> None:
-    assert sum(f.stat().st_size for f in MODELS.rglob("*") if f.is_file()) < 25e6
+    sizes = [f.stat().st_size for f in MODELS.rglob("*") if f.is_file()]
+    assert sum(sizes) < 30e6 and max(sizes) < 2e6
 
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda c: f"{c.task}-{c.name}")
@@ -55,7 +57,11 @@ def test_a_card_tells_of_the_file_beside_it(card: Card) -> None:
     assert hashlib.sha256(contents).hexdigest() == card.sha256
     assert len(contents) == card.bytes
     assert card.command == f"python -m foretell.train {card.name} --task {card.task} --seed {card.seed}"
-    assert card.success is not None and card.success.n == 200 and card.latency is not None
+    assert card.success is not None
+    if card.task.startswith(SIMPLER):
+        assert card.success.scenarios == f"layouts 0 to {card.success.n - 1}"
+    else:
+        assert card.success.n == 200 and card.latency is not None
     assert card.success.low <= card.success.rate <= card.success.high
     assert card.success.rate == pytest.approx(card.success.successes / card.success.n, abs=1e-4)
     last = int(card.success.scenarios.split()[-1])
@@ -63,7 +69,8 @@ def test_a_card_tells_of_the_file_beside_it(card: Card) -> None:
 
 
 def test_models_and_cards_come_in_pairs() -> None:
-    assert {p.with_suffix("") for p in MODELS.rglob("*.onnx")} == {p.with_suffix("") for p in MODELS.rglob("*.yaml")}
+    assert set(MODELS.rglob("*.onnx")) == {card.model for card in CARDS}
+    assert {card.path for card in CARDS} == set(MODELS.rglob("*.yaml"))
 
 
 @pytest.mark.parametrize("task", TASKS)

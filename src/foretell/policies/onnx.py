@@ -2,7 +2,8 @@
 
 An input named after a stream receives it: `panda/ee_pos`, or with `.` or `__` for the slash, for exporters that
 allow only identifiers; `plan` and `committed` come from the driver. `foretell.inputs` gives the stream of an input
-that is named otherwise. See docs/policies.md.
+that is named otherwise. The input `instruction` (batch, bytes) of type uint8 receives the instruction in UTF-8, ended
+by zeros. See docs/policies.md.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class _Input:
     """Without the batch axis; None where any size goes."""
     dtype: Any
     streams: tuple[str, ...] = ()
-    """Empty for recurrent state and noise."""
+    """Empty for recurrent state, noise and the instruction."""
     joined: bool = False
     """The input `state`: streams put end to end."""
 
@@ -145,6 +146,11 @@ class Onnx(Policy):
                 raise self._wrong(f"input {name!r} is {node.shape}; all its axes but the batch must be of fixed size")
             return entry
         stream = self._said.get("inputs", {}).get(name)
+        if stream is None and name == "instruction":
+            if len(dims) != 1 or dims[0] is None or entry.dtype is not np.uint8:
+                shape = f"a {node.type} of shape (batch, {_show(dims)})"
+                raise self._wrong(f"input 'instruction' is {shape}; expected a tensor(uint8) of shape (batch, bytes)")
+            return entry
         if stream is None and name == "state":
             if not self._said.get("state"):
                 raise self._wrong("input 'state' needs metadata 'foretell.state', the list of the streams it holds")
@@ -297,6 +303,8 @@ class Onnx(Policy):
                 feed[name] = np.stack([self._carried[slot][name] for slot in ids])
             elif name == self._noise:
                 feed[name] = np.stack([self._draw(slot) for slot in ids]).astype(entry.dtype)
+            elif not entry.streams:
+                feed[name] = np.stack([self._spell(text, *entry.shape) for text in observations["instruction"]])
             else:
                 feed[name] = self._fill(entry, observations)
         outputs = dict(zip(self._wanted, self._session.run(self._wanted, feed), strict=True))
@@ -321,6 +329,13 @@ class Onnx(Policy):
         assert self._noise is not None
         rng = np.random.default_rng([self._seed[slot], self._calls[slot]])
         return rng.standard_normal(self._inputs[self._noise].shape, dtype=np.float32)
+
+    def _spell(self, text: str, size: int) -> np.ndarray:
+        """(size,) a text in UTF-8, ended by zeros."""
+        data = text.encode()
+        if len(data) > size:
+            raise PolicyError(f"{self.path}: it reads {size} bytes of an instruction, {text!r:.100} has {len(data)}")
+        return np.frombuffer(data.ljust(size, b"\0"), np.uint8)
 
     def _fill(self, entry: _Input, observations: Mapping[str, Any]) -> np.ndarray:
         parts = [_as(observations[name], entry.dtype, self._is_picture(name)) for name in entry.streams]

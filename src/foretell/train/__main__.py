@@ -41,18 +41,23 @@ def main(arguments: list[str] | None = None) -> None:
         raise UsageError("training needs torch: pip install 'foretell[train]'")
     from foretell.train.make import make
     from foretell.train.recipes import RECIPES
+    from foretell.train.sight_make import make_sight
+    from foretell.train.sight_recipes import SIGHT
 
-    names = {name for name, _ in RECIPES}
+    seeds = {key: recipe.seed for key, recipe in (RECIPES | SIGHT).items()}
+    names = {name for name, _ in seeds}
     if options.what != "all" and options.what not in names:
         raise UsageError(f"train: {options.what!r} is not known; {suggest(options.what, [*names, 'all'])}")
-    chosen = [(n, t) for n, t in RECIPES if options.what in ("all", n) and options.task in (None, t)]
+    chosen = [(n, t) for n, t in seeds if options.what in ("all", n) and options.task in (None, t)]
     if not chosen:
-        tasks = [t for n, t in RECIPES if n == options.what]
+        tasks = [t for n, t in seeds if n == options.what]
         raise UsageError(f"train: {options.what!r} has no recipe for task {options.task!r}; it has {', '.join(tasks)}")
     for name, task in chosen:
+        if options.task is None and (name, task) in SIGHT and task != SIGHT[name, task].tasks[0]:
+            continue  # it shares the file of another task
         print(f"{name} on {task}", flush=True)
-        seed = RECIPES[name, task].seed if options.seed is None else options.seed
-        card = make(name, task, seed, options.out, options.data)
+        seed = seeds[name, task] if options.seed is None else options.seed
+        card = (make_sight if (name, task) in SIGHT else make)(name, task, seed, options.out, options.data)
         print(f"  {card.bytes / 1000:.0f} kB in {card.minutes} minutes", flush=True)
 
 

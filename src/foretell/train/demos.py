@@ -64,7 +64,15 @@ class Demos:
 
     def first(self, episodes: int) -> Demos:
         """Only the first so many episodes."""
-        keep = np.isin(self.episode, np.unique(self.episode)[:episodes])
+        return self._only(np.unique(self.episode)[:episodes])
+
+    def beginning(self, where: Callable[[np.ndarray], bool]) -> Demos:
+        """Only the episodes whose first state is so."""
+        episodes, first = np.unique(self.episode, return_index=True)
+        return self._only(np.array([e for e, at in zip(episodes, first, strict=True) if where(self.states[at])]))
+
+    def _only(self, episodes: np.ndarray) -> Demos:
+        keep = np.isin(self.episode, episodes)
         pictures = None if self.pictures is None else self.pictures[keep]
         return Demos(
             states=self.states[keep],

@@ -40,8 +40,7 @@ def export(student: Any, inputs: dict[str, torch.Tensor], path: Path, **spec: An
         )
     annotate(
         path,
-        action="ee_delta",
-        **spec,  # in this order: a file made again is then the same to the byte
+        **{"action": "ee_delta", **spec},  # in this order: a file made again is then the same to the byte
         chunk=head.chunk,
         execute=student.shape.execute or head.chunk,
         noise="noise" if head.noise is not None else None,

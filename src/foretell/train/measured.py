@@ -10,6 +10,7 @@ from pathlib import Path
 from foretell.episodes.read import read
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
+from foretell.registry import resolve
 from foretell.stats import clopper_pearson
 from foretell.study.measure import latency
 from foretell.zoo.card import Card, Latency, Success, cards, read_card
@@ -20,7 +21,8 @@ PAGE = Path(__file__).parents[3] / "docs" / "zoo.md"
 BEGIN, END = "<!-- cards: begin -->", "<!-- cards: end -->"
 FIRST_TRAINING_SEED = 3_000_000_000
 LEAST = 200
-"""Episodes that a success rate on a card rests on."""
+"""Episodes that a success rate on a card rests on, where a task has no published layouts. Where it has, it rests on all
+of them."""
 
 
 def write_success(runs: Iterable[Path], models: Path) -> None:
@@ -43,12 +45,15 @@ def write_success(runs: Iterable[Path], models: Path) -> None:
                     rows[where] = row["task_version"], row["success"]
                 drawn[key] = f"seeds {min(seeds)} to {max(seeds)}"
     for card in cards(models):
-        versions = judged.get((card.task, card.sha256), {}).values()
-        newest = max((version for version, _ in versions), default=0)
-        outcomes = [success for version, success in versions if version == newest]
+        rows = judged.get((card.task, card.sha256), {})
+        layouts = [s.id for s in resolve("tasks", card.task)().layouts()]
+        if layouts:
+            rows = {where: row for where, row in rows.items() if where[0] in layouts}
+        newest = max((version for version, _ in rows.values()), default=0)
+        outcomes = [success for version, success in rows.values() if version == newest]
         # the first to end are the successes, so a run that was stopped early would flatter
-        if len(outcomes) < LEAST:
-            print(f"{card.task} {card.name}: {len(outcomes)} episodes of these weights, {LEAST} are needed")
+        if len(outcomes) < (needed := len(layouts) or LEAST):
+            print(f"{card.task} {card.name}: {len(outcomes)} episodes of these weights, {needed} are needed")
             continue
         interval = clopper_pearson(sum(outcomes), len(outcomes))
         assert interval.low is not None and interval.high is not None  # there are outcomes
@@ -59,7 +64,7 @@ def write_success(runs: Iterable[Path], models: Path) -> None:
             low=round(interval.low, 4),
             high=round(interval.high, 4),
             alpha=interval.alpha,
-            scenarios=drawn[card.task, card.sha256],
+            scenarios=f"layouts 0 to {len(layouts) - 1}" if layouts else drawn[card.task, card.sha256],
         )
         print(f"{card.task:7} {card.name:20} {measured.rate:4.0%}  [{measured.low:.0%}, {measured.high:.0%}]")
         _update(card, models, success=measured)
@@ -99,17 +104,18 @@ def table(cards: Sequence[Card]) -> str:
         "|---|---|---|---|---|---|---|---|---|",
     ]
     order = {"lift": 0, "can": 1, "square": 2}
-    for card in sorted(cards, key=lambda c: (order.get(c.task, 9), "vision" in c.name, c.name)):
+    for card in sorted(cards, key=lambda c: (order.get(c.task, 9), c.task, "vision" in c.name, c.name)):
         s, t = card.success, card.latency
         success = "not measured |"
         if s:
             success = f"{s.successes}/{s.n} = {100 * s.rate:.4g} % | {100 * s.low:.3g} to {100 * s.high:.3g} %"
         timing = f"{t.median_ms:.2g} ({t.p95_ms:.2g}) | {t.execute}" if t else "not measured |"
-        data = card.data.partition(" of the")[0] + (" (weak)" if card.weak else "")
+        data = card.data.partition(" of the scripted")[0] + (" (weak)" if card.weak else "")
         size = f"{card.bytes / 1000:.0f}"
         lines.append(f"| {card.task} | `{card.name}` | {success} | {size} | {timing} | {data} | {card.minutes:g} |")
-    total = sum(card.bytes for card in cards) / 1e6
-    return "\n".join([*lines, "", f"All {len(cards)} files together: {total:.1f} MB."])
+    files = [card for card in cards if card.file is None]
+    total = sum(card.bytes for card in files) / 1e6
+    return "\n".join([*lines, "", f"All {len(files)} files together: {total:.1f} MB."])
 
 
 def machine() -> str:

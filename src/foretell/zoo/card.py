@@ -13,7 +13,7 @@ from foretell.document import parse_yaml
 __all__ = ["MODELS", "Card", "Latency", "Success", "about", "cards", "read_card"]
 
 MODELS = Path(__file__).parent / "models"
-"""models/TASK/NAME.onnx, and NAME.yaml, its card."""
+"""models/TASK/NAME.onnx, and NAME.yaml, its card. A model that serves several tasks has a card for each."""
 
 
 class _Model(BaseModel):
@@ -49,6 +49,8 @@ class Card(_Model):
 
     name: str
     task: str
+    file: str | None = None
+    """The task whose folder holds the model, where one file serves several; None: its own."""
     about: str
     reads: list[str]
     data: str
@@ -69,14 +71,15 @@ class Card(_Model):
 
     @property
     def model(self) -> Path:
-        return MODELS / self.task / f"{self.name}.onnx"
+        return MODELS / (self.file or self.task) / f"{self.name}.onnx"
 
     @property
     def path(self) -> Path:
-        return self.model.with_suffix(".yaml")
+        return MODELS / self.task / f"{self.name}.yaml"
 
     def write(self, path: Path | None = None) -> None:
-        text = yaml.safe_dump(self.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=120)
+        fields = self.model_dump(mode="json", exclude={"file"} if self.file is None else None)
+        text = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=120)
         (path or self.path).write_text(text, encoding="utf-8")
 
 

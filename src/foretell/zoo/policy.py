@@ -13,7 +13,7 @@ from foretell.policies.onnx import Onnx
 from foretell.policy import Chunk, Policy
 from foretell.spec import ActionSpec, Feature
 from foretell.tasks.task import Task
-from foretell.zoo.card import MODELS
+from foretell.zoo.card import MODELS, read_card
 
 __all__ = ["Zoo", "tasks_of"]
 
@@ -21,7 +21,7 @@ __all__ = ["Zoo", "tasks_of"]
 def tasks_of() -> dict[str, list[str]]:
     """Name of each policy -> the tasks it was trained for."""
     tasks: dict[str, list[str]] = {}
-    for path in sorted(MODELS.glob("*/*.onnx")):
+    for path in sorted(MODELS.glob("*/*.yaml")):
         tasks.setdefault(path.stem, []).append(path.parent.name)
     return dict(sorted(tasks.items()))
 
@@ -51,7 +51,7 @@ class Zoo(Policy):
             raise UsageError(
                 f"zoo: {self.name!r} was trained for {', '.join(self.tasks)}, not for {task.name!r}; {hint}"
             )
-        self._model = Onnx(MODELS / task.name / f"{self.name}.onnx", **self._options)
+        self._model = Onnx(read_card(self.name, task.name).model, **self._options)
         self._model.bind(task, action)
         self.spec = self._model.spec
 
