@@ -113,7 +113,7 @@ def test_a_task_that_places_wrongly_is_told_how() -> None:
 def test_policies_that_are_files(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"'model.onnx' is a file: write onnx:model.onnx"):
         make_policy("model.onnx")
-    with pytest.raises(UsageError, match=r"known: batch, execute, threads$"):
+    with pytest.raises(UsageError, match=r"known: adapt, batch, execute, threads$"):
         make_policy("onnx:model.onnx", {"zzz": 1})
 
 

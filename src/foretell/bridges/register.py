@@ -18,6 +18,14 @@ IDS = {
     "foretell/Lift-v2": "lift",
     "foretell/Can-v2": "can",
     "foretell/Square-v3": "square",
+    "foretell/google_robot_pick_coke_can-v1": "google_robot_pick_coke_can",
+    "foretell/google_robot_pick_horizontal_coke_can-v1": "google_robot_pick_horizontal_coke_can",
+    "foretell/google_robot_pick_vertical_coke_can-v1": "google_robot_pick_vertical_coke_can",
+    "foretell/google_robot_pick_standing_coke_can-v1": "google_robot_pick_standing_coke_can",
+    "foretell/google_robot_pick_object-v1": "google_robot_pick_object",
+    "foretell/google_robot_move_near-v1": "google_robot_move_near",
+    "foretell/google_robot_move_near_v0-v1": "google_robot_move_near_v0",
+    "foretell/google_robot_move_near_v1-v1": "google_robot_move_near_v1",
     "foretell/google_robot_open_drawer-v2": "google_robot_open_drawer",
     "foretell/google_robot_open_top_drawer-v2": "google_robot_open_top_drawer",
     "foretell/google_robot_open_middle_drawer-v2": "google_robot_open_middle_drawer",
@@ -57,6 +65,7 @@ FEWER = {
     "widowx_stack_cube": 60,
     "widowx_put_eggplant_in_basket": 120,
 }
+FEWER |= {task: 80 for task in IDS.values() if "_pick_" in task or "_move_" in task}
 FEWER |= {task: 200 if "place" in task else 113 for task in IDS.values() if task.endswith("drawer")}
 """That of the others."""
 
