@@ -6,7 +6,7 @@ a random push (as in DART), or a student trained before (as in DAgger). Only epi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from foretell.spec import ActionSpec, Stream
 from foretell.study.session import Session
 from foretell.tasks.script import Script
 
-__all__ = ["CAMERAS", "FIRST_SEED", "OBJECTS", "Demos", "record", "streams"]
+__all__ = ["CAMERAS", "FIRST_SEED", "OBJECTS", "Demos", "demonstrated", "record", "streams"]
 
 FIRST_SEED = 3_000_000_000
 """Scenarios of demonstrations have seeds from here on; studies count up from their own, usually 0."""
@@ -186,6 +186,27 @@ class Teacher(Policy):
         return np.array(rows)
 
 
+def demonstrated(session: Session, teacher: Any, scenarios: Iterator[Scenario], count: int) -> list[list[Any]]:
+    """The steps of `count` successful episodes, in the order of their seeds. `teacher` is the session's policy of that
+    name, and keeps the steps of each episode by its seed. The session is closed afterwards."""
+    kept: dict[int, list[Any]] = {}
+    tried = 0
+    try:
+        while len(kept) < count:
+            batch = [next(scenarios) for _ in range(count - len(kept))]
+            tried += len(batch)
+            name = session.world.task.name
+            assert tried <= 20 * count, f"{name}: only {len(kept)} of {tried} demonstrations succeed"
+            jobs = iter([Job(policy="teacher", scenario=scenario) for scenario in batch])
+            for job, outcome in session.run(lambda jobs=jobs: next(jobs, None)):  # type: ignore[misc]
+                steps = teacher.steps.pop(seed_of(job.scenario.base, job.trial, "policy"))
+                if outcome.success:
+                    kept[job.scenario.seed] = steps
+    finally:
+        session.close()
+    return [kept[seed] for seed in sorted(kept)]  # they finish in another order than they started
+
+
 def record(
     task: str,
     count: int,
@@ -203,24 +224,8 @@ def record(
     teacher = Teacher(pushes, student, history, cameras)
     session = Session(task=task, controller=None, world="mujoco", policies={"teacher": teacher}, slots=slots, threads=1)
     start = FIRST_SEED + seed * 1_000_000
-    kept: dict[int, list[tuple[Any, ...]]] = {}
     drawn = map(session.world.task.scenario, range(start, start + 1_000_000))
-    coming = filter(where, drawn)
-    tried = 0
-    try:
-        while len(kept) < count:
-            batch = [next(coming) for _ in range(count - len(kept))]
-            tried += len(batch)
-            assert tried <= 20 * count, f"{task}: only {len(kept)} of {tried} demonstrations succeed"
-            jobs = iter([Job(policy="teacher", scenario=scenario) for scenario in batch])
-            for job, outcome in session.run(lambda jobs=jobs: next(jobs, None)):  # type: ignore[misc]
-                steps = teacher.steps.pop(seed_of(job.scenario.base, job.trial, "policy"))
-                if outcome.success:
-                    kept[job.scenario.seed] = steps
-    finally:
-        session.close()
-    # they finish in another order than they started
-    episodes = [kept[s] for s in sorted(kept)]
+    episodes = demonstrated(session, teacher, filter(where, drawn), count)
     column = [[step[i] for steps in episodes for step in steps] for i in range(5 if cameras else 3)]
     return Demos(
         states=np.array(column[0], dtype=np.float32),

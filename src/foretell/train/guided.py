@@ -12,15 +12,13 @@ from typing import Any
 import numpy as np
 
 from foretell.policy import Chunk, Policy, PolicySpec
-from foretell.rollout import Job
 from foretell.rotation import from_yaw, multiply
 from foretell.scenario import Scenario
 from foretell.seeding import generator
-from foretell.seeding import seed as seed_of
 from foretell.spec import ActionSpec
 from foretell.study.session import Session
 from foretell.tasks.waypoints import Waypoints
-from foretell.train.demos import FIRST_SEED, LOST, Demos
+from foretell.train.demos import FIRST_SEED, LOST, Demos, demonstrated
 from foretell.train.views import VIEWS
 
 __all__ = ["PUSHES", "guide", "widened"]
@@ -158,21 +156,7 @@ def guide(
     drawn = (session.world.task.scenario(s) for s in range(start, start + 1_000_000))
     if "sink" not in session.world.task.table:  # in the sink it is known only near layouts how a thing lies
         drawn = (widened(s, middle) for s in drawn)
-    kept: dict[int, list[tuple[Any, ...]]] = {}
-    tried = 0
-    try:
-        while len(kept) < count:
-            batch = [next(drawn) for _ in range(count - len(kept))]
-            tried += len(batch)
-            assert tried <= 20 * count, f"{task}: only {len(kept)} of {tried} demonstrations succeed"
-            jobs = iter([Job(policy="teacher", scenario=scenario) for scenario in batch])
-            for job, outcome in session.run(lambda jobs=jobs: next(jobs, None)):  # type: ignore[misc]
-                steps = teacher.steps.pop(seed_of(job.scenario.base, job.trial, "policy"))
-                if outcome.success:
-                    kept[job.scenario.seed] = steps
-    finally:
-        session.close()
-    episodes = [kept[s] for s in sorted(kept)]  # they finish in another order than they started
+    episodes = demonstrated(session, teacher, iter(drawn), count)
     column = [[step[i] for steps in episodes for step in steps] for i in range(4)]
     return Demos(
         states=np.array(column[0], dtype=np.float32),
