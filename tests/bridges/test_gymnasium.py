@@ -491,9 +491,9 @@ def test_check_env_renders():
 @pytest.mark.parametrize(
     ("world", "message"),
     [
-        ("more.py:Restless", "'restless' cannot wait between two steps"),
+        ("more.py:Restless", "'restless' cannot wait between two actions"),
         ("more.py:Attended", "'attended' cannot set the table by itself"),
-        ("judged.py:Judged", "'judged' asks a person on the terminal"),
+        ("judged.py:Judged", "'judged' asks a person at the terminal"),
     ],
 )
 def test_a_world_that_cannot_be_an_environment_is_refused(tmp_path, monkeypatch, world: str, message: str):
@@ -524,7 +524,7 @@ def test_a_world_of_ones_own(tmp_path, monkeypatch):
     assert env.render().shape == (480, 640, 3)
     env.close()
     many.close()
-    with pytest.raises(UsageError, match="'restless' cannot wait between two steps"):
+    with pytest.raises(UsageError, match="'restless' cannot wait between two actions"):
         gymnasium.make("foretell/Task-v1", task="puck.py:Reach", world="more.py:Restless")
     blind = gymnasium.make("foretell/Task-v1", task="puck.py:Reach", world="more.py:Blind", render_mode="rgb_array")
     blind.reset(seed=0)

@@ -70,7 +70,10 @@ class Measured:
             return self.as_planned()
         turn, scores = first_trials(self.table, self.trials)
         if not turn:
-            raise UsageError(f"{self.table.name}: no trial counts yet: the first of the plan is still to come")
+            raise UsageError(
+                f"{self.table.name}: no trial counts yet: with --horizon trials count in the order planned, and the "
+                "first planned trial has not ended; wait for it, or leave --horizon out"
+            )
         units = Units(tuple(turn), np.array(scores), (1,) * len(turn))
         return replace(self, units=units, turn=turn, waiting=len(self.trials) - len(turn))
 

@@ -63,12 +63,13 @@ class _Slots:
         self.task: Task = resolve("tasks", task)() if isinstance(task, str) else task
         self.world: World = make_world(world, self.task, slots=count, threads=threads, controller=controller)
         if "wait" not in self.world.can:
-            raise UsageError(f"world: {self.world.name!r} cannot wait between two steps, as Gymnasium has it do")
+            raise UsageError(f"world: {self.world.name!r} cannot wait between two actions: Gymnasium needs that")
         if "reset" not in self.world.can:
-            raise UsageError(f"world: {self.world.name!r} cannot set the table by itself, as Gymnasium has it do")
+            raise UsageError(f"world: {self.world.name!r} cannot set the table by itself: Gymnasium needs that")
         if "terminal" in self.world.needs:
             raise UsageError(
-                f"world: {self.world.name!r} asks a person on the terminal, and Gymnasium judges each step"
+                f"world: {self.world.name!r} asks a person at the terminal, and Gymnasium judges each step without "
+                "one: use `foretell run`"
             )
         known = self.world.features
         self.streams = _streams(streams, known)
