@@ -19,11 +19,11 @@ import pyarrow as pa
 from foretell.counting import counted
 from foretell.episode import Episode, key
 from foretell.episodes.cells import Cell
+from foretell.episodes.count import METHOD_NAMES
 from foretell.episodes.names import names_of
 from foretell.episodes.parts import DamagedError, read_parquet
 from foretell.episodes.read import read
 from foretell.episodes.scenarios import read_scenarios
-from foretell.episodes.tally import METHOD_NAMES
 from foretell.episodes.units import by_unit, unit_of
 from foretell.errors import UsageError
 from foretell.files import inside
@@ -78,7 +78,7 @@ class Judged(Displayed):
                 name: pair for name, pair in difference["changes"].items() if name not in ("success_any", "success_end")
             }
             shown = shown or difference["changes"]
-            changes = "; ".join(f"{n} {_said(n, then)} -> {_said(n, now)}" for n, (then, now) in shown.items())
+            changes = "; ".join(f"{n} {_in_words(n, then)} -> {_in_words(n, now)}" for n, (then, now) in shown.items())
             lines.append(f"  {difference['episode']} ({difference['task']}, {difference['policy']}): {changes}")
         if len(self.differences) > SHOWN:
             lines.append(f"  and {len(self.differences) - SHOWN} more; --json lists all")
@@ -323,7 +323,7 @@ def _share(successes: int, low: float | None, high: float | None, n: int) -> str
     return f"{successes}/{n} ({low:.0%} to {high:.0%})" if low is not None and high is not None else "none decided"
 
 
-def _said(column: str, value: Any) -> str:
+def _in_words(column: str, value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name} {number:g}" for name, number in value.items()) + "}"
     if value is None:
