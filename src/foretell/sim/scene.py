@@ -184,8 +184,8 @@ class Scene:
         for a, b in self.task.touch:
             if unknown := next((part for part in (a, b) if part not in {*bodies, *self.robots, ANYTHING}), None):
                 raise UsageError(f"touch: the scene has no part {unknown!r}; {suggest(unknown, bodies)}")
-            one, other = (part if part == ANYTHING else root(bodies, part, self.robots) for part in (a, b))
-            _add_touch(spec, one, other, whole=True, name=f"{a}/{b}")
+            first, second = (part if part == ANYTHING else root(bodies, part, self.robots) for part in (a, b))
+            _add_touch(spec, first, second, whole=True, name=f"{a}/{b}")
         for transform in self.world.transforms if seen else ():
             transform.dress(spec)
         factors.apply(factors.Setting(spec=spec, task=self.task, scenario=scenario, seen=seen, physics=physics))
