@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -89,3 +90,10 @@ def test_names_are_nouns() -> None:
 def test_the_rule_on_names_sees_every_binding() -> None:
     text = "def told(one, *, said): found = 1\nself._found = 2\nclass Found: ...\nprint(found.one)\nfor one in x: ..."
     assert len(fillers(text)) == 7
+
+
+def test_tests_ask_worlds_by_public_names() -> None:
+    """A task's judge is asked through `Bench`, so that a world can change within."""
+    private = re.compile(r"\b(world|layout)\._[a-z]")
+    sources = {path: path.read_text() for path in Path(__file__).parent.rglob("*.py") if path != Path(__file__)}
+    assert not [str(path) for path, text in sources.items() if private.search(text)]

@@ -27,6 +27,7 @@ from foretell.registry import resolve
 from foretell.rollout import Job, run_sync
 from foretell.scenario import Scenario
 from foretell.sim import MujocoWorld
+from foretell.sim.bench import Bench
 from foretell.tasks.task import Task
 
 LIFT = "foretell/Lift-v2"
@@ -363,7 +364,7 @@ def test_both_are_truncated_at_the_same_step():
 
 
 def diverge(world: MujocoWorld, slot: int) -> None:
-    world._where[slot].qvel[slot] = 1e12
+    Bench.on(world, slot).layout.qvel[slot] = 1e12
 
 
 def test_diverged_physics_truncates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -136,7 +136,7 @@ def test_late_sensors_show_the_handle_as_it_was() -> None:
     streams = {n: foretell.Stream() for n in ("cabinet/handle/pos", "cabinet/handle/quat", "cabinet/drawer")}
     for world in (late, prompt):
         world.reset(SLOT, [task.scenario(0)], [0])
-        layout = world._layout(0)
+        layout = Bench.on(world).layout
         layout.qvel[0, layout.speed["cabinet/drawer"]] = 1.0
     late.advance(SLOT, np.array([30]))
     prompt.advance(SLOT, np.array([20]))
