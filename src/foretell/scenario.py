@@ -145,12 +145,12 @@ class Scenario(BaseModel):
                 f"turned {math.degrees(p.yaw):+.0f}°"
             )
         for name, value in sorted(self.factors.items()):
-            text = self._said(name, value)
+            text = self._in_words(name, value)
             if text is not None:
                 lines.append(f"  {name}: {text}")
         return "\n".join(lines)
 
-    def _said(self, name: str, value: Any) -> str | None:
+    def _in_words(self, name: str, value: Any) -> str | None:
         """A factor's value in words; as it is where the factor is not known here, or does not know the value."""
         if name in names("factors"):
             try:

@@ -21,7 +21,7 @@ from foretell.policies.make import make_policy
 from foretell.scenario import Placement
 from foretell.sim.params import load_world
 from foretell.study.config import load_study
-from foretell.study.run import WORDS
+from foretell.study.rows import WORDS
 from foretell.tasks.lift import Lift
 
 STUDY = {"tasks": ["lift"], "policies": ["random"]}

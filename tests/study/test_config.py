@@ -15,8 +15,8 @@ from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
 from foretell.factors import arms
 from foretell.study.config import Record, Study, load_study
+from foretell.study.jobs import asked_of
 from foretell.study.plan import check_size, left_out, plan, resolve_scenarios
-from foretell.study.run import asked_of
 from foretell.study.session import Session
 
 GOOD = {"name": "s", "tasks": ["lift"], "policies": {"expert": "expert"}, "scenarios": {"count": 2}}

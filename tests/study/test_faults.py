@@ -22,7 +22,7 @@ import foretell
 from foretell.episodes.read import read
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import ForetellError, UsageError
-from foretell.study.run import Run
+from foretell.study.status import Run
 
 COUNT = 10
 

@@ -33,7 +33,7 @@ from foretell.stats.until import interval_at, is_narrow, looks, stop_after
 from foretell.study.config import load_study
 from foretell.study.estimate import estimate
 from foretell.study.follow import Follower
-from foretell.study.run import Progress
+from foretell.study.status import Progress
 from foretell.study.store import Store
 
 FICKLE = '''

@@ -13,6 +13,7 @@ from rollouts import episodes
 from foretell.policies.expert import Expert
 from foretell.policy import Chunk, Policy, PolicySpec
 from foretell.rotation import conjugate, multiply, rotate, to_axis_angle
+from foretell.sim.bench import Bench
 from foretell.sim.world import MujocoWorld
 from foretell.spec import ActionSpec
 from foretell.study.plan import make_task
@@ -38,10 +39,10 @@ def world_of(task: PlaceInDrawer, layout: int = 0) -> MujocoWorld:
 
 def put(world: MujocoWorld, opening: float, *, inside: bool) -> None:
     """Open the top drawer by so much, and put the apple on its floor, or far above the cabinet."""
-    layout = world._layout(0)
+    layout = Bench.on(world).layout
     layout.qpos[0, layout.address[f"{CABINET}/top"]] = opening
     world.advance(SLOT, np.array([1]))
-    floor = world._rows(layout, SLOT).pos(FLOOR)[0]
+    floor = Bench.on(world).state.pos(FLOOR)[0]
     at = layout.model.jnt_qposadr[layout.model.body(APPLE).jntadr[0]]
     layout.qpos[0, at : at + 3] = floor + ([0.0, 0.0, -0.05 + 0.0355] if inside else [0.0, 0.0, 1.0])
     world.advance(SLOT, np.array([2]))
@@ -92,13 +93,14 @@ def test_apple_weighs_what_it_should_and_lies_still() -> None:
     world, slots = MujocoWorld(task, slots=3), slot_array(range(3))
     world.reset(slots, task.layouts()[4::9], [0] * 3)
     (apple,) = original_resets("resets_drawer.json")["PlaceIntoClosedTopDrawerCustomInScene-v0"][0]["objects"]
-    body = world._layout(0).model.body(APPLE)
+    body = Bench.on(world).layout.model.body(APPLE)
     assert body.mass[0] == pytest.approx(apple["mass"], rel=1e-6)
     assert body.inertia == pytest.approx(apple["inertia"], rel=1e-5)
-    state = world._rows(world._layout(0), slots)
-    start = state.pos(APPLE).copy()
+    benches = [Bench.on(world, slot) for slot in range(3)]
+    start = np.concatenate([bench.state.pos(APPLE) for bench in benches])
     world.advance(slots, np.full(3, 2 * 513))
-    assert np.linalg.norm(world._rows(world._layout(0), slots).pos(APPLE) - start, axis=1).max() < 5e-5
+    end = np.concatenate([bench.state.pos(APPLE) for bench in benches])
+    assert np.linalg.norm(end - start, axis=1).max() < 5e-5
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ def cards(
         tasks, written = _tasks(Path(run), {s.task for s in chosen}, trust), dict[str, Solid]()
         for card, scenario in zip(listed, chosen, strict=True):
             card["print"] = _prints(scenario, tasks[scenario.task], Path(stl), written)
-            card["card"] += "".join(f"\n  {_said(thing)}" for thing in card["print"])
+            card["card"] += "".join(f"\n  {_in_words(thing)}" for thing in card["print"])
     if csv is not None:
         write_sheet(csv, listed)
     if html is not None:
@@ -143,7 +143,7 @@ def _from_base(thing: Mapping[str, Any]) -> str:
     return f"{thing['object']} from the base of {thing['robot']}: {where}"
 
 
-def _said(thing: Mapping[str, Any]) -> str:
+def _in_words(thing: Mapping[str, Any]) -> str:
     x, y, z = thing["size"]
     grams = "fixed to the table" if thing["grams"] is None else f"to weigh {thing['grams']:.1f} g"
     return f"print {thing['object']}: {thing['file']} ({x:.1f} x {y:.1f} x {z:.1f} mm), {grams}"

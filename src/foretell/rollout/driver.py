@@ -183,12 +183,12 @@ class Driver:
 
     def _beat(self, jobs: list[Job]) -> Callable[[], None]:
         """Tells the watch that the policy is called for these jobs: at once, and again at later calls, but seldom."""
-        told = 0.0
+        last = 0.0
 
         def beat() -> None:
-            nonlocal told
-            if time.monotonic() - told > BEAT_S:
-                told = time.monotonic()
+            nonlocal last
+            if time.monotonic() - last > BEAT_S:
+                last = time.monotonic()
                 self.watch("policy", jobs)
 
         return beat

@@ -104,9 +104,9 @@ class ScenarioSource(_Model):
         if len(given) > 1:
             raise ValueError(f"give either `{given[0]}` or `{given[1]}`, not both")
         if given and self.fix:
-            raise ValueError(f"`fix` is for scenarios that are drawn; those of `{given[0]}` are as they are")
+            raise ValueError(f"`fix` changes scenarios that are drawn, and `{given[0]}` draws none: leave `fix` out")
         if given == ["layouts"] and "seed" in self.model_fields_set and self.seed:
-            raise ValueError("`seed` is for scenarios that are drawn; `layouts` are as they are")
+            raise ValueError("`seed` draws scenarios, and published layouts are not drawn: leave `seed` out")
         return self
 
 

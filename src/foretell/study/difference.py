@@ -66,15 +66,15 @@ def _differ(where: str, there: Any, here: Any) -> Iterator[str]:
             yield from _differ(f"{where}.{name}" if where else str(name), there.get(name), here.get(name))
     elif isinstance(there, list) and isinstance(here, list):
         for words, ours, others in (("only there", there, here), ("only here", here, there)):
-            if rest := [_said(item) for item in ours if item not in others]:
+            if rest := [_in_words(item) for item in ours if item not in others]:
                 yield f"{where}: {', '.join(rest)} {words}"
         if sorted(map(repr, there)) == sorted(map(repr, here)):
             yield f"{where}: in another order"
     else:
-        yield f"{where}: {_said(there)} there, {_said(here)} here"
+        yield f"{where}: {_in_words(there)} there, {_in_words(here)} here"
 
 
-def _said(value: Any) -> str:
+def _in_words(value: Any) -> str:
     if value is None:
         return "nothing"
     if isinstance(value, dict) and set(value) == {"use"}:

@@ -36,15 +36,15 @@ def chosen(record: Record, episodes: Mapping[str, Planned], ended: Mapping[str, 
     `ended`: key -> success, of the episodes that were judged. A number is shared between both outcomes, failures
     have the larger half, and what one cannot use goes to the other.
     """
-    found: list[str] = []
+    chosen_: list[str] = []
     for names in _cells(episodes):
         failures = [n for n in names if ended.get(n) is False]
         solved = [n for n in names if ended.get(n) is True] if record.video != "failures" else []
         most = _most(record)
         spare = max(0, most // 2 - len(solved))
         some = failures[: (most + 1) // 2 + spare] if solved else failures[:most]
-        found += [*some, *solved[: most - len(some)]]
-    return found
+        chosen_ += [*some, *solved[: most - len(some)]]
+    return chosen_
 
 
 def at_most(record: Record, episodes: list[Planned]) -> int:
@@ -90,8 +90,8 @@ def film(
 
 def unfilm(run: Path, video: Path, episode: str, keep_steps: bool = False) -> None:
     """Take a film away, and the steps that it shows, unless they are kept for their own sake."""
-    for one in (video, steps(episode).with_suffix(".jpg"), *(() if keep_steps else (steps(episode),))):
-        (run / one).unlink(missing_ok=True)
+    for path in (video, steps(episode).with_suffix(".jpg"), *(() if keep_steps else (steps(episode),))):
+        (run / path).unlink(missing_ok=True)
 
 
 def steps(episode: str) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +24,7 @@ from foretell.study.fix import fixed
 from foretell.study.patience import Patience
 from foretell.study.scenario_file import ScenarioFile, read_scenario_file
 from foretell.study.scenarios import Scenarios
+from foretell.tasks.starts import Startable, check_start, startable_of
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 from foretell.world_file import attended
@@ -151,6 +152,8 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, Scenarios], str]:
         study.until.check(study.policies)
     if source.layouts is not None:
         published = {use: _published(use, task, source.layouts)[: source.count] for use, task in tasks.items()}
+        for use, layouts in published.items():
+            _check_starts(layouts, f"layouts of {use!r}", _startable(tasks[use]))
         design = "grid" if source.layouts == "all" else "chosen"
         return {use: Scenarios.of(_in_turn(study, use, layouts)) for use, layouts in published.items()}, design
     if source.file is None and source.like is None:
@@ -214,14 +217,31 @@ def _check_fit(scenarios: Sequence[Scenario], use: str, task: Task, where: str) 
             raise UsageError(f"scenarios: {where}: scenario {scenario.id} of {use!r} does not place {missing[0]!r}")
         if why := next((why for name in scenario.factors if (why := factor(name).applies(task))), None):
             raise UsageError(f"scenarios: {where}: scenario {scenario.id}: {why}")
+    _check_starts(scenarios, where, _startable(task))
+
+
+def _check_starts(scenarios: Iterable[Scenario], where: str, known: Mapping[str, Startable] | None) -> None:
+    """Raises UsageError for a scenario with a start that the scene does not have, or that is out of range. known: what
+    may start somewhere; None where only the world knows."""
+    for scenario in scenarios if known is not None else ():
+        try:
+            check_start(scenario, known or {})
+        except UsageError as error:
+            why = str(error).removeprefix("scenario: ")
+            raise UsageError(f"scenarios: {where}: scenario {scenario.id}: {why}") from None
+
+
+def _startable(task: Task) -> Mapping[str, Startable] | None:
+    return startable_of(task) if isinstance(task, TabletopTask) else None
 
 
 def _drawn(study: Study, task: Task) -> Scenarios:
     """The scenarios of a task that a study draws by seed."""
-    source = study.scenarios
+    source, known = study.scenarios, _startable(task)
 
     def make(index: int) -> Scenario:
         scenario = task.scenario(source.seed + index)
+        _check_starts([scenario], f"seed {scenario.seed} of {task.name!r}", known)
         return fixed(scenario, task, source.fix) if source.fix else scenario
 
     # a task of one's own may give its scenarios factors

@@ -23,7 +23,7 @@ from foretell.rollout import Job
 from foretell.rollout.video import film_camera
 from foretell.study.config import Study, TaskEntry, load_study
 from foretell.study.plan import Group, Planned, make_task
-from foretell.study.run import row_of
+from foretell.study.rows import row_of
 from foretell.study.scenarios import Scenarios
 from foretell.study.session import Opened, Session
 
