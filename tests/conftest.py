@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 import signal
 import subprocess
@@ -15,6 +16,13 @@ import pytest
 # a shell that starts us in the background has us ignore Ctrl-C, and the programs under test would inherit that
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# without compiled modules on disk, each program under test takes a second more to start
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+# tests run side by side already: threads of numeric libraries would only wait for each other
+for library in ("OPENBLAS", "OMP", "LP"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
 @functools.cache
