@@ -187,7 +187,7 @@ def test_a_grasp_is_firm_after_five_actions(monkeypatch: pytest.MonkeyPatch) -> 
 # -- experts ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.daily
 @pytest.mark.parametrize("name", SIMPLER_WIDOWX.tasks)
 def test_experts_solve_nine_of_ten_published_layouts(name: str) -> None:
     task = make_task(name)

@@ -119,7 +119,7 @@ def test_expert_solves_layouts_of_each_orientation() -> None:
     assert all(set(o.stages) == {stage.name for stage in task.stages} for o in outcomes)
 
 
-@pytest.mark.slow
+@pytest.mark.daily
 @pytest.mark.parametrize("orientation", ORIENTATIONS)
 def test_expert_solves_nine_of_ten_layouts(orientation: str) -> None:
     task = can_task(orientation)

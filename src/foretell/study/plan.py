@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from foretell.clock import Clock, Realtime
 from foretell.episodes.provenance import design_of
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
 from foretell.factors import arms, factor
-from foretell.fingerprint.loaded import loading, remember
-from foretell.registry import resolve
 from foretell.scenario import Scenario
 from foretell.stats.order import by_id
 from foretell.study.config import Study, TaskEntry
@@ -24,6 +21,7 @@ from foretell.study.fix import fixed
 from foretell.study.patience import Patience
 from foretell.study.scenario_file import ScenarioFile, read_scenario_file
 from foretell.study.scenarios import Scenarios
+from foretell.tasks.make import make_task
 from foretell.tasks.starts import Startable, check_start, startable_of
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
     from foretell.study.latencies import Settle
 
 __all__ = [
-    "Group", "Perturbed", "Planned", "TooLarge", "check_size", "left_out", "perturb_scenarios", "plan",
+    "Group", "Perturbed", "Planned", "TooLarge", "check_size", "left_out", "make_task", "perturb_scenarios", "plan",
     "resolve_scenarios",
 ]  # fmt: skip
 
@@ -89,23 +87,6 @@ class Planned:
     def scenario(self) -> Scenario:
         """The scenario. It is made at each call; `scenarios.names` has its name without making it."""
         return self.scenarios[self.index]
-
-
-def make_task(use: str, time_limit: float | None = None) -> Any:
-    """The task of a name, with its own time limit or another one."""
-    made = resolve("tasks", use)
-    try:
-        with loading() as opened:
-            task = made() if isinstance(made, type) else made
-    except Exception as error:
-        raise UsageError(f"tasks: {use} could not be made: {type(error).__name__}: {error}") from error
-    if not isinstance(task, Task):
-        raise UsageError(f"tasks: {use} is a {type(task).__name__}, it should be a foretell.Task")
-    if time_limit is not None:
-        task = copy(task)  # the registry may hold the task itself
-        task.time_limit = time_limit
-    remember(task, opened)
-    return task
 
 
 class TooLarge(UsageError):  # noqa: N818 - says what is wrong

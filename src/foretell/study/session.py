@@ -13,9 +13,9 @@ from foretell.policy import TIMEOUT
 from foretell.rollout import Job, Outcome, run_realtime, run_sync, run_virtual
 from foretell.rollout.able import check_able
 from foretell.rollout.companion import Companion
-from foretell.study.config import PolicyEntry
-from foretell.study.plan import make_task
+from foretell.study.policy_entry import PolicyEntry
 from foretell.tasks.identity import task_hash
+from foretell.tasks.make import make_task
 from foretell.world import Recording
 from foretell.world_file import make_world, world_hash
 
