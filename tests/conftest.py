@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 import signal
 import subprocess
@@ -15,6 +16,9 @@ import pytest
 # a shell that starts us in the background has us ignore Ctrl-C, and the programs under test would inherit that
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# films that no test asks for would cost more than the tests
+os.environ["FORETELL_VIDEO"] = "none"
 
 
 @functools.cache

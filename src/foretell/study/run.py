@@ -219,7 +219,7 @@ def asked_of(
         "world": study.world,
         "clock": group.clock,
         "policies": {name: (policies or {}).get(name, study.policies[name]) for name in group.policies},
-        "video": study.record.video != 0,
+        "video": study.record.video not in (0, "few"),
         "steps": study.record.steps != 0,
         "patience": study.policy_timeout,
         "view": watch,
@@ -273,7 +273,7 @@ def _fill(
     keep: bool,
 ) -> Run:
     _distinct(opened)
-    earlier = store.earlier()
+    began, earlier = time.monotonic(), store.earlier()
     with uncollected():
         named = name_all(episodes, opened, notify)
         rounds = Rounds(study.until, named, store.done, earlier)
@@ -339,10 +339,11 @@ def _fill(
         notes += films.film(
             study.record,
             store.path,
-            named,
+            {name: e for name, e in named.items() if opened[e.group].draws or study.record.video != "few"},
             lambda name: _video(name, named[name], named[name].scenario.task),
             execute,
             notify,
+            time.monotonic() - began,
         )
     failing = tuple(state.tally.failing())
     return Run(
