@@ -89,6 +89,8 @@ def test_an_edited_policy_is_another_policy(tmp_path) -> None:
 def test_suggestions() -> None:
     assert suggest("lfit", ["lift", "can"]) == "did you mean 'lift'?"
     assert suggest("zzz", ["lift", "can"]) == "known: can, lift"
+    for slip in ("cam", "cna", "ca", "cann"):
+        assert suggest(slip, ["can", "square"]) == "did you mean 'can'?"
     assert suggest("LIFT", ["lift", "can"]) == "did you mean 'lift'?"
     assert suggest("drawer", ["drawer-apple", "can"]) == "did you mean 'drawer-apple'?"
 

@@ -57,6 +57,17 @@ def suggest(given: str, known: Iterable[str]) -> str:
     lower = {name.lower(): name for name in reversed(names)}
     near = [name for name in sorted(lower) if given.lower() in re.split(r"\W|_", name)][:OFFERED]
     near = near or difflib.get_close_matches(given.lower(), lower, n=1, cutoff=NEAR)
+    near = near or [name for name in sorted(lower) if _slip(given.lower(), name)][:1]
     if near:
         return f"did you mean {' or '.join(repr(lower[name]) for name in near)}?"
     return "known: " + (", ".join(names) if names else "none")
+
+
+def _slip(a: str, b: str) -> bool:
+    """Whether one letter of two or more is another, missing or added, or two neighbours are exchanged: in a short name
+    that is a large part."""
+    if min(len(a), len(b)) < 2 or abs(len(a) - len(b)) > 1:
+        return False
+    start = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    rest, other = a[start:], b[start:]
+    return rest[1:] in (other[1:], other) or rest == other[1:] or (rest[:2] == other[1::-1] and rest[2:] == other[2:])
