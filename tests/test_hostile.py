@@ -112,7 +112,7 @@ SAFE = {
     "timeline": ["timeline RUN x"],
     "list": ["list tasks"],
     "report": ["report RUN", "report RUN -o OUT/page.html"],
-    "figure": ["figure RUN", "figure RUN success -o OUT/success.svg"],
+    "figure": ["figure RUN", "figure RUN success -o OUT/success.svg", "figure RUN success -o OUT/success.csv"],
     "view": ["view RUN"],
     "bound": [f"bound {BOTH}", "bound --real RUN"],
     "compare": ["compare RUN", "compare RUN --json"],
@@ -159,6 +159,8 @@ def test_what_is_called_safe_is_safe(
         for path in written:
             data = path.read_bytes()
             assert secret not in data and base64.b64encode(secret) not in data, path
+    for path in (mine / "success.csv", mine / "success.svg"):
+        assert not path.exists() or not any(mark in path.read_text() for mark in ("\x1b", "\n="))
     assert unharmed(hostile)
 
 
