@@ -23,6 +23,8 @@ sys.dont_write_bytecode = False
 # tests run side by side already: threads of numeric libraries would only wait for each other
 for library in ("OPENBLAS", "OMP", "LP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+# films that no test asks for would cost more than the tests
+os.environ["FORETELL_VIDEO"] = "none"
 
 
 @functools.cache

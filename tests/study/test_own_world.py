@@ -206,7 +206,7 @@ def test_pages_and_lists_take_it(folder: Path) -> None:
     assert foretell.cards("it")[0]["objects"][0]["asset"] == "mark"
     assert foretell.read("it")["video"].drop_null().to_pylist()
     episode = foretell.read("it")["episode"][0].as_py()
-    assert foretell.replay("it", episode, video="film.mp4").identical and Path("film.mp4").stat().st_size > 1000
+    assert foretell.replay("it", episode, out="film.mp4").identical and Path("film.mp4").stat().st_size > 1000
     about = {entry["name"]: entry for entry in catalogue("worlds")}
     assert "snapshot" in about["mujoco"]["can"] and about["standin"]["needs"] == []
     assert file_of(WORLD) is not None and file_of("slow.yaml").about == "A puck that takes long to follow."

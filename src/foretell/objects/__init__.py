@@ -47,3 +47,5 @@ __all__ = [
     "ObjectPhysics",
     "asset",
 ]
+
+ASSETS.seal()

@@ -24,7 +24,7 @@ from foretell.tasks.frame import frame, from_base
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 
-__all__ = ["cards", "frames", "write_sheet"]
+__all__ = ["cards", "frames", "no_formula", "write_sheet"]
 
 TRUST = "give --trust (trust=True) if you know who wrote it"
 FIRST, LAST = ("policy", "task", "scenario"), ("success", "failure_reason", "design")
@@ -237,13 +237,13 @@ def write_sheet(path: str | Path, cards_: Iterable[Mapping[str, Any]]) -> None:
 
 def _line(card: Mapping[str, Any]) -> dict[str, str]:
     """Task, scenario and coordinates, as the card has them: whole millimetres and degrees."""
-    line = {"task": _no_formula(card["task"]), "scenario": card["id"]}
+    line = {"task": no_formula(card["task"]), "scenario": card["id"]}
     for thing in card["objects"]:
         line |= {f"{thing['object']}.{axis}": f"{thing[axis] + 0.0:.3f}".replace("-0.000", "0.000") for axis in "xy"}
         line[f"{thing['object']}.yaw"] = f"{round(thing['yaw']):d}"
     return line | ({"design": "random"} if card["design"] == "iid" else {})
 
 
-def _no_formula(text: str) -> str:
+def no_formula(text: str) -> str:
     """A name that a spreadsheet would carry out, as text."""
-    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+    return f"'{text}" if text.startswith(tuple("=+-@\t\r")) else text

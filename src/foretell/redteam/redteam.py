@@ -260,7 +260,7 @@ def _shown(
     if video and not film.exists():
         notify("video of a failing episode")
         try:
-            replay(run, episode, video=film, policies=settings.policies)
+            replay(run, episode, out=film, policies=settings.policies)
         except ForetellError as error:
             film.unlink(missing_ok=True)
             return {**shown, "notes": (f"no video: {error}",)}

@@ -283,7 +283,12 @@ class Driver:
             if begun is not None and begun.video is not None:
                 strip = begun.steps.with_suffix(".jpg") if begun.steps else None
                 self.videos[slot] = self.VIDEO(
-                    begun.video, slot=slot, rate=self._spec(slot).action_rate, camera=begun.camera, strip=strip
+                    begun.video,
+                    slot=slot,
+                    rate=self._spec(slot).action_rate,
+                    time_limit=self.world.task.time_limit,
+                    camera=begun.camera,
+                    strip=strip,
                 )
             self._note(slot)
 

@@ -44,7 +44,7 @@ def fill(
     keep: bool,
 ) -> Run:
     check_distinct(opened)
-    earlier = store.earlier()
+    began, earlier = time.monotonic(), store.earlier()
     with uncollected():
         named = name_all(episodes, opened, notify)
         rounds = Rounds(study.until, named, store.done, earlier)
@@ -110,10 +110,11 @@ def fill(
         notes += films.film(
             study.record,
             store.path,
-            named,
+            {name: e for name, e in named.items() if opened[e.group].draws or study.record.video != "few"},
             lambda name: video_of(name, named[name], named[name].scenario.task),
             execute,
             notify,
+            time.monotonic() - began,
         )
     failing = tuple(state.tally.failing())
     return Run(

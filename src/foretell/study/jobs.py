@@ -30,7 +30,7 @@ def asked_of(
         "world": study.world,
         "clock": group.clock,
         "policies": {name: (policies or {}).get(name, study.policies[name]) for name in group.policies},
-        "video": study.record.video != 0,
+        "video": study.record.video not in (0, "few"),
         "steps": study.record.steps != 0,
         "patience": study.policy_timeout,
         "view": watch,

@@ -13,7 +13,8 @@ from foretell.episodes.provenance import design_of
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
 from foretell.factors import arms, factor
-from foretell.scenario import Scenario
+from foretell.fingerprint.source import own_classes
+from foretell.scenario import Scenario, checked
 from foretell.stats.order import by_id
 from foretell.study.config import Study, TaskEntry
 from foretell.study.films import FAILURES, while_it_runs
@@ -114,6 +115,8 @@ def check_size(study: Study, large: bool = False, scenarios: Mapping[str, Sequen
 def _published(use: str, task: Task, wanted: Literal["all"] | tuple[int, ...]) -> list[Scenario]:
     """The layouts of a task, all or those of these numbers."""
     layouts = list(task.layouts())
+    if own_classes(type(task)):
+        layouts = [checked(layout, f"tasks: {use}: layout {i}") for i, layout in enumerate(layouts)]
     if not layouts:
         raise UsageError(f"scenarios: layouts: task {use!r} publishes no layouts; draw scenarios by `count`")
     if wanted == "all":
@@ -218,10 +221,12 @@ def _startable(task: Task) -> Mapping[str, Startable] | None:
 
 def _drawn(study: Study, task: Task) -> Scenarios:
     """The scenarios of a task that a study draws by seed."""
-    source, known = study.scenarios, _startable(task)
+    source, known, own = study.scenarios, _startable(task), bool(own_classes(type(task)))
 
     def make(index: int) -> Scenario:
         scenario = task.scenario(source.seed + index)
+        if own:
+            scenario = checked(scenario, f"tasks: {task.name}: scenario of seed {source.seed + index}")
         _check_starts([scenario], f"seed {scenario.seed} of {task.name!r}", known)
         return fixed(scenario, task, source.fix) if source.fix else scenario
 
@@ -259,7 +264,13 @@ def perturb_scenarios(study: Study, scenarios: Mapping[str, Scenarios]) -> Pertu
 
 
 def _under(arm: arms.Arm, plain: Scenarios, task: Task) -> Scenarios:
-    return Scenarios(len(plain), make=lambda index: arm.on(plain[index], task))
+    own = any(own_classes(type(factor(use.factor))) for use in arm.uses)
+
+    def make(index: int) -> Scenario:
+        scenario = arm.on(plain[index], task)
+        return checked(scenario, f"arms: {arm.name} on scenario {plain[index].id}") if own else scenario
+
+    return Scenarios(len(plain), make=make)
 
 
 def left_out(study: Study) -> list[str]:

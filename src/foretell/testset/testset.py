@@ -164,6 +164,7 @@ def testset(
     work.mkdir(parents=True, exist_ok=True)
     write_testset(draft, header, lines)
     study = {"name": "expert", "tasks": list(tasks), "policies": ["expert"], "scenarios": {"file": str(draft)}}
+    study["record"] = {"video": "none"}
     done = run(study, out=work, workers=workers, progress=progress, notify=notify, add=True)
     certificates = _certified(work, header, lines, required)
     stated = header.protocol.model_copy(update={"required": required})
