@@ -46,7 +46,9 @@ class Layout:
             mujoco.set_mju_user_warning(lambda message: None)
         self.model, self.scene = model, scene
         self.models = [model] * slots
-        self.batch = Batch(model, nsim=slots, nthread=threads)
+        # what sleeps is known to MjData alone, so that every slot keeps its own
+        asleep = bool(model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP)
+        self.batch = Batch(model, nsim=slots, nthread=threads, persistent=asleep)
         bind = self.batch.bind
         self.qpos, self.qvel, self.ctrl = bind("qpos"), bind("qvel"), bind("ctrl")
         self.xpos, self.xquat = bind("xpos"), bind("xquat")
@@ -156,8 +158,8 @@ class Layout:
     def sensed_pose(self, slots: Ints, name: str) -> tuple[Floats, Floats]:
         """Position (n, 3) and orientation (n, 4) of a body or site as sensors show them now."""
         pos, quat = np.empty((len(slots), 3)), np.empty((len(slots), 4))
-        data = mujoco.MjData(self.model)
         for row, (slot, qpos) in enumerate(zip(slots.tolist(), self.sensed("qpos", slots), strict=True)):
+            data = mujoco.MjData(self.models[slot])
             data.qpos[:] = qpos
             mujoco.mj_kinematics(self.models[slot], data)
             if name in self.bodies:
