@@ -59,6 +59,8 @@ class Scene:
         spec.modelname = self.task.name
         spec.option.timestep = self.steps.tick
         spec.option.integrator = INTEGRATORS[self.steps.integrator]
+        if self.steps.sleep and not visuals:  # a renderer puts every joint where it likes
+            spec.option.enableflags |= mujoco.mjtEnableBit.mjENBL_SLEEP
         spec.option.cone = CONES[physics.cone]
         spec.option.impratio = physics.impratio
         spec.default.geom.solref = [physics.contact_time, 1.0]
@@ -93,7 +95,8 @@ class Scene:
     def params(self) -> dict[str, Any]:
         """Those of the world, with the steps of this scene."""
         params, steps = self.world.params, {"timestep": self.steps.tick, "integrator": self.steps.integrator}
-        return {**params, "physics": params["physics"] | steps}
+        sleep = {"sleep": True} if self.steps.sleep else {}
+        return {**params, "physics": params["physics"] | steps | sleep}
 
     @property
     def cameras(self) -> list[str]:

@@ -13,7 +13,7 @@ class OpenDrawer(DrawerTask):
     """Pull the drawer open that the instruction names."""
 
     name = "google_robot_open_drawer"
-    version = 2
+    version = 3
     words = (
         "open {drawer} drawer",
         "pull the {drawer} drawer open",
