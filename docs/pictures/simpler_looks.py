@@ -1,4 +1,4 @@
-"""Draws docs/pictures/simpler_looks.png: objects with our own looks, and with those of SIMPLER's asset pack.
+"""Draws docs/pictures/simpler_looks.jpg: objects with our own looks, and with those of SIMPLER's asset pack.
 
 FORETELL_ASSETS=FOLDER python docs/pictures/simpler_looks.py
 """
@@ -36,4 +36,4 @@ def seen(world: object, name: str, layout: int, camera: str, size: tuple[int, in
 
 if __name__ == "__main__":
     rows = [np.hstack([seen(world, *shown) for shown in SHOWN]) for world in ("mujoco", PACK)]
-    Image.fromarray(np.vstack(rows)).quantize(128).save(Path(__file__).with_suffix(".png"), optimize=True)
+    Image.fromarray(np.vstack(rows)).save(Path(__file__).with_suffix(".jpg"), quality=88)
