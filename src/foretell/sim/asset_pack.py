@@ -36,7 +36,6 @@ FILES = {
     "blue-bottle": "baked_blue_plastic_bottle_v2/textured.glb",
     "toy-apple": "baked_apple_v2/textured.glb",
     "ripe-apple": "baked_apple_v2/textured.glb",
-    "drawer-apple": "baked_apple_v2/textured.glb",
     "toy-orange": "baked_orange_v2/textured.glb",
     "ripe-orange": "baked_orange_v2/textured.glb",
     "kitchen-sponge": "baked_sponge_v2/textured.glb",
