@@ -128,7 +128,10 @@ BUILTIN: dict[str, dict[str, str]] = {
         "here": "foretell.study.here:Here",
         "processes": "foretell.study.pool:Pool",
     },
-    "transforms": {"background": "foretell.sim.transforms:Background"},
+    "transforms": {
+        "background": "foretell.sim.transforms:Background",
+        "asset_pack": "foretell.sim.asset_pack:AssetPack",
+    },
     "worlds": {
         "mujoco": "foretell.sim.world:MujocoWorld",
         "standin": "foretell.sim.world:MujocoWorld",

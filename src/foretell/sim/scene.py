@@ -168,7 +168,8 @@ class Scene:
     ) -> mujoco.MjModel:
         spread = self.world.physics.placement_noise
         slip = generator(scenario.base, trial, "placement") if spread > 0 else None
-        for name, placement in factors.place(scenario, self.task).items():
+        placed = factors.place(scenario, self.task)
+        for name, placement in placed.items():
             kind = asset(placement.asset)
             pos, quat = np.array(placement.pos), np.array(placement.quat)
             if slip is not None and kind.free:
@@ -191,6 +192,7 @@ class Scene:
             _add_touch(spec, first, second, whole=True, name=f"{a}/{b}")
         for transform in self.world.transforms if seen else ():
             transform.dress(spec)
+            transform.dress_objects(spec, placed)
         factors.apply(factors.Setting(spec=spec, task=self.task, scenario=scenario, seen=seen, physics=physics))
         self._watch(spec, scenario)
         return spec.compile()
