@@ -31,7 +31,7 @@ $(VENV)/installed-test: $(VENV)/installed
 
 docs: $(VENV)/installed-docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
-	@echo "open build/site/index.html, or look at it with $(BIN)/mkdocs serve"
+	@echo "build/site/index.html is the first page; its search needs a server: $(BIN)/mkdocs serve"
 
 $(VENV)/installed-docs: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -50,3 +54,40 @@ def test_the_api_page_has_every_public_name() -> None:
         if name != "__version__":
             module = getattr(foretell, name).__module__
             assert listed & {module, f"{module}.{name}"}, f"docs/api.md lacks {module}.{name}"
+
+
+def _anchors(page: Path) -> set[str]:
+    """What a link to a heading of a page may name, as Markdown's `toc` makes it."""
+    heads = re.findall(r"^#{1,6} +(.+?)\s*$", re.sub(r"```.*?```", "", page.read_text(), flags=re.S), re.M)
+    texts = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", head).replace("`", "") for head in heads]
+    slugs = [re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", _ascii(text)).strip().lower()) for text in texts]
+    return {slug if not slugs[:i].count(slug) else f"{slug}_{slugs[:i].count(slug)}" for i, slug in enumerate(slugs)}
+
+
+def _ascii(text: str) -> str:
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+
+
+def test_links_to_headings_lead_to_one() -> None:
+    """`make docs` refuses others too; this needs no MkDocs."""
+    links = 0
+    for page in (ROOT / "docs").glob("*.md"):
+        for target, anchor in re.findall(r"\]\(([^)#\s:]*)#([^)\s]+)\)", page.read_text()):
+            there = page if not target else page.parent / target
+            if there.suffix == ".md":
+                links += 1
+                assert anchor in _anchors(there), f"{page.name}: {target}#{anchor}"
+    assert links
+
+
+@pytest.mark.daily
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs", reason="MkDocs is not installed: pip install 'foretell[docs]'")
+    pytest.importorskip("material", reason="mkdocs-material is not installed: pip install 'foretell[docs]'")
+    build = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(
+        build, cwd=ROOT, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    pages = {path.parent.name for path in (tmp_path / "site").glob("*/index.html")}
+    assert {path.stem for path in (ROOT / "docs").glob("*.md")} - {"index"} <= pages

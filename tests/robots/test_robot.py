@@ -11,6 +11,7 @@ import pytest
 
 from foretell.errors import UsageError
 from foretell.objects import arena
+from foretell.registry import resolve
 from foretell.robots import Group, Panda, Robot, RobotPhysics
 from foretell.robots.controller import EndEffectorDelta, scheme
 from foretell.sim.bench import SLOT, Bench
@@ -175,3 +176,18 @@ def test_a_group_with_a_value_too_few_is_refused_by_name(field: str) -> None:
     kind = type("Short", (Panda,), {"name": "short", "groups": {**Panda.groups, "arm": short}})
     with pytest.raises(UsageError, match=f"'short': group 'arm': {field} has 6 values, and the group has 7 joints"):
         kind()
+
+
+@pytest.mark.parametrize("name", ["panda", "widowx", "google_robot"])
+def test_a_world_gives_joint_friction_to_the_arm_of_every_robot(name: str) -> None:
+    """In N m, whatever the robot: the strongest joints have it whole, the others in proportion to their torque."""
+    kind = resolve("robots", name)
+    world = load_world({"name": "stiff", "physics": {"joint_friction": 1.5}})
+    rubbing, smooth = (kind(w.robot(kind)).spec(visuals=False).compile() for w in (world, load_world("mujoco")))
+    arm = kind.groups["arm"]
+    losses = np.array([rubbing.joint(joint).frictionloss[0] for joint in arm.joints])
+    assert losses.max() == pytest.approx(1.5) and (losses > 0).all()
+    limits = np.array([smooth.actuator(motor).forcerange[1] for motor in arm.motors])
+    assert losses == pytest.approx(1.5 * limits / limits.max())
+    fingers = kind.groups["gripper"].joints
+    assert not any(rubbing.joint(joint).frictionloss[0] for joint in fingers)

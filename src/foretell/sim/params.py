@@ -86,7 +86,8 @@ class Physics(BaseModel):
     """Collision shapes of objects: exact primitives, or faceted and bevelled ones."""
     pads: Literal["box", "beads"] = "box"
     joint_friction: float = Field(default=0.0, ge=0)
-    """Coulomb friction of joints 1-4, N m."""
+    """Coulomb friction of a robot's strongest joints, N m; its others have it in proportion to their torque. It is no
+    multiplier, because robots as published have none."""
     backlash: float = Field(default=0.0, ge=0, le=0.05)
     """Half the free play of each joint, rad."""
     delay_spread: float = Field(default=0.0, ge=0, le=0.1)
