@@ -13,9 +13,9 @@ SEES = ["zoo:bc-vision"]
 
 
 def _cases(sees: bool) -> list[Any]:
-    """Those of `lift` in the native world at every run, all others once a day."""
+    """Those of `lift` in the native world at every run, of the virtual clock with the expert; all others once a day."""
     cases = [case for case in golden.cases() if (case[2] in SEES) == sees]
-    often = [case[:2] == ("mujoco", "lift") for case in cases]
+    often = [case[:2] == ("mujoco", "lift") and ("expert" in case or "sync" in case) for case in cases]
     marks = [() if quick else pytest.mark.daily for quick in often]
     return [pytest.param(case, id=golden.name_of(case), marks=m) for case, m in zip(cases, marks, strict=True)]
 

@@ -120,6 +120,7 @@ def test_a_factor_reaches_physics_only_where_it_is_meant_to(task: str, name: str
 @pytest.mark.parametrize("task", TASKS)
 def test_a_state_policy_has_the_same_rows_under_every_visual_factor(task: str) -> None:
     made = make_task(task)
+    made.time_limit = 5.0
     visual = [f for t, f in PAIRS if t == task and factor(f).changes == "look"]
     assert len(visual) >= 7
     clean, *rows = episodes(made, NoisyExpert(0.2), [made.scenario(1), under(task, *visual)], slots=2)
@@ -246,6 +247,7 @@ def test_clean_scenarios_are_what_they_were_before_there_were_factors(task: str)
 
 def test_a_perturbed_neighbour_changes_nothing_for_a_clean_episode() -> None:
     made = make_task("lift")
+    made.time_limit = 4.0
     alone = [reproducible(o) for o in episodes(made, NoisyExpert(0.2), [made.scenario(i) for i in range(2)], slots=1)]
     noisy = [under("lift", "Sensor_Noise", "Action_Noise", "Distractor", "Robot_Init", seed=i) for i in range(2)]
     mixed: list[Any] = [made.scenario(0), noisy[0], made.scenario(1), noisy[1]]

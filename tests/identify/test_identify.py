@@ -134,7 +134,9 @@ def test_inverse_kinematics_fails_at_the_same_actions() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("world", "least"), [("simpler_worse_1", 20.0), ("simpler_worse_2", 50.0)])
+@pytest.mark.parametrize(
+    ("world", "least"), [("simpler_worse_1", 20.0), pytest.param("simpler_worse_2", 50.0, marks=pytest.mark.daily)]
+)
 def test_worse_gains_are_worse(world: str, least: float) -> None:
     sequences = identify(simpler("openloop_google_robot.npz"), "google_robot", world=world, fit=False).sequences
     assert max(found.ee_mm_max or 0.0 for found in sequences) > least

@@ -161,7 +161,7 @@ def test_another_policy_under_the_same_name_is_not_mixed_in(literal: tuple[Path,
         ask(other, factors=("Instruction", "MO_Color"))
 
 
-@pytest.mark.slow
+@pytest.mark.daily
 def test_a_weakness_that_grows_with_severity(tmp_path: Path) -> None:
     """It takes cubes up to about 4 % off; MO_Size is off by up to 25 % times severity."""
     study = lab(tmp_path, "Measured")

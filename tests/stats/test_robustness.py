@@ -51,13 +51,13 @@ def test_factors_weigh_the_same_however_many_cells_they_have():
 def test_the_headline_covers_though_cells_depend_on_each_other():
     rng = np.random.default_rng(0)
     missed, widths = 0, []
-    for _ in range(200):
+    for _ in range(60):
         hard = rng.uniform(size=25)  # a scenario that is hard is hard under every factor
         cells = [(hard < p).astype(float) for p in (0.9, 0.8, 0.7, 0.5)]
         found = headline(cells, list("abcd"))
         missed += not found.low <= 0.725 <= found.high
         widths.append(found.width)
-    assert missed <= 10
+    assert missed <= 3  # coverage of 0.8 would pass one time in 400
     assert np.mean(widths) < 0.6
     assert found.guarantee == "finite-sample"
     sure = headline(np.ones((4, 25)), list("abcd"))
