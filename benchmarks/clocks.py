@@ -242,6 +242,7 @@ def speed(episodes: int, task: str, latency: float) -> dict[str, Any]:
     """Wall time of the expert's episodes under virtual, on all cores, and under realtime, set-up included."""
     entry = PolicyEntry(use="expert")
     study: dict[str, Any] = {"tasks": [task], "policies": {"p": entry}, "scenarios": {"count": episodes, "seed": 7000}}
+    study["record"] = {"video": "none"}
     took, sim = {}, {}
     with tempfile.TemporaryDirectory() as scratch:
         import foretell

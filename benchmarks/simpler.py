@@ -105,6 +105,7 @@ def suite() -> dict[str, float]:
             "tasks": ["simpler-widowx"],
             "policies": {"seeing": f"{__file__}:Seeing"},
             "scenarios": {"layouts": "all"},
+            "record": {"video": "none"},
         }
         began, spent = time.perf_counter(), os.times()
         done = foretell.run(study, out=Path(folder) / "run")

@@ -97,6 +97,9 @@ def test_few_films_change_no_row_and_are_told(tmp_path: Path, monkeypatch: pytes
     assert any(line.endswith("(record: {video: none} films nothing)") for line in said)
     apart = [c for c in rows.column_names if c == "video" or c.startswith("wall_")]
     assert rows.drop(apart).equals(read(plain.path).drop(apart))
+    for film in (filmed.path / "videos").iterdir():
+        film.unlink()
+    assert foretell.run(study, out=filmed.path, workers=0, notify=pytest.fail).ran == 0, "no film is waited for"
     assert ", with up to 3 films, about " in estimate(study).text()
 
 

@@ -7,6 +7,7 @@ import ctypes
 import errno
 import os
 import re
+import threading
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -89,10 +90,19 @@ def _opened(data: bytes, encode: Sequence[str]) -> pq.ParquetFile:
         )
 
 
+_BOUND = threading.RLock()
+
+
 @contextlib.contextmanager
 def _bounded(most: int) -> Iterator[None]:
     """While this is open, the process gets no more than so many bytes of memory besides what it has. Arrow asks the
-    system for them meanwhile: its own pool keeps a gigabyte in stock, which no bound would see."""
+    system for them meanwhile: its own pool keeps a gigabyte in stock, which no bound would see. The bound is the
+    process's, so other threads wait: two that overlap would take each other's bound for what was there before."""
+    with _BOUND:
+        yield from _alone_bounded(most)
+
+
+def _alone_bounded(most: int) -> Iterator[None]:
     pool = pa.default_memory_pool()
     try:
         import resource

@@ -65,10 +65,15 @@ def _elsewhere(there: Study, here: Study) -> list[str]:
         old = before.get(field, use)
         if old == use or _unplaced(old) != _unplaced(use):
             continue
-        files = [next((part for part in (*u.split(":"), u) if os.path.isfile(part)), None) for u in (old, use)]
-        if None not in files and not filecmp.cmp(*files, shallow=False):
+        was, now = _file(old), _file(use)
+        if was is not None and now is not None and not filecmp.cmp(was, now, shallow=False):
             lines.append(f"{field}: {old} there, {use} here")
     return lines
+
+
+def _file(use: str) -> str | None:
+    """The file that a name such as `onnx:a/model.onnx` or `a/policy.py:Mine` has, if it is there."""
+    return next((part for part in (*use.split(":"), use) if os.path.isfile(part)), None)
 
 
 def identity(study: Study) -> str:

@@ -106,7 +106,7 @@ def fill(
             f"{counted(retired, 'episode')} of an earlier plan will not be run any more: foretell show "
             f"marks them retired"
         )
-    if not left:
+    if not left and (state.ran or study.record.video != "few"):  # who resumes what is done waits for no film
         notes += films.film(
             study.record,
             store.path,
