@@ -86,11 +86,12 @@ def _add_basket(spec: mujoco.MjSpec, body: mujoco.MjsBody, scale: np.ndarray, ph
         rods += [(left, right, 0.0015)]
         rods += [(left, np.array([1.3 * x, y0, top]), 0.0015), (right, np.array([1.3 * x, y1, top]), 0.0015)]
     for number, (start, end, radius) in enumerate(rods):
+        thin = radius < 0.002  # a few pixels wide, where a round one costs a hundred times the triangles
         body.add_geom(
             name=f"{body.name}/rod{number}",
-            type=mujoco.mjtGeom.mjGEOM_CAPSULE,
+            type=mujoco.mjtGeom.mjGEOM_BOX if thin else mujoco.mjtGeom.mjGEOM_CAPSULE,
             fromto=[*start, *end],
-            size=[radius, 0, 0],
+            size=[radius, radius if thin else 0, 0],
             rgba=YELLOW,
             **SEEN,
         )

@@ -138,11 +138,11 @@ class MujocoFile(WorldFile):
 
     def steps(self, kinds: Collection[type[Robot]]) -> Steps:
         """How time is cut in a scene with robots of these kinds: as the file says, or else as the robots ask."""
-        tick, integrator = self.physics.timestep, self.physics.integrator
+        tick, integrator = self.physics.timestep, str(self.physics.integrator or "")
         asked = [kind.steps or STEPS for kind in kinds] or [STEPS]
         if tick is None:
             tick = min((kind.steps.tick for kind in kinds if kind.steps is not None), default=STEPS.tick)
-        if integrator is None:
+        if not integrator:
             same = len({steps.integrator for steps in asked}) == 1
             integrator = asked[0].integrator if same else STEPS.integrator
         sleep = integrator != "rk4" and all(steps.sleep for steps in asked)
