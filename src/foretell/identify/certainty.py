@@ -2,8 +2,8 @@
 
 Residuals of one recording are not independent, so recordings are the units. At the optimum, residuals are taken as
 linear in the parameters, each recording is left out in turn (the jackknife), and the spread of the answers gives the
-interval, with Student's quantile for the number of recordings less one. With fewer than four recordings, each is cut into
-blocks of successive actions, which are then the units.
+interval, with Student's quantile for the number of recordings less one. Where there are fewer than four, each is cut
+into blocks of successive actions, which are then the units.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ BLOCKS = 8
 """Units that they are cut into together, at least."""
 VAGUE = 2.0
 """A multiplier whose interval spans more than this times its estimate either way is not identified."""
+BLIND = 1e-9
+"""A combination of parameters whose effect, squared, is below this share of the strongest is not seen at all."""
 ALIKE = 0.95
 """Two parameters whose estimates correlate more than this cannot be told apart."""
 
@@ -61,7 +63,8 @@ class Ratio:
 def certainty(
     parameters: Sequence[Parameter], x: Floats, slopes: Sequence[Floats], residuals: Sequence[Floats]
 ) -> tuple[list[Certainty], list[Ratio]]:
-    """Of each parameter at x, and of pairs that only their ratio is known of. `slopes` (T, outputs, parameters) and `residuals` (T, outputs) of each recording."""
+    """Of each parameter at x, and of pairs of which only the ratio is known. `slopes` (T, outputs, parameters) and
+    `residuals` (T, outputs) of each recording."""
     units = _units(slopes, residuals)
     squares = np.array([s.T @ s for s, _ in units])
     pulls = np.array([s.T @ r for s, r in units])
@@ -135,18 +138,17 @@ def _spread(squares: Floats, pulls: Floats, size: Floats, seen: np.ndarray) -> t
     scale = size[seen]
     squares = squares[:, seen][:, :, seen] / np.outer(scale, scale)
     pulls = pulls[:, seen] / scale
-    count = len(squares)
-    # a ridge far below the noise keeps what cannot be told apart finite and wide
-    ridge = 1e-10 * np.eye(len(scale))
-    left = np.array(
-        [-np.linalg.solve(squares.sum(axis=0) - squares[u] + ridge, pulls.sum(axis=0) - pulls[u]) for u in range(count)]
-    )
+    count, whole = len(squares), squares.sum(axis=0)
+    ridge = 1e-10 * np.eye(len(scale))  # keeps what cannot be told apart finite
+    left = np.array([-np.linalg.solve(whole - squares[u] + ridge, pulls.sum(axis=0) - pulls[u]) for u in range(count)])
     apart = left - left.mean(axis=0)
-    variance = (count - 1) / count * (apart.T @ apart)
-    inverse = np.linalg.inv(squares.sum(axis=0) + ridge)
+    variance = (count - 1) / count * (apart.T @ apart) / np.outer(scale, scale)
+    strength, ways = np.linalg.eigh(whole)
+    for way in (ways / scale[:, None]).T[strength < BLIND * strength[-1]]:  # the recordings say nothing along it
+        variance += 1e4 * np.outer(way, way) / (way @ way)
+    inverse = np.linalg.inv(whole + ridge)
     deviation = np.sqrt(np.diag(inverse))
-    alike = inverse / np.outer(deviation, deviation)
-    return variance / np.outer(scale, scale), alike
+    return variance, inverse / np.outer(deviation, deviation)
 
 
 def _verdict(

@@ -9,7 +9,7 @@ import numpy as np
 
 from foretell.arrays import Bools, Floats
 from foretell.identify.recording import Recording
-from foretell.robots.controller import controllers
+from foretell.robots.controller import Controller, controllers
 from foretell.rotation import from_matrix
 from foretell.scenario import Scenario
 from foretell.sim.layout import Layout
@@ -71,7 +71,9 @@ class Motions:
         layout.begin(slots)
         return self._act(layout, drives, len(worlds), joints)
 
-    def _act(self, layout: Layout, drives: dict, worlds: int, joints: list[str]) -> list[list[Motion]]:
+    def _act(
+        self, layout: Layout, drives: dict[tuple[str, str], Controller], worlds: int, joints: list[str]
+    ) -> list[list[Motion]]:
         each, scene = len(self.recordings), layout.scene
         lengths = np.array([len(recording.actions) for recording in self.recordings])
         most = int(lengths.max())
@@ -91,8 +93,8 @@ class Motions:
             at = 0
             targets = np.repeat(layout.hold[slots][:, None], period, axis=1)
             for key, controller in drives.items():
-                told = actions[slots % each, step, at : at + controller.size]
-                controller.command(slots, told, *layout.measured(slots, key), np.full(len(slots), period))
+                asked = actions[slots % each, step, at : at + controller.size]
+                controller.command(slots, asked, *layout.measured(slots, key), np.full(len(slots), period))
                 targets[:, :, layout.motors[key]] = controller.targets(slots, period)
                 at += controller.size
             failed[list(layout.advance(slots, targets))] = True

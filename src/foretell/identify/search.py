@@ -128,7 +128,8 @@ class _Judge:
         """SIMPLER's loss where the tool is followed, the joints' where only they are."""
         which = "sysid" if "tool" in self.to else "joints"
         rows = [[loss[which] for loss in _losses(self.recordings, m, self.moved)] for m in self._run(points)]
-        return np.mean(rows, axis=1)
+        mean: Floats = np.mean(rows, axis=1)
+        return mean
 
 
 def _losses(recordings: Sequence[Recording], motions: Sequence[Motion], moved: Bools) -> list[Losses]:
