@@ -24,18 +24,17 @@ from foretell.sim.params import load_world
 
 HOME = np.concatenate([group.home for group in WidowX.groups.values()])
 HIDDEN = {"kv_waist": 0.6, "kv_shoulder": 1.5, "kv_elbow": 0.8}
-ACTIONS = 10
 
 
-def recorded(path: Path, world: dict, count: int = 5, noise: float = 0.0) -> Path:
+def recorded(path: Path, world: dict, count: int = 5, length: int = 10, noise: float = 0.0) -> Path:
     """A file of what the WidowX does in a world under random actions."""
     rng, task = np.random.default_rng(3), free_space("widowx", WidowX)
     plans = []
     for number in range(count):
-        actions = np.zeros((ACTIONS, 7))
-        actions[:, :6] = rng.uniform(-1, 1, (ACTIONS, 6)) * ([0.02] * 3 + [0.05] * 3)
+        actions = np.zeros((length, 7))
+        actions[:, :6] = rng.uniform(-1, 1, (length, 6)) * ([0.02] * 3 + [0.05] * 3)
         actions[:, 6] = 1.0
-        plans.append(Recording(name=f"walk{number}", actions=actions, q=np.tile(HOME, (ACTIONS + 1, 1))))
+        plans.append(Recording(name=f"walk{number}", actions=actions, q=np.tile(HOME, (length + 1, 1))))
     (motions,) = Motions(plans, task, most_delay=0.1).run([load_world(world)])
     fields = {}
     for plan, motion in zip(plans, motions, strict=True):
@@ -53,6 +52,11 @@ def world(**more: object) -> dict:
 @pytest.fixture(scope="module")
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return recorded(tmp_path_factory.mktemp("hidden") / "walks.npz", world(), noise=2e-4)
+
+
+@pytest.fixture(scope="module")
+def short(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recorded(tmp_path_factory.mktemp("short") / "walks.npz", world(), count=2, length=5)
 
 
 @pytest.fixture(scope="module")
@@ -95,13 +99,13 @@ def test_unfitted_and_fitted_stand_side_by_side(identified: Identified) -> None:
 
 
 @pytest.mark.parametrize("way", sorted(set(WAYS) - {"least-squares"}))
-def test_other_ways_come_closer_too(file: Path, way: str) -> None:
-    fitted = identify(file, "widowx", vary=("kv",), way=way, evaluations=40).fitted
+def test_other_ways_come_closer_too(short: Path, way: str) -> None:
+    fitted = identify(short, "widowx", vary=("kv",), way=way, evaluations=40).fitted
     assert fitted is not None
     before, after = (fitted.mean(fitted.training, "sysid", when) for when in (False, True))
     assert before is not None and after is not None
     assert after < before
-    again = identify(file, "widowx", vary=("kv",), way=way, evaluations=40).fitted
+    again = identify(short, "widowx", vary=("kv",), way=way, evaluations=40).fitted
     assert again is not None
     assert again.world == fitted.world
 
@@ -122,8 +126,8 @@ def test_only_the_ratio_of_stiffness_and_damping_is_known(file: Path) -> None:
     assert "how it relates to kv_waist" in next(p.why for p in fitted.parameters if p.name == "kp_waist")
 
 
-def test_a_parameter_without_effect_is_named(file: Path) -> None:
-    fitted = identify(file, "widowx", vary=("kv", "gripper"), evaluations=30).fitted  # the fingers never move
+def test_a_parameter_without_effect_is_named(short: Path) -> None:
+    fitted = identify(short, "widowx", vary=("gripper", "delay"), evaluations=30).fitted  # the fingers never move
     assert fitted is not None
     finger = next(p for p in fitted.parameters if p.name == "kp_left_finger")
     assert not finger.identified

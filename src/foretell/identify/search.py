@@ -22,6 +22,8 @@ from foretell.tasks.tabletop import TabletopTask
 
 __all__ = ["search", "split"]
 
+NO_EFFECT = 1e-9
+"""Share of the largest effect of a parameter that counts as none."""
 SLOTS = 512
 """Episodes that run side by side; more only cost memory."""
 
@@ -64,14 +66,18 @@ def search(
     searched = WAYS[way](space, judge.residuals, judge.cost, evaluations, seed, notify)
     x = np.clip(searched.x, space.low, space.high)
     if judge.cost([x])[0] > judge.cost([space.start])[0]:
-        x = space.start
+        x = space.start.copy()
     slopes = jacobian(space, x, judge.residuals)
+    notes = list(searched.notes)
+    size = np.linalg.norm(slopes, axis=0)
+    for k in np.flatnonzero(size <= NO_EFFECT * size.max()).tolist():  # no search says so, and all move such a number
+        x[k] = space.start[k]
+        notes.append(f"{space.parameters[k].name} has no effect on these recordings, so it keeps its value")
     after = Motions(recordings, task, most_delay=MOST_DELAY, threads=threads).run([space.at(space.start), space.at(x)])
     motions = after[0], after[1]
     named = [dict(zip((r.name for r in recordings), _losses(recordings, m, moved), strict=True)) for m in motions]
     left = {r.name: residual(r, m, moved, to) for r, m in zip(recordings, motions[1], strict=True)}
     certain, ratios = certainty(space.parameters, x, *_by_recording(training, slopes, left))
-    notes = list(searched.notes)
     if np.array_equal(x, space.start):
         notes.append("no value of θ that was tried follows the recordings better: θ stays as it was")
     if not away:
