@@ -89,12 +89,14 @@ def write(study: dict[str, Any], folder: Path) -> int:
     from foretell.episodes.journal import plain, to_table
     from foretell.episodes.parts import merge_parts, write_table
     from foretell.episodes.provenance import provenance
-    from foretell.study import run as running
     from foretell.study.config import load_study
     from foretell.study.drawn import draw
     from foretell.study.engine import make_engine
+    from foretell.study.jobs import asked_of
     from foretell.study.plan import make_task, plan
     from foretell.study.rounds import Rounds
+    from foretell.study.rows import name_all, plan_table, row_of
+    from foretell.study.run import keep_scenarios
     from foretell.study.store import SEAL, Store
 
     made = load_study(study)
@@ -102,22 +104,20 @@ def write(study: dict[str, Any], folder: Path) -> int:
     episodes = plan(made, drawn.clean, perturbed=drawn.perturbed)
     crew = make_engine("here", workers=0, slots=1, policy_timeout=made.policy_timeout)
     groups = dict.fromkeys(e.group for e in episodes)
-    opened = {group: crew.inspect(running.asked_of(made, group)) for group in groups}
+    opened = {group: crew.inspect(asked_of(made, group)) for group in groups}
     crew.close()
-    named = running.name_all(episodes, opened)
+    named = name_all(episodes, opened)
     stages = [stage.name for stage in make_task("lift").stages]
     rng = np.random.default_rng(0)
     with Store(folder) as store:
         store.write_study(made.to_yaml())
-        running.keep_scenarios(store, drawn)
+        keep_scenarios(store, drawn)
         store.write_provenance({"study": made.name, "design": drawn.design, **provenance()})
-        store.write_plan(running._planned(named, opened, Rounds(None, named, store.done, store.earlier())))
+        store.write_plan(plan_table(named, opened, Rounds(None, named, store.done, store.earlier())))
     rows, part = [], 0
     for name, episode in named.items():
         solves = 0.9 - 0.2 * int(episode.policy[-1]) - 0.1 * (episode.group.clock.kind != "sync")
-        rows.append(
-            plain(running.row_of(made, name, episode, opened[episode.group], outcome(rng, solves, stages)).to_dict())
-        )
+        rows.append(plain(row_of(made, name, episode, opened[episode.group], outcome(rng, solves, stages)).to_dict()))
         if len(rows) == SEAL:
             write_table(folder / "episodes" / f"part-{part:06d}.parquet", to_table(rows))
             rows, part = [], part + 1

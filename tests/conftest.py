@@ -1,8 +1,9 @@
-"""Skips, with a plain reason, for machines that cannot draw or have no browser."""
+"""Skips, with a plain reason, for machines that cannot draw or have no browser; and what tests cost."""
 
 from __future__ import annotations
 
 import functools
+import os
 import shutil
 import signal
 import subprocess
@@ -15,6 +16,15 @@ import pytest
 # a shell that starts us in the background has us ignore Ctrl-C, and the programs under test would inherit that
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# without compiled modules on disk, each program under test takes a second more to start
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+# tests run side by side already: threads of numeric libraries would only wait for each other
+for library in ("OPENBLAS", "OMP", "LP"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+# films that no test asks for would cost more than the tests
+os.environ["FORETELL_VIDEO"] = "none"
 
 
 @functools.cache
@@ -37,6 +47,60 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if drawing and not _can_draw():
         for item in drawing:
             item.add_marker(pytest.mark.skip(reason="no OpenGL here: install libegl1 and libgl1-mesa-dri"))
+
+
+# -- what tests cost -------------------------------------------------------------------------------------------------
+
+BUDGET_S = 10.0
+"""CPU seconds of a test with the fixtures it is the first to ask for, unless it is marked `slow` or `daily`."""
+COSTS: dict[str, tuple[float, bool]] = {}
+"""Test -> its CPU seconds, and whether it may be slow."""
+BEGAN = pytest.StashKey[float]()
+
+
+def _cpu() -> float:
+    """CPU seconds so far, with those of processes that were started here and have ended."""
+    return sum(os.times()[:4])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    item.stash[BEGAN] = _cpu()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> None:
+    if call.when == "teardown":
+        item.user_properties.append(("cpu_s", _cpu() - item.stash.get(BEGAN, _cpu())))
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.when == "teardown":
+        seconds = next((value for name, value in report.user_properties if name == "cpu_s"), 0.0)
+        COSTS[report.nodeid] = seconds, bool({"slow", "daily"} & set(report.keywords))
+
+
+def _dear() -> list[str]:
+    """Tests over twice their budget, for machines differ."""
+    return [test for test, (seconds, may) in COSTS.items() if seconds > 2 * BUDGET_S and not may]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if session.config.getoption("--daily") and _dear() and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    total = sum(seconds for seconds, _ in COSTS.values())
+    if total > 60:
+        terminalreporter.section(f"{total / 60:.1f} minutes of CPU; the slowest")
+        for test, (seconds, _) in sorted(COSTS.items(), key=lambda cost: -cost[1][0])[:10]:
+            terminalreporter.line(f"{seconds:6.1f} s  {test}")
+    for test in _dear():
+        terminalreporter.line(
+            f"{test} takes over twice {BUDGET_S:.0f} s of CPU: share, shrink or mark it (CONTRIBUTING.md)"
+        )
 
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")

@@ -8,15 +8,18 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pyarrow as pa
+import pytest
 import yaml
 
-import foretell
+import foretell.cli
 from foretell.episodes.read import read
 from foretell.seeding import seed
 from foretell.study.plan import make_task
@@ -238,13 +241,67 @@ def environment(**more: str) -> dict[str, str]:
 
 
 def cli(*arguments: object, cwd: Path, code: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end, which must be `code` and without a traceback."""
-    done = subprocess.run(
-        command(*arguments), cwd=cwd, env=environment(**more), capture_output=True, text=True, timeout=120
-    )
+    """Run a command to its end, which must be `code` and without a traceback: in this process, which has imported all
+    that it needs, or in one of its own if it has an environment of its own."""
+    if more:
+        done = subprocess.run(
+            command(*arguments), cwd=cwd, env=environment(**more), capture_output=True, text=True, timeout=120
+        )
+    else:
+        done = _here([str(argument) for argument in arguments], cwd)
     assert done.returncode == code, done.stdout + done.stderr
     assert "Traceback" not in done.stderr, done.stderr
     return done
+
+
+def _here(arguments: list[str], cwd: Path) -> subprocess.CompletedProcess[str]:
+    """As `foretell` would do it; leaves nothing that the next command could see."""
+    before, handler, code = set(sys.modules), signal.getsignal(signal.SIGTERM), 0
+    with pytest.MonkeyPatch.context() as patch, _printed() as (out, err):
+        patch.chdir(cwd)
+        patch.setenv("COLUMNS", "200")
+        patch.setattr(sys, "path", list(sys.path))
+        patch.setattr(sys, "argv", ["foretell", *arguments])
+        try:
+            foretell.cli.main(arguments)
+        except SystemExit as end:
+            code = end.code or 0
+        finally:
+            signal.signal(signal.SIGTERM, handler)
+            for name in set(sys.modules) - before:
+                if Path(getattr(sys.modules[name], "__file__", None) or "/").is_relative_to(cwd.resolve()):
+                    del sys.modules[name]
+        texts = [(file.flush(), file.seek(0), file.read())[2] for file in (out, err)]
+    return subprocess.CompletedProcess(arguments, code, *texts)
+
+
+@contextlib.contextmanager
+def _printed() -> Iterator[tuple[IO[str], IO[str]]]:
+    """Files of what is printed meanwhile, with that of other processes and with warnings, which pytest would keep."""
+
+    def show(message: Any, category: Any, filename: str, line: int, *_: object) -> None:
+        print(warnings.formatwarning(message, category, filename, line), end="", file=sys.stderr)
+
+    with (
+        tempfile.TemporaryFile("w+") as out,
+        tempfile.TemporaryFile("w+") as err,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        warnings.catch_warnings(),
+    ):
+        warnings.simplefilter("default")
+        for quiet in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
+            warnings.simplefilter("ignore", quiet)
+        warnings.showwarning = show
+        kept = os.dup(1), os.dup(2)
+        os.dup2(out.fileno(), 1)
+        os.dup2(err.fileno(), 2)
+        try:
+            yield out, err
+        finally:
+            for number, copy in enumerate(kept, start=1):
+                os.dup2(copy, number)
+                os.close(copy)
 
 
 def refused(*arguments: object, cwd: Path) -> str:

@@ -6,10 +6,11 @@ import mujoco
 import numpy as np
 import pytest
 
-from foretell.camera import Camera, Intrinsics, camera_features, point_cloud
+from foretell.camera import Camera, Intrinsics, camera_features, framing, point_cloud
 from foretell.rotation import conjugate, rotate
 from foretell.sim.render import View, shared_renderer
 from foretell.sim.scene import lens_of, set_lens
+from foretell.tasks.can import Can
 
 LENS = Intrinsics(fx=500, fy=420, cx=250, cy=300, width=640, height=480)  # its axis is left of the middle, and below it
 OFF = Camera(pos=(1.0, 0.3, 0.8), target=(0.0, 0.0, 0.0), intrinsics=LENS)
@@ -66,6 +67,40 @@ def test_points_are_seen_where_the_lens_says(camera: Camera, size: tuple[int, in
         away = np.linalg.norm(cloud[rows, columns] - ball, axis=1)
         assert np.abs(away - RADIUS).max() < 2e-4, "the points lie on the ball"
     assert (depth[things[..., 0] < 0] == 0).all() and depth.dtype == np.float32
+
+
+@pytest.mark.parametrize("point", [(-0.5, -0.1, 1.2), (0.3, 0.9, 0.4), (-0.2, -0.9, 0.9)])
+def test_a_film_keeps_a_point_in_its_picture_and_all_it_saw(point: tuple[float, float, float]) -> None:
+    film, size = Can.film, (480, 640)
+    before = projected(film, film.lens(*size), np.array(point))
+    assert not (0 < before[0] < 640 and 0 < before[1] < 480), "it is outside"
+    turned = framing(film, np.array(point), *size, margin=0.15)
+    assert turned.pos == film.pos
+    table = [(x, y, 0.1) for x in (-0.1, 0.3) for y in (-0.5, 0.5)]
+    for place in (point, *table):
+        column, row = projected(turned, turned.lens(*size), np.array(place))
+        assert 0 < column < 640 and 0 < row < 480, place
+
+
+def test_a_film_does_not_move_for_what_it_sees() -> None:
+    assert framing(Can.film, np.array([0.1, -0.25, 0.2]), 480, 640, margin=0.15) is Can.film
+    assert framing(Can.film, np.array([2.0, -0.8, 1.0]), 480, 640, margin=0.15) is Can.film, "behind it"
+
+
+@pytest.mark.gl
+def test_films_of_a_raised_hand_show_it() -> None:
+    from foretell.sim.bench import Bench
+
+    world = Bench(Can()).world
+    seen = world.snapshot(0)
+    low = world.picture(0, Can.film, 120, 160, seen)
+    raised = seen.copy()
+    raised[1], raised[3] = -0.6, -1.2  # the hand is straight above the base
+    hidden = world.picture(0, Can.film, 120, 160, raised)
+    still = shared_renderer().render(
+        world._model(0), raised, View(name="film", height=120, width=160, fine=True, stand=Can.film)
+    )
+    assert (hidden != still).any() and (hidden != low).any()
 
 
 def test_a_lens_for_another_size_is_the_same_lens() -> None:

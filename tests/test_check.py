@@ -12,6 +12,7 @@ import foretell
 from foretell.checks import Finding, Report, check_policy, check_task, check_world
 from foretell.objects import CUBE
 from foretell.policy import Chunk, Policy, PolicySpec
+from foretell.registry import BUILTIN
 from foretell.scenario import Placement
 from foretell.sim.world import MujocoWorld
 from foretell.spec import ActionSpec, DimSpec, Stream, ee_delta
@@ -335,6 +336,29 @@ def test_a_sound_task_passes():
     assert report.ok, report.to_dict()
     names = "constructs identity scenarios json reach layout contacts stages start expert slots"
     assert [f.name for f in report.findings] == names.split()
+
+
+class Named(Lift):
+    """Asks for the objects of the scene in its rule."""
+
+    def reached(self, state):
+        return super().reached(state) | {"reach": np.full(len(state.subtask), "cube" in state.objects)}
+
+
+def test_a_rule_may_ask_which_objects_there_are():
+    assert check_task(Named())["slots"].passed
+
+
+def cheap(name):
+    return name in ("can", "google_robot_pick_object", "google_robot_open_bottom_drawer")
+
+
+@pytest.mark.parametrize(
+    "name", [name if cheap(name) else pytest.param(name, marks=pytest.mark.daily) for name in BUILTIN["tasks"]]
+)
+def test_every_task_of_our_own_passes(name):
+    report = check_task(name)
+    assert report.ok, report.to_dict()
 
 
 def test_a_task_without_expert_passes_and_is_told():

@@ -76,7 +76,7 @@ def test_a_strip_is_drawn_with_letters(tmp_path: Path) -> None:
 
     from foretell.rollout.video import Video
 
-    film = Video(tmp_path / "a.mp4", slot=0, rate=10.0, strip=tmp_path / "a.jpg")
+    film = Video(tmp_path / "a.mp4", slot=0, rate=10.0, time_limit=10.0, strip=tmp_path / "a.jpg")
     film._small = [np.full((240, 320, 3), value, np.uint8) for value in (0, 255)]
     (tmp_path / "a.jpg").write_bytes(film._pictures())
     film.abandon()

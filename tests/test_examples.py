@@ -49,10 +49,16 @@ def play(folder, *arguments):
     return done.stdout
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.gl if n in ("06_watch", "08_depth") else ()) for n in SAYS]
-)
+OFTEN = {"01_first_study", "02_your_policy", "04_gymnasium"}
+"""Those of every run; all others once a day."""
+
+
+def marks(name):
+    drawn = [pytest.mark.gl] if name in ("06_watch", "08_depth") else []
+    return [*drawn, pytest.mark.slow if name in OFTEN else pytest.mark.daily]
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=marks(n)) for n in SAYS])
 def test_example(name, tmp_path):
     if name == "07_torch_policy":
         pytest.importorskip("torch", reason="the example of a PyTorch policy needs torch")

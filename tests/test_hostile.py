@@ -7,9 +7,11 @@ import contextlib
 import faulthandler
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -103,16 +105,62 @@ def unharmed(hostile: Path) -> bool:
     return not (hostile.parent / "marker").exists() and (hostile.parent / "victim").read_text() == "precious"
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["show"], ["show", "--episodes"], ["cards"], ["compare"], ["clocks"], ["leaderboard"], ["timeline", "x"]],
-    ids=" ".join,
-)
-def test_what_prints_is_safe(hostile: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
-    with contextlib.suppress(SystemExit):  # some find too little in it to answer
-        main([arguments[0], str(hostile), *arguments[1:]])
+BOTH = "--real RUN --sim RUN --stand-in"
+SAFE = {
+    "show": ["show RUN", "show RUN --episodes", "show RUN --json"],
+    "cards": ["cards RUN", "cards RUN --csv OUT/cards.csv", "cards RUN --html OUT/cards.html"],
+    "timeline": ["timeline RUN x"],
+    "list": ["list tasks"],
+    "report": ["report RUN", "report RUN -o OUT/page.html"],
+    "figure": ["figure RUN", "figure RUN success -o OUT/success.svg", "figure RUN success -o OUT/success.csv"],
+    "view": ["view RUN"],
+    "bound": [f"bound {BOTH}", "bound --real RUN"],
+    "compare": ["compare RUN", "compare RUN --json"],
+    "predictivity": [f"predictivity {BOTH}"],
+    "budget": [f"budget --width 0.1 {BOTH.removesuffix(' --stand-in')}"],
+    "clocks": ["clocks RUN"],
+    "leaderboard": ["leaderboard RUN"],
+    "import": ["import OUT/sheet.csv -o OUT/trials", "import OUT/sheet.csv --like RUN -o OUT/like"],
+    "testset show": ["testset show RUN/testset.jsonl"],
+}
+"""Each command that SECURITY.md calls safe -> how it is tried. RUN is the hostile folder, OUT one of the reader's."""
+
+
+def named_safe() -> set[str]:
+    """The commands of the first table of SECURITY.md."""
+    text = (Path(__file__).parents[1] / "SECURITY.md").read_text().partition("## What runs its code")[0]
+    cells = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
+    return {match for cell in cells for match in re.findall(r"`(testset show|[a-z]+)[^`]*`", cell)}
+
+
+def test_every_command_that_is_called_safe_is_tried() -> None:
+    assert named_safe() == set(SAFE)
+
+
+@pytest.mark.parametrize("command", [line for lines in SAFE.values() for line in lines])
+def test_what_is_called_safe_is_safe(
+    hostile: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    mine = hostile.parent / "mine"
+    mine.mkdir()
+    monkeypatch.chdir(mine)
+    monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: None)  # else `view` serves until Ctrl-C
+    (mine / "sheet.csv").write_text(f"policy,task,success,video\n{ESCAPE}p,lift,1,../id_rsa\n=1+1,lift,0,\n")
+    scenario = made.Lift().scenario(0).model_copy(update={"factors": {f"{hostile}/evil.py:Evil": ESCAPE}})
+    (hostile / "testset.jsonl").write_text(f'{{"testset": "{hostile}/evil.py:Evil"}}\n{scenario.model_dump_json()}\n')
+    with contextlib.suppress(SystemExit), warnings.catch_warnings():  # some find too little in it to answer
+        warnings.simplefilter("ignore")
+        main([word.replace("RUN", str(hostile)).replace("OUT", str(mine)) for word in command.split()])
     said = "".join(capsys.readouterr())
     assert said.strip() and "\x1b" not in said and "\x07" not in said and SECRET not in said
+    assert "Traceback" not in said and len(said.splitlines()) < 400
+    written = [path for path in (*mine.rglob("*"), hostile / "report.html") if path.is_file()]
+    for secret in (PRIVATE, SECRET.encode()):
+        for path in written:
+            data = path.read_bytes()
+            assert secret not in data and base64.b64encode(secret) not in data, path
+    for path in (mine / "success.csv", mine / "success.svg"):
+        assert not path.exists() or not any(mark in path.read_text() for mark in ("\x1b", "\n="))
     assert unharmed(hostile)
 
 

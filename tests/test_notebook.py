@@ -11,7 +11,7 @@ import foretell
 from foretell.answers.clocks import Clocks
 from foretell.leaderboard import Leaderboard
 from foretell.notebook import html_of
-from foretell.study.run import Run
+from foretell.study.status import Run
 
 NAME = "<b>bc</b> & co"
 

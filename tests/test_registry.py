@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,6 +32,22 @@ def test_a_file_imports_the_modules_beside_it(tmp_path: Path, capsys: pytest.Cap
     assert '"passed": true' in capsys.readouterr().out
     found = load(f"{tmp_path}/my_task.py:Mine")
     assert found.name == "beside" and tmp_path / "my_names_a.py" in imported([found]), "and an edit of it is noticed"
+
+
+@pytest.mark.parametrize("edited", ["mine.py", "my_names_d.py"])
+def test_an_edit_within_a_second_that_keeps_the_length_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, edited: str
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    (tmp_path / "mine.py").write_text("from my_names_d import GAIN as NEAR\nGAIN = 4\n")
+    (tmp_path / "my_names_d.py").write_text("GAIN = 4\n")
+    values = []
+    for gain in (4, 5):
+        path = tmp_path / edited
+        path.write_text(path.read_text().replace("GAIN = 4", f"GAIN = {gain}"))
+        os.utime(path, (1e9, 1e9 + 0.1 * gain))
+        values.append((load(f"{tmp_path}/mine.py:GAIN"), load(f"{tmp_path}/mine.py:NEAR")))
+    assert values == [(4, 4), (5, 4) if edited == "mine.py" else (4, 5)]
 
 
 def test_two_neighbours_of_one_name_are_not_mixed_up(tmp_path: Path) -> None:

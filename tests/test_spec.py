@@ -89,3 +89,20 @@ def test_an_edited_policy_is_another_policy(tmp_path) -> None:
 def test_suggestions() -> None:
     assert suggest("lfit", ["lift", "can"]) == "did you mean 'lift'?"
     assert suggest("zzz", ["lift", "can"]) == "known: can, lift"
+    for slip in ("cam", "cna", "ca", "cann"):
+        assert suggest(slip, ["can", "square"]) == "did you mean 'can'?"
+    assert suggest("LIFT", ["lift", "can"]) == "did you mean 'lift'?"
+    assert suggest("drawer", ["drawer-apple", "can"]) == "did you mean 'drawer-apple'?"
+
+
+@pytest.mark.parametrize(
+    ("given", "known"),
+    [("light", "lift"), ("franka", "panda"), ("time", "name"), ("banana", "panda"), ("plot", "report")],
+)
+def test_what_is_hardly_alike_is_not_suggested(given: str, known: str) -> None:
+    assert suggest(given, [known]) == f"known: {known}"
+
+
+def test_all_names_with_a_word_are_suggested() -> None:
+    known = ["RO_Texture", "MO_Texture", "MO_Color"]
+    assert suggest("texture", known) == "did you mean 'MO_Texture' or 'RO_Texture'?"

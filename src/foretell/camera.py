@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from foretell.rotation import from_matrix, rotate
 from foretell.spec import IMAGES, Feature, Noise
 
-__all__ = ["Camera", "Intrinsics", "camera_features", "point_cloud"]
+__all__ = ["Camera", "Intrinsics", "camera_features", "framing", "point_cloud"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +79,29 @@ class Camera:
         own = np.asarray(points) * [1.0, -1.0, -1.0]  # its own y points up and its own z backwards
         turned = rotate(np.broadcast_to(self.orientation, (*own.shape[:-1], 4)), own)
         return np.asarray(turned + np.asarray(self.pos))
+
+
+def framing(camera: Camera, point: np.ndarray, height: int, width: int, margin: float) -> Camera:
+    """A camera in the same place that sees all it saw, and a point (3,) and `margin` radians around that besides: it
+    turns, and its lens widens, as little as that takes. It depends on the point alone, so that a film moves as smoothly
+    as the point."""
+    pos = np.asarray(camera.pos, dtype=float)
+    right, up, back = rotate(np.broadcast_to(camera.orientation, (3, 4)), np.eye(3))
+    to = np.asarray(point, dtype=float) - pos
+    if (depth := float(to @ -back)) <= 0:
+        return camera  # the point is behind it
+    rise = math.radians(camera.lens(height, width).fovy) / 2
+    ahead, slope = -back, 0.0
+    for axis, edge, shape in ((up, rise, 1.0), (right, math.atan(math.tan(rise) * width / height), height / width)):
+        angle = math.atan2(float(to @ axis), depth)
+        high, low = max(edge, angle + margin), min(-edge, angle - margin)
+        ahead = ahead + math.tan((high + low) / 2) * axis
+        slope = max(slope, shape * math.tan((high - low) / 2))
+    if slope <= math.tan(rise) * (1 + 1e-9):
+        return camera
+    x, y, z = (pos + np.linalg.norm(np.asarray(camera.target) - pos) * ahead).tolist()
+    fovy = math.degrees(2 * math.atan(slope))
+    return replace(camera, target=(x, y, z), fovy=fovy, intrinsics=None)
 
 
 def camera_features(

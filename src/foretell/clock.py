@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -76,8 +77,8 @@ class Asynchronous(Clock):
             limits = f"it must be above 0 and at most {FASTEST:g}"
             raise UsageError(f"clocks: {self.kind}: speed is {self.speed!r:.80}, {limits}")
         for option, known in (("chunks", CHUNKS), ("hold", HOLDS)):
-            if getattr(self, option) not in known:
-                raise UsageError(f"clocks: {self.kind}: {option}: {suggest(str(getattr(self, option)), known)}")
+            if (given := getattr(self, option)) not in known:
+                raise UsageError(f"clocks: {self.kind}: {option}: {_unknown(given, known)}")
         if not (_number(self.decay) and abs(self.decay) < float("inf")):
             raise UsageError(f"clocks: {self.kind}: decay is {self.decay!r:.80}, it should be a number")
 
@@ -102,10 +103,11 @@ class Virtual(Asynchronous):
         super().__post_init__()
         object.__setattr__(self, "latency", parse_latency(self.latency))
         if self.computers not in COMPUTERS:
-            raise UsageError(f"clocks: virtual: computers: {suggest(str(self.computers), COMPUTERS)}")
+            raise UsageError(f"clocks: virtual: computers: {_unknown(self.computers, COMPUTERS)}")
         if self.computers == "unlimited" and self.chunks == "execute":
             raise UsageError(
-                "clocks: virtual: computers: unlimited has no use with chunks: execute, which thinks by turns"
+                "clocks: virtual: `computers: unlimited` needs a policy that thinks while it acts, and `chunks: "
+                "execute` thinks only between two chunks: use `chunks: replace`, `ensemble` or `rtc`"
             )
 
     @property
@@ -129,6 +131,10 @@ class Realtime(Asynchronous):
     @property
     def label(self) -> str:
         return self._words("realtime", {"chunks": "execute", "hold": "target"})
+
+
+def _unknown(given: object, known: Sequence[str]) -> str:
+    return f"{given!r:.80} is not known; {suggest(str(given), known)}"
 
 
 def _number(value: Any) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import traceback
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,6 +12,11 @@ __all__ = ["ForetellError", "PolicyError", "UsageError", "WorldError", "raised",
 
 HEAD, TAIL = 4_000, 12_000
 """Characters that are kept of a long traceback, at its beginning and at its end."""
+NEAR = 0.7
+"""Likeness from which on a name may be a misspelling of another; `light` and `lift` are 0.67 alike, `lft` and `lift`
+0.86."""
+OFFERED = 6
+"""Names that are offered at most."""
 
 
 class ForetellError(Exception):
@@ -45,9 +51,23 @@ def traced(error: BaseException) -> str:
 
 
 def suggest(given: str, known: Iterable[str]) -> str:
-    """A sentence tail that offers the nearest known name, or lists them all when none is near."""
+    """A sentence tail that offers the nearest known name, or lists them all when none is near. Capitals do not count.
+    Names of which the given one is a word are nearest: `texture` of `MO_Texture` and `RO_Texture`."""
     names = sorted(known)
-    near = difflib.get_close_matches(given, names, n=1, cutoff=0.5)
+    lower = {name.lower(): name for name in reversed(names)}
+    near = [name for name in sorted(lower) if given.lower() in re.split(r"\W|_", name)][:OFFERED]
+    near = near or difflib.get_close_matches(given.lower(), lower, n=1, cutoff=NEAR)
+    near = near or [name for name in sorted(lower) if _slip(given.lower(), name)][:1]
     if near:
-        return f"did you mean {near[0]!r}?"
+        return f"did you mean {' or '.join(repr(lower[name]) for name in near)}?"
     return "known: " + (", ".join(names) if names else "none")
+
+
+def _slip(a: str, b: str) -> bool:
+    """Whether one letter of two or more is another, missing or added, or two neighbours are exchanged: in a short name
+    that is a large part."""
+    if min(len(a), len(b)) < 2 or abs(len(a) - len(b)) > 1:
+        return False
+    start = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    rest, other = a[start:], b[start:]
+    return rest[1:] in (other[1:], other) or rest == other[1:] or (rest[:2] == other[1::-1] and rest[2:] == other[2:])

@@ -12,6 +12,8 @@ import importlib.util
 import os
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -126,7 +128,10 @@ BUILTIN: dict[str, dict[str, str]] = {
         "here": "foretell.study.here:Here",
         "processes": "foretell.study.pool:Pool",
     },
-    "transforms": {"background": "foretell.sim.transforms:Background"},
+    "transforms": {
+        "background": "foretell.sim.transforms:Background",
+        "asset_pack": "foretell.sim.asset_pack:AssetPack",
+    },
     "worlds": {
         "mujoco": "foretell.sim.world:MujocoWorld",
         "standin": "foretell.sim.world:MujocoWorld",
@@ -241,12 +246,24 @@ def _load_file(path: Path, field: str) -> Any:
     sys.modules[name] = module  # dataclasses and pickling look their module up by name
     _find_in(str(path.parent))
     try:
-        spec.loader.exec_module(module)
+        with _uncompiled():
+            spec.loader.exec_module(module)
         _check_neighbours(path, name, field)
     except BaseException:
         del sys.modules[name]
         raise
     return module
+
+
+@contextmanager
+def _uncompiled() -> Iterator[None]:
+    """Leave no compiled modules on disk: Python would run one in place of a file that was edited within a second, if
+    its length stayed the same."""
+    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = writes
 
 
 def _neighbours(path: Path) -> list[Path]:

@@ -12,13 +12,14 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, field_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from foretell.digest import digest
+from foretell.errors import UsageError
 from foretell.registry import names, resolve
 from foretell.seeding import generator
 
-__all__ = ["Placement", "Scenario"]
+__all__ = ["Placement", "Scenario", "checked", "first_fault"]
 
 
 class Placement(BaseModel):
@@ -145,12 +146,12 @@ class Scenario(BaseModel):
                 f"turned {math.degrees(p.yaw):+.0f}°"
             )
         for name, value in sorted(self.factors.items()):
-            text = self._said(name, value)
+            text = self._in_words(name, value)
             if text is not None:
                 lines.append(f"  {name}: {text}")
         return "\n".join(lines)
 
-    def _said(self, name: str, value: Any) -> str | None:
+    def _in_words(self, name: str, value: Any) -> str | None:
         """A factor's value in words; as it is where the factor is not known here, or does not know the value."""
         if name in names("factors"):
             try:
@@ -159,3 +160,22 @@ class Scenario(BaseModel):
             except Exception:  # a plug-in may do anything, and a file may hold anything
                 pass
         return str(value)[:200]
+
+
+def checked(scenario: Any, who: str) -> Scenario:
+    """A scenario that somebody else's code made, with every value checked: `model_copy` and `model_construct` of
+    pydantic check none. Raises UsageError, which begins with `who`."""
+    if not isinstance(scenario, Scenario):
+        raise UsageError(f"{who} returns {type(scenario).__name__}, it should be a foretell.Scenario")
+    try:
+        return Scenario.model_validate(scenario.model_dump(warnings=False))
+    except ValidationError as error:
+        raise UsageError(f"{who}: {first_fault(error)}") from None
+
+
+def first_fault(error: ValidationError) -> str:
+    """What pydantic found first, in words: the field, why, and what was given."""
+    first = error.errors(include_url=False)[0]
+    field = ".".join(map(str, first["loc"]))
+    reason = first["msg"].removeprefix("Value error, ")
+    return f"{field}: {reason} (given: {first.get('input')!r:.100})"

@@ -124,7 +124,10 @@ def world_class(source: str | Path | Mapping[str, Any] | WorldFile) -> Any:
     """The class of a world."""
     kind = kind_of(source)
     if kind not in names("worlds") and ":" not in kind:
-        raise UsageError(f"world: {kind!r:.200} is not known; {suggest(kind, names('worlds'))}, or a .yaml file")
+        raise UsageError(
+            f"world: {kind!r:.200} is not known; {suggest(kind, names('worlds'))} (a world is a name, a .yaml file or "
+            '"file.py:Class")'
+        )
     return resolve("worlds", kind)
 
 

@@ -30,8 +30,10 @@ def test_counts_answer_without_a_file(capsys):
 
 def test_counts_that_make_no_sense_are_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for wrong in ("21/20", "0/0", "1/99999999999"):
-        with pytest.raises(foretell.UsageError, match="should be successes of trials, such as 14/20"):
+    with pytest.raises(foretell.UsageError, match="'21/20' has more successes than trials; write successes/trials"):
+        bound("21/20")
+    for wrong in ("0/0", "1/99999999999"):
+        with pytest.raises(foretell.UsageError, match="the number of trials must be from 1 to 10,000,000"):
             bound(wrong)
     with pytest.raises(foretell.UsageError, match="no scenarios to pair"):
         bound("14/20", {"scenario": ["a"], "score": [1]})

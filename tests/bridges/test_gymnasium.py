@@ -27,6 +27,7 @@ from foretell.registry import resolve
 from foretell.rollout import Job, run_sync
 from foretell.scenario import Scenario
 from foretell.sim import MujocoWorld
+from foretell.sim.bench import Bench
 from foretell.tasks.task import Task
 
 LIFT = "foretell/Lift-v2"
@@ -363,7 +364,7 @@ def test_both_are_truncated_at_the_same_step():
 
 
 def diverge(world: MujocoWorld, slot: int) -> None:
-    world._where[slot].qvel[slot] = 1e12
+    Bench.on(world, slot).layout.qvel[slot] = 1e12
 
 
 def test_diverged_physics_truncates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -491,9 +492,9 @@ def test_check_env_renders():
 @pytest.mark.parametrize(
     ("world", "message"),
     [
-        ("more.py:Restless", "'restless' cannot wait between two steps"),
+        ("more.py:Restless", "'restless' cannot wait between two actions"),
         ("more.py:Attended", "'attended' cannot set the table by itself"),
-        ("judged.py:Judged", "'judged' asks a person on the terminal"),
+        ("judged.py:Judged", "'judged' asks a person at the terminal"),
     ],
 )
 def test_a_world_that_cannot_be_an_environment_is_refused(tmp_path, monkeypatch, world: str, message: str):
@@ -524,7 +525,7 @@ def test_a_world_of_ones_own(tmp_path, monkeypatch):
     assert env.render().shape == (480, 640, 3)
     env.close()
     many.close()
-    with pytest.raises(UsageError, match="'restless' cannot wait between two steps"):
+    with pytest.raises(UsageError, match="'restless' cannot wait between two actions"):
         gymnasium.make("foretell/Task-v1", task="puck.py:Reach", world="more.py:Restless")
     blind = gymnasium.make("foretell/Task-v1", task="puck.py:Reach", world="more.py:Blind", render_mode="rgb_array")
     blind.reset(seed=0)

@@ -19,7 +19,7 @@ from foretell.episodes.read import read
 from foretell.episodes.scenarios import read_scenarios
 from foretell.study import progress
 from foretell.study.progress import Bar
-from foretell.study.run import Progress
+from foretell.study.status import Progress
 
 KEYS = ["world", "task", "policy", "clock", "arm", "n", "successes", "rate", "low", "high", "alpha"]
 KEYS += ["errors", "events", "method", "running", "retired", "finished", "planned", "until", "stopped"]

@@ -11,8 +11,10 @@ from foretell.errors import UsageError
 from foretell.factors import draw
 from foretell.factors.arms import expand, looks_only, parse, severity_of
 from foretell.factors.variants import VARIANTS, published
+from foretell.rotation import rotate
 from foretell.sim.world import MujocoWorld
 from foretell.study.plan import make_task
+from foretell.world import slot_array
 
 CAN, DRAWER = "google_robot_pick_coke_can", "google_robot_open_top_drawer"
 
@@ -59,6 +61,29 @@ def test_all_distractors_of_a_list_stand_beside_the_can_in_every_layout(name: st
         spots = np.array([v["pos"] for v in value])
         gaps = np.linalg.norm(spots - scenario.placements["can"].pos[:2], axis=1)
         assert gaps.min() > task.clutter.clearance
+
+
+@pytest.mark.parametrize("name", ["less_distractor", "more_distractor"])
+def test_distractors_stand_still_and_cans_upright(name: str) -> None:
+    task = make_task(CAN)
+    world = MujocoWorld(task, slots=1, threads=1)
+    scenario = parse(name).on(task.layouts()[12], task)
+    slot = slot_array([0])
+    world.reset(slot, [scenario], [0])
+    state = world._rows(world._layout(0), slot)
+    before = state.object_pos().copy()
+    world.advance(slot, np.array([round(1 / world.tick)]))
+    assert np.linalg.norm(state.object_pos() - before, axis=2).max() < 0.004
+    for index, thing in enumerate(scenario.factors["Distractor"]):
+        if thing["asset"].endswith("-can"):
+            up = rotate(state.quat(f"distractor{index}")[0], np.array([0.0, 1.0, 0.0]))
+            assert up[2] > 0.99
+    world.close()
+
+
+def test_move_near_has_no_distractors_to_add() -> None:
+    names = published(make_task("google_robot_move_near"))
+    assert "slightly_darker_lighting" in names and not any("distractor" in name for name in names)
 
 
 def test_the_head_starts_tilted() -> None:

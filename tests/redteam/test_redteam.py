@@ -84,17 +84,17 @@ def literal(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, RedTeam]:
 
 
 def test_a_known_weakness_is_found_and_verified(literal: tuple[Path, RedTeam]) -> None:
-    _, found = literal
-    finding = found.found
+    _, answer = literal
+    finding = answer.finding
     assert finding is not None and finding.verified
     assert finding.combination.severities == (("Instruction", 0.125),)
     assert (finding.clean.estimate, finding.broken.estimate, finding.change.estimate) == (1.0, 0.0, -1.0)
     assert finding.expert == (20, 20) and finding.clean.n == finding.broken.n == 20
     assert finding.margin.high is not None and finding.margin.high < 0
     assert finding.margin.alpha == pytest.approx(0.05 / 3)
-    assert {s.arm: s.verdict for s in found.seen}["MO_Color"] == "holds"
-    assert sum(found.spent.values()) == found.ran <= found.budget
-    text = found.text()
+    assert {s.arm: s.verdict for s in answer.seen}["MO_Color"] == "holds"
+    assert sum(answer.spent.values()) == answer.ran <= answer.budget
+    text = answer.text()
     assert "weak on brief breaks under Instruction@0.125 (1 factor, total severity 0.125)" in text
     assert "0 of 20 (0%, 0 to 17 %)" in text
 
@@ -107,46 +107,46 @@ def test_as_few_fresh_scenarios_as_are_accepted_can_verify(breaks: float, alpha:
 
 def test_the_fewest_fresh_scenarios_verify_a_clear_weakness(literal: tuple[Path, RedTeam]) -> None:
     study, _ = literal
-    found = ask(study, fresh=12, factors=("Instruction",), out=study.parent / "fewest", video=False).found
-    assert found is not None and found.verified and found.clean.n == 12
+    answer = ask(study, fresh=12, factors=("Instruction",), out=study.parent / "fewest", video=False).finding
+    assert answer is not None and answer.verified and answer.clean.n == 12
 
 
 def test_the_verification_has_never_been_searched_on(literal: tuple[Path, RedTeam]) -> None:
-    _, found = literal
-    searched, fresh = (foretell.read(found.out / name).to_pylist() for name in ("search", "verify"))
+    _, answer = literal
+    searched, fresh = (foretell.read(answer.out / name).to_pylist() for name in ("search", "verify"))
     assert not {r["base"] for r in searched} & {r["base"] for r in fresh}
     assert sorted({r["arm"] for r in fresh}) == ["Instruction@0.125", "none"] and len(fresh) == 40
     pairs = [{r["base"] for r in fresh if r["arm"] == arm} for arm in ("none", "Instruction@0.125")]
     assert pairs[0] == pairs[1]
-    assert {r["policy"] for r in foretell.read(found.out / "expert").to_pylist()} == {"expert"}
-    rows = sum(len(foretell.read(found.out / name)) for name in ("search", "verify", "expert"))
-    assert rows == sum(found.spent.values())
+    assert {r["policy"] for r in foretell.read(answer.out / "expert").to_pylist()} == {"expert"}
+    rows = sum(len(foretell.read(answer.out / name)) for name in ("search", "verify", "expert"))
+    assert rows == sum(answer.spent.values())
 
 
 def test_the_same_command_again_runs_nothing(literal: tuple[Path, RedTeam]) -> None:
-    study, found = literal
+    study, answer = literal
     again = ask(study, factors=("Instruction", "MO_Color"))
     assert again.ran == 0
-    assert again.to_dict() == {**found.to_dict(), "ran": 0}
-    assert json.loads((found.out / "redteam.json").read_text()) == again.to_dict()
+    assert again.to_dict() == {**answer.to_dict(), "ran": 0}
+    assert json.loads((answer.out / "redteam.json").read_text()) == again.to_dict()
 
 
 def test_a_failure_is_shown(
     literal: tuple[Path, RedTeam], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both commands do what they say: the very episode again, and its scenario in a study of its own."""
-    study, found = literal
-    assert found.episode and found.scenario and found.video
-    assert found.video.stat().st_size > 1000
-    (line,) = found.scenario.read_text().splitlines()
+    study, answer = literal
+    assert answer.episode and answer.scenario and answer.video
+    assert answer.video.stat().st_size > 1000
+    (line,) = answer.scenario.read_text().splitlines()
     scenario = Scenario.model_validate_json(line)
     assert scenario.instruction != "lift the cube" and list(scenario.factors) == ["Instruction"]
     monkeypatch.chdir(study.parent)
-    foretell_, *replay = found.commands["replay"].split()
+    foretell_, *replay = answer.commands["replay"].split()
     main(replay)
     assert foretell_ == "foretell"
-    assert f"identical: episode {found.episode} (failure)" in capsys.readouterr().out
-    main([*found.commands["run"].split()[1:], "--workers", "0", "--json"])
+    assert f"identical: episode {answer.episode} (failure)" in capsys.readouterr().out
+    main([*answer.commands["run"].split()[1:], "--workers", "0", "--json"])
     (row,) = foretell.read(json.loads(capsys.readouterr().out)["path"]).to_pylist()
     assert (row["arm"], row["success"], row["scenario"]) == ("given:Instruction", False, scenario.id)
 
@@ -165,13 +165,13 @@ def test_another_policy_under_the_same_name_is_not_mixed_in(literal: tuple[Path,
 def test_a_weakness_that_grows_with_severity(tmp_path: Path) -> None:
     """It takes cubes up to about 4 % off; MO_Size is off by up to 25 % times severity."""
     study = lab(tmp_path, "Measured")
-    found = ask(study, factors=("MO_Size",), video=False, budget=400)
-    assert found.found is not None
-    ((name, severity),) = found.found.combination.severities
+    answer = ask(study, factors=("MO_Size",), video=False, budget=400)
+    assert answer.finding is not None
+    ((name, severity),) = answer.finding.combination.severities
     assert name == "MO_Size" and severity >= 0.25
-    assert found.found.clean.estimate > 0.8
-    assert found.found.broken.estimate < 0.4
-    assert found.video is None and found.episode
+    assert answer.finding.clean.estimate > 0.8
+    assert answer.finding.broken.estimate < 0.4
+    assert answer.video is None and answer.episode
 
 
 class Steady(Expert):
@@ -187,10 +187,10 @@ def test_a_robust_policy_is_not_broken(tmp_path: Path, capsys: pytest.CaptureFix
         "out": tmp_path / "o",
         "workers": 0,
     }
-    found = foretell.redteam(study, policy="steady", policies={"steady": Steady}, **how)
-    assert found.found is None and found.episode is None and found.refuted == ()
-    assert found.spent == {"search": 28, "certificates": 0, "verification": 0}
-    assert found.text().startswith("not found within the budget: no combination tried brings steady on brief below")
+    answer = foretell.redteam(study, policy="steady", policies={"steady": Steady}, **how)
+    assert answer.finding is None and answer.episode is None and answer.refuted == ()
+    assert answer.spent == {"search": 28, "certificates": 0, "verification": 0}
+    assert answer.text().startswith("not found within the budget: no combination tried brings steady on brief below")
 
 
 class Unlucky(Literal):
@@ -209,7 +209,7 @@ def test_what_fresh_scenarios_do_not_confirm_is_not_claimed(tmp_path: Path, monk
     monkeypatch.setattr(
         Unlucky, "searched", frozenset(str(seed(made.scenario(i).base, 0, "policy")) for i in range(32))
     )
-    found = foretell.redteam(
+    answer = foretell.redteam(
         study,
         policy="p",
         policies={"p": Unlucky},
@@ -219,17 +219,17 @@ def test_what_fresh_scenarios_do_not_confirm_is_not_claimed(tmp_path: Path, monk
         workers=0,
         out=tmp_path / "o",
     )
-    assert found.found is None and found.episode is None and found.video is None
-    assert found.why.startswith("not found within the budget: what broke p on brief in the search was not confirmed")
-    assert [f.combination.arm for f in found.refuted] == ["Instruction@0.125", "Instruction@0.25"]
-    assert {(f.broken.estimate, f.verified) for f in found.refuted} == {(1.0, False)}
-    assert "not confirmed on fresh scenarios: Instruction@0.125, 20 of 20" in found.text()
+    assert answer.finding is None and answer.episode is None and answer.video is None
+    assert answer.why.startswith("not found within the budget: what broke p on brief in the search was not confirmed")
+    assert [f.combination.arm for f in answer.refuted] == ["Instruction@0.125", "Instruction@0.25"]
+    assert {(f.broken.estimate, f.verified) for f in answer.refuted} == {(1.0, False)}
+    assert "not confirmed on fresh scenarios: Instruction@0.125, 20 of 20" in answer.text()
 
 
 def test_a_policy_that_cannot_do_it_has_nothing_to_break(tmp_path: Path) -> None:
-    found = ask(Lab(tmp_path).study(task="Blink", policies={"weak": "random"}), factors=("MO_Color",))
-    assert found.why == "nothing to break: weak on blink solves 0 of 16 clean scenarios"
-    assert found.seen == () and sum(found.spent.values()) == 16
+    answer = ask(Lab(tmp_path).study(task="Blink", policies={"weak": "random"}), factors=("MO_Color",))
+    assert answer.why == "nothing to break: weak on blink solves 0 of 16 clean scenarios"
+    assert answer.seen == () and sum(answer.spent.values()) == 16
 
 
 @pytest.mark.parametrize(

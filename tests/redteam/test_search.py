@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from foretell.redteam.search import FINAL, SIZES, STEPS, Combination, Found, excess, search
+from foretell.redteam.search import FINAL, SIZES, STEPS, Combination, Sightings, excess, search
 
 FACTORS = {f"F{i}": 1.0 for i in range(12)}
 Rate = Callable[[dict[str, float]], float]
@@ -40,7 +40,7 @@ class Made:
         return self._look("expert", asked, n)
 
 
-def seek(made: Made, most: int = 3) -> Found:
+def seek(made: Made, most: int = 3) -> Sightings:
     clean = made.policy([Combination()], SIZES[-1])[Combination()]
     return search(made, FACTORS, clean, most=most)
 

@@ -12,6 +12,7 @@ from reference import simpler
 from foretell.identify.replay import ROBOT, FreeSpace
 from foretell.registry import resolve
 from foretell.scenario import Scenario
+from foretell.sim.bench import Bench
 from foretell.sim.world import MujocoWorld
 from foretell.tasks.task import Mount
 
@@ -60,7 +61,7 @@ def run(robot: str, file: str, episode: str, base: tuple, table: float, shape: d
         for name, a, b in zip(groups, edges[:-1], edges[1:], strict=True)
     }
     world.reset(SLOT, [Scenario(task=task.name, seed=0, placements={}, start=start, instruction="")], [0])
-    layout, ticks = world._layout(0), np.array([round(1 / (task.action_rate * world.tick))])
+    layout, ticks = Bench.on(world).layout, np.array([round(1 / (task.action_rate * world.tick))])
     here, fingers = [], []
     for action in actions:
         world.command(SLOT, action[None], ticks)

@@ -11,6 +11,7 @@ from foretell.policies.random import Random
 from foretell.registry import resolve
 from foretell.robots import Robot
 from foretell.scenario import Scenario
+from foretell.sim.bench import Bench
 from foretell.sim.world import MujocoWorld
 
 SLOT = np.zeros(1, dtype=np.int32)
@@ -37,11 +38,11 @@ class Arm:
             self.world.advance(SLOT, self.ticks)
 
     def tool(self) -> np.ndarray:
-        layout = self.world._layout(0)
+        layout = Bench.on(self.world).layout
         return layout.site_xpos[0, layout.sites[f"{ROBOT}/ee"]].copy()
 
     def joints(self, group: str) -> np.ndarray:
-        layout = self.world._layout(0)
+        layout = Bench.on(self.world).layout
         return layout.qpos[0, layout.joints[ROBOT, group]].copy()
 
     def failures(self) -> float:
@@ -126,7 +127,7 @@ def test_where_it_cannot_reach_the_arm_stops_and_the_row_counts_it(robot: str) -
     arm.act(move=(0.2, 0.0, 0.2), times=4)
     assert arm.failures() == failures + 4
     assert arm.joints("arm") == pytest.approx(rest, abs=0.2)
-    arm.world.reset(SLOT, [arm.world._of(0)], [0])
+    arm.world.reset(SLOT, [Bench.on(arm.world).scenario], [0])
     assert arm.failures() == 0
 
 

@@ -255,7 +255,7 @@ def test_labels_and_rows() -> None:
         ({"virtual": {"chunks": "blend"}}, "chunks"),
         ({"virtual": {"hold": "still"}}, "hold"),
         ({"virtual": {"computers": 2}}, "computers"),
-        ({"virtual": {"computers": "unlimited"}}, "by turns"),
+        ({"virtual": {"computers": "unlimited"}}, "thinks only between two chunks"),
         ({"realtime": {"latency": 0.1}}, "options"),
         ({"realtime": {"camera_rate": 0}}, "camera_rate"),
         ({"realtime": {"speed": -1}}, "speed"),

@@ -15,6 +15,7 @@ from foretell.factors import draw, perturb
 from foretell.policies.expert import NoisyExpert
 from foretell.policies.make import bind
 from foretell.rollout import Job, Outcome, run_sync, run_virtual
+from foretell.sim.bench import Bench
 from foretell.sim.world import MujocoWorld
 from foretell.tasks.lift import Lift
 
@@ -53,7 +54,7 @@ def test_steps_hold_every_action_and_leave_the_row_as_it_is(clock: Any, tmp_path
     assert {"panda/x", "cube/z", "panda/gripper", "action/0 translation"} <= set(table.column_names)
     action, state = (np.array(table[name].to_pylist()) for name in ("action", "state"))
     assert action.shape == (len(table), 7) and not action[0].any() and action[1:].any(axis=1).any()
-    layout = next(iter(world._layouts.values()))
+    layout = Bench.on(world).layout
     assert state.shape[1] == layout.model.nq + layout.model.nv + 7 + 1
     disturbed = state[:, -8:-1]
     assert np.isclose(disturbed[-1, 0], table["action/0 translation"].to_pylist()[-1])
@@ -62,7 +63,6 @@ def test_steps_hold_every_action_and_leave_the_row_as_it_is(clock: Any, tmp_path
 
 def test_a_state_of_another_scene_is_refused() -> None:
     from foretell.errors import UsageError
-    from foretell.sim.bench import Bench
 
     with pytest.raises(UsageError, match="recorded in another scene"):
         Bench("lift").world.restore(0, np.zeros(5), 0)

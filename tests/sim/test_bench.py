@@ -9,6 +9,7 @@ import pytest
 from foretell.errors import UsageError
 from foretell.rotation import from_yaw
 from foretell.sim.bench import SLOT, Bench
+from foretell.sim.world import MujocoWorld
 from foretell.tasks import Volume
 from foretell.tasks.lift import Lift
 
@@ -136,3 +137,19 @@ def test_the_bench_sees_what_policies_see(bench: Bench) -> None:
     assert set(seen) == {n for n, f in bench.world.features.items() if not f.image}
     assert seen["cube/pos"] == pytest.approx(bench.state.pos("cube")[0])
     assert bench.world.faults(SLOT) == {}
+
+
+def test_a_bench_on_one_slot_of_a_world_moves_nothing_in_the_others() -> None:
+    task, slots = Lift(), np.arange(3, dtype=np.int32)
+    world = MujocoWorld(task, slots=3)
+    world.reset(slots, [task.scenario(seed) for seed in range(3)], [0] * 3)
+    before = [world.state(slot) for slot in range(3)]
+    bench = Bench.on(world, 1)
+    assert bench.scenario == task.scenario(1) and not bench.solved()
+    bench.put("cube", (0, 0, 0.2))
+    bench.set(**{"panda/gripper": (0.01, 0.01)})
+    assert bench.solved() and world.progress(slots).tolist() == [False, True, False]
+    assert bench.state.pos("cube")[0] == pytest.approx([0, 0, 0.2])
+    assert bench.see("panda/gripper")["panda/gripper"] == pytest.approx([0.02], abs=1e-3)
+    for slot in (0, 2):
+        assert np.array_equal(world.state(slot), before[slot])

@@ -83,7 +83,7 @@ def test_depth_and_lens_recover_where_the_cube_is(camera: str, arm: str) -> None
     mask = seen["segmentation"][0, ..., 0] == world.legend["cube"]
     assert mask.sum() > 20
     points = point_cloud(seen["depth"][0], world.intrinsics(camera, *SIZE, 0))[mask] * [1, -1, -1]
-    model = world._model(0)
+    model = Bench.on(world).drawn
     data = mujoco.MjData(model)
     data.qpos[:] = world.snapshot(0)
     mujoco.mj_forward(model, data)
@@ -94,7 +94,7 @@ def test_depth_and_lens_recover_where_the_cube_is(camera: str, arm: str) -> None
 
 def test_a_lens_follows_the_episode() -> None:
     world = start(arm="Camera_FOV")
-    (widened,) = [world._scenario[0].factors["Camera_FOV"]]
+    (widened,) = [Bench.on(world).scenario.factors["Camera_FOV"]]
     for name, wider in widened.items():
         nominal, now = world.intrinsics(name, *SIZE), world.intrinsics(name, *SIZE, 0)
         assert now.fovy - nominal.fovy == pytest.approx(wider)

@@ -43,9 +43,9 @@ def test_what_is_left_to_the_robots_is_not_what_is_stated() -> None:
     assert plain.params["physics"]["timestep"] == 0.002
     assert plain.params["physics"]["integrator"] == "implicitfast"
     assert plain.steps([Panda]) == Steps(0.002, "implicitfast")
-    assert plain.steps([GoogleRobot]) == Steps(1 / 513, "euler")
+    assert plain.steps([GoogleRobot]) == Steps(1 / 513, "euler", sleep=True)
     assert plain.steps([GoogleRobot, Panda]) == Steps(1 / 513, "implicitfast")
-    assert stated.steps([GoogleRobot]) == Steps(0.002, "euler")
+    assert stated.steps([GoogleRobot]) == Steps(0.002, "euler", sleep=True)
 
 
 def test_looks_are_part_of_a_world() -> None:

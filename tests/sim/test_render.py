@@ -30,7 +30,7 @@ pytestmark = pytest.mark.gl
 
 def shot(world: MujocoWorld, slot: int, view: View) -> np.ndarray:
     """What the renderer makes of a view."""
-    return shared_renderer().render(world._model(slot), world.snapshot(slot), view)
+    return shared_renderer().render(Bench.on(world, slot).drawn, world.snapshot(slot), view)
 
 
 def start(slots: int, name: str = "lift") -> tuple[MujocoWorld, np.ndarray]:
@@ -135,7 +135,7 @@ def perturbed(name: str, seeds: range) -> list[Scenario]:
 def anew(world: MujocoWorld, slot: int, camera: View) -> np.ndarray:
     """The picture as a context and a scene made for it alone draw it."""
     shared_renderer()
-    model = world.scene.dress(world._of(slot), world._trial[slot])
+    model = world.scene.dress(Bench.on(world, slot).scenario, 0)
     data = mujoco.MjData(model)
     data.qpos[:] = world.snapshot(slot)
     mujoco.mj_forward(model, data)
@@ -186,7 +186,7 @@ def test_a_scene_drawn_with_shared_textures_has_its_own_materials() -> None:
     for slot in (3, 0, 4, 1, 2):
         shot(world, slot, View(name="front", height=32, width=32))
         used = next(reversed(shared_renderer()._contexts.values())).context
-        own = mujoco.MjrContext(world._dressed[slot], mujoco.mjtFontScale.mjFONTSCALE_100.value)
+        own = mujoco.MjrContext(Bench.on(world, slot).drawn, mujoco.mjtFontScale.mjFONTSCALE_100.value)
         for field in ("mat_texid", "mat_texuniform", "mat_texrepeat"):
             assert np.array_equal(getattr(used, field), getattr(own, field)), field
         assert used.ntexture == own.ntexture > 0
@@ -205,7 +205,7 @@ def test_what_is_kept_to_draw_with_is_bounded(monkeypatch: pytest.MonkeyPatch) -
     for scenario in perturbed("lift", range(25)):
         world.reset(ids, [scenario], [0])
         shot(world, 0, View(name="front", height=32, width=32))
-        models.append(weakref.ref(world._dressed[0]))
+        models.append(weakref.ref(Bench.on(world).drawn))
         assert textures.bytes <= 2**20 and len(textures) <= 12
         most = max(most, len(textures))
     assert most > 6  # more than one scene's

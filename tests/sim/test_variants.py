@@ -67,12 +67,12 @@ def test_a_scenario_that_comes_again_is_observed_the_same(monkeypatch: pytest.Mo
                 SLOT, {n: Stream((64, 64, 3)) for n, f in world.features.items() if f.kind in ("rgb", "position")}
             )
         )
-        models = world._where[0].models[0], world._dressed[0]
+        models = Bench.on(world).model, Bench.on(world).drawn
     assert all(np.array_equal(seen[0][name], seen[1][name]) for name in seen[0])
     again = MujocoWorld(task, slots=1)
     again.reset(SLOT, [scenario], [1])
     again.picture(0, "front", 32, 32)
-    assert (again._where[0].models[0], again._dressed[0]) == models
+    assert (Bench.on(again).model, Bench.on(again).drawn) == models
 
 
 def test_what_decides_a_model_decides_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

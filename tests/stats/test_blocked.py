@@ -128,12 +128,12 @@ def test_scan_equals_playing_every_candidate():
 
 def test_scan_goes_past_the_sample_mean_if_it_must():
     # Late failures with an early streak of successes: candidates above the final mean were already refuted.
-    y = np.concatenate([np.ones(60), np.zeros(140)])
-    nothing = np.zeros(200)
-    low = lower_end(y, nothing, nothing, 0.1, horizon=60)
+    y = np.concatenate([np.ones(30), np.zeros(70)])
+    nothing = np.zeros(100)
+    low = lower_end(y, nothing, nothing, 0.1, horizon=30)
     assert low > y.mean()
-    assert 1.0 - lower_end(1.0 - y, nothing, nothing, 0.1, horizon=60) < low  # every candidate is refuted
-    (low, high), level = both_ends(y, nothing, nothing, 0.1, horizon=60)
+    assert 1.0 - lower_end(1.0 - y, nothing, nothing, 0.1, horizon=30) < low  # every candidate is refuted
+    (low, high), level = both_ends(y, nothing, nothing, 0.1, horizon=30)
     assert low <= high
     assert level < 0.1
 

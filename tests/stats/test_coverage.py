@@ -10,9 +10,13 @@ from foretell.stats.regimes import COVERAGE_REGIMES, WIDTH_REGIMES, monotone, re
 from foretell.stats.useless import change, graded, successes
 
 QUICK = [w for w in COVERAGE_REGIMES if w.n <= 100 and w.extra <= 3000]
+OFTEN = {"tiny binary", "biased simulator", "skewed down", "fine score, uneven blocks"}
+"""Those of every run; all others once a day."""
 
 
-@pytest.mark.parametrize("world", QUICK, ids=lambda w: w.name)
+@pytest.mark.parametrize(
+    "world", [pytest.param(w, id=w.name, marks=() if w.name in OFTEN else pytest.mark.daily) for w in QUICK]
+)
 def test_finite_sample_methods_cover(world):
     for cell in cover(world, FINITE, draws=60, alpha=0.1, seed=2):
         assert not cell.fails, f"{cell.method} covered {cell.covered} of {cell.draws}"

@@ -36,7 +36,7 @@ def test_content_orders_successes_and_failures_alike():
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.binary], ids=lambda c: c.name)
-@pytest.mark.parametrize("method", ["betting", "star", "blocked"])
+@pytest.mark.parametrize("method", ["betting", pytest.param("star", marks=pytest.mark.daily), "blocked"])
 def test_sorted_and_grouped_rows_are_covered(case, method):
     # Before: blocked 0.56 and star 0.002 grouped, 0.003 sorted, 0.38 with only the extra rows sorted.
     cell = cover_case(case, method, draws=150 if method == "betting" else 25)
@@ -59,10 +59,15 @@ def test_two_sorted_files_do_not_differ():
     assert one.interval.low == pytest.approx(-other.interval.high)
 
 
-def test_looking_after_every_trial_is_covered_with_a_plan_and_not_claimed_without():
-    for method, horizon in (("betting", 40), ("star", 40), ("star", "open"), ("blocked", 40)):
-        cell = cover_looks(method, horizon, draws=12, most=40)
-        assert cell.coverage > 0.7
+@pytest.mark.parametrize(
+    ("method", "horizon"),
+    [("betting", 40), pytest.param("star", 40, marks=pytest.mark.daily), ("star", "open"), ("blocked", 40)],
+)
+def test_looking_after_every_trial_is_covered_with_a_plan(method, horizon):
+    assert cover_looks(method, horizon, draws=12, most=40).coverage > 0.7
+
+
+def test_looking_after_every_trial_is_not_claimed_without_a_plan():
     y = np.random.default_rng(0).random(30)
     for method in (betting, star):
         once, often = method(y), method(y, horizon=30)
@@ -173,7 +178,7 @@ def test_sorted_successes_are_covered_by_the_methods_of_suresim(method):
     assert UNITED not in named.assumes, "the order of these cannot follow outcomes"
 
 
-@pytest.mark.parametrize("n", [20, 30, 50])
+@pytest.mark.parametrize("n", [20, 30, pytest.param(50, marks=pytest.mark.daily)])
 def test_sorted_pairs_that_all_differ_are_rarely_told_apart(n):
     # Where neither policy is better; in one order drawn for each number, 8 % of the draws at n = 30 were.
     def p_value(wins):

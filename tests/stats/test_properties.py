@@ -98,7 +98,7 @@ FORMULAS = ("wilson", "clopper_pearson", "hoeffding", "control_variate", "contro
 
 @pytest.mark.parametrize("method", METHODS)
 @given(data=st.data(), alphas=alpha_pairs())
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=25, deadline=None, derandomize=True)
 def test_smaller_alpha_is_never_narrower(method, data, alphas):
     score = BINARY if method in BINARY_ONLY else data.draw(st.sampled_from([BINARY, LEVELS]))
     study = data.draw(wide_studies(score, LEAST_N.get(method, 1)))
@@ -109,7 +109,7 @@ def test_smaller_alpha_is_never_narrower(method, data, alphas):
 
 @pytest.mark.parametrize("method", ["betting", "star", "blocked"])
 @given(data=st.data(), alphas=alpha_pairs(), horizon=st.integers(1, 40))
-@settings(max_examples=30, deadline=None, derandomize=True)
+@settings(max_examples=12, deadline=None, derandomize=True)
 def test_smaller_alpha_is_never_narrower_at_any_time(method, data, alphas, horizon):
     strict, loose = (sequence(method, horizon, alpha) for alpha in alphas)
     for y, f in zip(*data.draw(wide_studies(LEVELS, 1))[:2], strict=True):

@@ -18,10 +18,10 @@ from foretell.clock import parse, wrong
 from foretell.errors import UsageError
 from foretell.latency.latency import parse_latency
 from foretell.policies.make import make_policy
-from foretell.scenario import Placement
+from foretell.scenario import Placement, Scenario
 from foretell.sim.params import load_world
 from foretell.study.config import load_study
-from foretell.study.run import WORDS
+from foretell.study.rows import WORDS
 from foretell.tasks.lift import Lift
 
 STUDY = {"tasks": ["lift"], "policies": ["random"]}
@@ -108,6 +108,44 @@ def test_a_task_that_places_wrongly_is_told_how() -> None:
         Askew().scenario(0)
     (failed,) = (finding for finding in check_task(Askew).findings if not finding.passed)
     assert "its norm is 1.414" in failed.detail
+
+
+class Copied(Lift):
+    """Checks nothing: pydantic's `model_copy` does not."""
+
+    name = "copied"
+
+    def scenario(self, seed: int) -> Scenario:
+        made = super().scenario(seed)
+        cube = made.placements["cube"].model_copy(update={"quat": (1, 1, 0, 0)})
+        return made.model_copy(update={"placements": {"cube": cube}})
+
+    def layouts(self) -> list[Scenario]:
+        return [super().scenario(0), self.scenario(1)]
+
+
+class Odd(Lift):
+    name = "odd"
+
+    def scenario(self, seed: int) -> Any:
+        return {"seed": seed}
+
+
+@pytest.mark.parametrize(
+    ("task", "scenarios", "said"),
+    [
+        (Copied, 3, r"tasks: copied: scenario of seed 0: placements.cube.quat: must be a unit quaternion .* is 1.414"),
+        (Copied, {"layouts": "all"}, r"Copied: layout 1: placements.cube.quat: must be a unit quaternion"),
+        (Odd, 1, r"tasks: odd: scenario of seed 0 returns dict, it should be a foretell.Scenario"),
+    ],
+)
+def test_a_task_whose_scenarios_are_wrong_is_told_when_the_study_is_planned(
+    tmp_path: Path, task: type, scenarios: Any, said: str
+) -> None:
+    study = {"tasks": [f"{__name__}:{task.__name__}"], "policies": ["random"], "scenarios": scenarios}
+    with pytest.raises(UsageError, match=said):
+        foretell.run(study, out=tmp_path / "run", workers=0)
+    assert not (tmp_path / "run").exists()
 
 
 def test_policies_that_are_files(tmp_path: Path) -> None:

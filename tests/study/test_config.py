@@ -15,8 +15,8 @@ from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
 from foretell.factors import arms
 from foretell.study.config import Record, Study, load_study
+from foretell.study.jobs import asked_of
 from foretell.study.plan import check_size, left_out, plan, resolve_scenarios
-from foretell.study.run import asked_of
 from foretell.study.session import Session
 
 GOOD = {"name": "s", "tasks": ["lift"], "policies": {"expert": "expert"}, "scenarios": {"count": 2}}
@@ -64,7 +64,10 @@ def test_short_and_long_forms_mean_the_same() -> None:
         ({"trails": 3}, ["trails is not a field", "did you mean 'trials'?"]),
         ({"scenarios": {"cuont": 3}}, ["scenarios.cuont is not a field", "did you mean 'count'?"]),
         ({"record": {"videos": 3}}, ["record.videos is not a field", "did you mean 'video'?"]),
-        ({"record": {"video": -1}}, ["record.video", "a whole number from 0, `none`, `failures` or `all`", "-1"]),
+        (
+            {"record": {"video": -1}},
+            ["record.video", "a whole number from 0, `none`, `few`, `failures` or `all`", "-1"],
+        ),
         ({"record": {"events": "some"}}, ["record.events", "`none` or `all`", "'some'"]),
         ({"trials": "many"}, ["trials", "valid integer", "'many'"]),
         ({"trials": 0}, ["trials", "greater than or equal to 1", "0"]),

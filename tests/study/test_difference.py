@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,25 @@ def test_what_asks_for_the_same_episodes_is_the_same_study() -> None:
         scenarios={"seed": 0},
     )
     assert difference(one, other) == []
+
+
+def test_another_file_of_the_same_name_is_asked_about(tmp_path: Path) -> None:
+    """The run folder would take both for one policy; one that was only moved is the same."""
+    lab, out = Lab(tmp_path), tmp_path / "run"
+    text = (lab.folder / "policy.py").read_text()
+    for name in ("a", "b"):
+        (lab.folder / name).mkdir()
+        (lab.folder / name / "policy.py").write_text(f"{text}\n# {name}\n")
+    a, b = (lab.study(n, "Blink", 2, policies={"mine": f"{n}/policy.py:Chunked"}) for n in "ab")
+    assert foretell.run(a, out=out, workers=0).ran == 2
+    with pytest.raises(UsageError, match=r"policies.mine.use: \S+/a/policy.py:Chunked there, \S+/b/policy.py:Ch"):
+        foretell.run(b, out=out, workers=0)
+    assert foretell.run(b, out=out, workers=0, add=True).ran == 2
+    for again in (a, b, a):
+        assert foretell.run(again, out=out, workers=0).skipped == 2
+    os.rename(lab.folder / "a", lab.folder / "moved")  # that of the last call
+    moved = lab.study("moved", "Blink", 2, policies={"mine": "moved/policy.py:Chunked"})
+    assert foretell.run(moved, out=out, workers=0).skipped == 2
 
 
 def test_another_study_is_refused_before_anything_is_written(tmp_path: Path) -> None:

@@ -10,11 +10,14 @@ import pytest
 
 import foretell
 from foretell.episodes.read import read
+from foretell.errors import UsageError
 from foretell.policies.random import Random
 from foretell.policy import Chunk
+from foretell.sim import render
+from foretell.study import films
 from foretell.study.config import Record, load_study
 from foretell.study.estimate import estimate
-from foretell.study.films import FAILURES, at_most, chosen
+from foretell.study.films import FAILURES, FEW, at_most, chosen
 from foretell.study.plan import Planned, plan, resolve_scenarios
 from foretell.tasks.lift import Lift
 
@@ -45,6 +48,80 @@ def test_failures_alone_are_filmed_up_to_a_cap() -> None:
     assert chosen(Record(video="failures"), episodes, ended) == [f"random {i}" for i in range(FAILURES)]
     assert at_most(Record(video="failures"), list(episodes.values())) == 2 * FAILURES
     assert at_most(Record(video=4), list(episodes.values())) == 2 * 4
+
+
+def test_a_study_that_does_not_say_films_a_few_of_both_outcomes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FORETELL_VIDEO")
+    few = load_study(STUDY).record
+    assert few.video == "few" and load_study({**STUDY, "record": {"steps": 1}}).record.video == "few"
+    episodes = planned()
+    assert not any(e.video for e in planned(clocks=["realtime"]).values()), "what runs once is left alone"
+    mixed = {name: int(name.split()[1]) % 3 == 0 for name in episodes}
+    assert chosen(few, episodes, mixed) == ["expert 1", "random 1", "expert 0", "random 0"]
+    ended = {name: name.startswith("expert") for name in episodes}
+    assert chosen(few, episodes, ended) == ["random 0", "expert 0", "random 1"]
+    assert at_most(few, list(episodes.values())) == FEW
+    many = load_study({**STUDY, "policies": {f"p{i}": "random" for i in range(9)}, "scenarios": 1})
+    assert at_most(few, plan(many, resolve_scenarios(many)[0])) == FEW
+
+
+def test_the_environment_turns_films_off_that_nobody_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORETELL_VIDEO", "none")
+    assert load_study(STUDY).record.video == 0
+    assert load_study({**STUDY, "record": {"video": "few"}}).record.video == "few"
+    monkeypatch.setenv("FORETELL_VIDEO", "2")
+    assert load_study(STUDY).record.video == 2
+    monkeypatch.setenv("FORETELL_VIDEO", "sometimes")
+    with pytest.raises(UsageError, match=r"FORETELL_VIDEO should be a whole number from 0, .* it is 'sometimes'"):
+        load_study(STUDY)
+
+
+def test_films_that_nobody_asked_for_take_little_time() -> None:
+    rows = {f"e{i}": {"wall_s": 8.0} for i in range(4)}
+    assert films._soon(list(rows), rows, spent=10.0) == ["e0", "e1"], "20 s"
+    assert films._soon(list(rows), rows, spent=300.0) == ["e0", "e1", "e2"], "a tenth of the study"
+    slow = {"e0": {"wall_s": 100.0}, "e1": {"wall_s": 1.0}}
+    assert films._soon(list(slow), slow, spent=400.0) == [], "the first would take too long, and so the time is spent"
+
+
+@pytest.mark.gl
+def test_few_films_change_no_row_and_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("av")
+    study = {"tasks": [f"{__file__}:Hasty"], "policies": ["expert"], "scenarios": {"count": 3}}
+    plain = foretell.run({**study, "record": {"video": "none"}}, out=tmp_path / "plain", workers=0)
+    monkeypatch.delenv("FORETELL_VIDEO")
+    said: list[str] = []
+    filmed = foretell.run(study, out=tmp_path / "filmed", workers=0, notify=said.append)
+    rows = read(filmed.path)
+    assert 1 <= sum(video is not None for video in rows["video"].to_pylist()) <= 3
+    assert any(line.endswith("(record: {video: none} films nothing)") for line in said)
+    apart = [c for c in rows.column_names if c == "video" or c.startswith("wall_")]
+    assert rows.drop(apart).equals(read(plain.path).drop(apart))
+    assert ", with up to 3 films, about " in estimate(study).text()
+
+
+def test_a_machine_that_cannot_draw_runs_the_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("av")
+    monkeypatch.delenv("FORETELL_VIDEO")
+    monkeypatch.setenv("MUJOCO_GL", "nonsense")
+    monkeypatch.setattr(render, "_shared", None)
+    study = {"tasks": [f"{__file__}:Blink"], "policies": ["random"], "scenarios": 1}
+    done = foretell.run(study, out=tmp_path / "run", workers=0)
+    (note,) = done.notes
+    assert note.startswith("nothing is filmed: cannot draw: no OpenGL here") and done.ran == 1
+    assert note.endswith("`record: {video: none}` asks for no films") and not list((done.path / "videos").iterdir())
+    monkeypatch.setattr(films, "_encodes", lambda: False)
+    assert not foretell.run(study, out=tmp_path / "other", workers=0).notes, "who installed no encoder wants none"
+
+
+class Ends(Lift):
+    name, time_limit, success_rule = "ends", 0.2, "end"
+
+
+@pytest.mark.parametrize(("task", "said"), [("Blink", True), ("Ends", False)])
+def test_an_estimate_says_that_episodes_end_sooner_only_where_they_do(task: str, said: bool) -> None:
+    study = {"tasks": [f"{__file__}:{task}"], "policies": ["random"], "scenarios": 1}
+    assert ("(solved episodes end sooner)" in estimate(study).text()) is said
 
 
 def test_in_real_time_films_are_made_as_it_runs() -> None:

@@ -129,7 +129,7 @@ def test_new_rows_go_into_a_new_folder_that_can_be_judged_again(recorded: Path, 
     assert sum(r["success"] for r in rows) == sum(rate["successes"] for rate in found.rates)
     assert foretell.judge(out, task=rule).differences == []
     assert {entry["task"] for entry in foretell.show(out)} == {"lift"}
-    with pytest.raises(UsageError, match="already exists"):
+    with pytest.raises(UsageError, match="is not empty; give the name of a new folder"):
         foretell.judge(recorded, out=out)
 
 
@@ -141,7 +141,7 @@ def test_what_cannot_be_judged_is_refused_in_words(recorded: Path, tmp_path: Pat
         foretell.judge(recorded, task=f"{recorded.parent / 'rules.py'}:Heavier")
     (tmp_path / "other.py").write_text("from foretell.tasks.can import Can\nclass Tin(Can):\n    name = 'tin'\n")
     run = foretell.run(study(tasks=["lift"], policies=["expert"]), out=tmp_path / "run", workers=0).path
-    with pytest.raises(UsageError, match="'tin' cannot judge any task of the run"):
+    with pytest.raises(UsageError, match="'tin' cannot judge this run, whose tasks are lift: "):
         foretell.judge(run, task=f"{tmp_path / 'other.py'}:Tin")
     (path,) = (run / "steps").iterdir()
     path.write_bytes(path.read_bytes()[:-30])

@@ -13,6 +13,7 @@ from numpy_world import SEEK, TASK, WORLD, rows
 
 import foretell
 from foretell.catalogue import catalogue
+from foretell.rollout import realtime
 from foretell.world_file import file_of, make_world, world_hash
 
 
@@ -205,7 +206,7 @@ def test_pages_and_lists_take_it(folder: Path) -> None:
     assert foretell.cards("it")[0]["objects"][0]["asset"] == "mark"
     assert foretell.read("it")["video"].drop_null().to_pylist()
     episode = foretell.read("it")["episode"][0].as_py()
-    assert foretell.replay("it", episode, video="film.mp4").identical and Path("film.mp4").stat().st_size > 1000
+    assert foretell.replay("it", episode, out="film.mp4").identical and Path("film.mp4").stat().st_size > 1000
     about = {entry["name"]: entry for entry in catalogue("worlds")}
     assert "snapshot" in about["mujoco"]["can"] and about["standin"]["needs"] == []
     assert file_of(WORLD) is not None and file_of("slow.yaml").about == "A puck that takes long to follow."
@@ -225,12 +226,17 @@ def test_a_detector_has_the_last_word() -> None:
 
 
 @pytest.mark.parametrize("world", [WORLD, "more.py:Still"])
-def test_realtime_runs_it_with_and_without_a_process_for_cameras(world: str) -> None:
-    given = study(world=world, policies={"seek": SEEK, "watcher": "more.py:Watcher"}, clocks=["realtime"], scenarios=1)
-    foretell.run(given, out="it", workers=1)
-    found = {row["policy"]: row for row in rows(Path("it"))}
-    assert all(row["blame"] in (None, "machine") for row in found.values()), found
-    for row in found.values():
-        assert row["blame"] == "machine" or row["success"], row
-    if found["watcher"]["blame"] is None:
-        assert ("frame_age_s" in dict(found["watcher"]["metrics"])) == (world == WORLD)
+def test_realtime_runs_it_with_and_without_a_process_for_cameras(world: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine is no excuse here: the world may fall behind the clock on the wall, which runs slowly, and must
+    still end every episode with success."""
+    monkeypatch.setattr(realtime, "KEEPS_UP", 0.0)
+    monkeypatch.setattr(realtime, "BLIND_S", 300.0)
+    slow = {"realtime": {"speed": 0.25}}
+    given = study(world=world, policies={"seek": SEEK, "watcher": "more.py:Watcher"}, clocks=[slow], scenarios=1)
+    foretell.run(given, out="it", engine="here")
+    ended = {row["policy"]: row for row in rows(Path("it"))}
+    assert {name: (row["blame"], row["success"]) for name, row in ended.items()} == {
+        "seek": (None, True),
+        "watcher": (None, True),
+    }
+    assert ("frame_age_s" in dict(ended["watcher"]["metrics"])) == (world == WORLD)

@@ -9,7 +9,7 @@ from rich.cells import cell_len
 
 from foretell.episodes.tally import Tally
 from foretell.study.progress import draw, lasting, speed
-from foretell.study.run import Progress
+from foretell.study.status import Progress
 
 
 def progress(policies: int, done: float, arms: tuple[str, ...] = ("none",)) -> Progress:

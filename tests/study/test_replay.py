@@ -150,7 +150,7 @@ def _seen_by(camera, frame, scenario, run):
 def test_filming_changes_nothing(run, tmp_path):
     av = pytest.importorskip("av")
     key = read(run)["episode"].to_pylist()[0]
-    found = foretell.replay(run, key, video=tmp_path / "a.mp4", camera="front")
+    found = foretell.replay(run, key, out=tmp_path / "a.mp4", camera="front")
     assert found.identical and found.video == tmp_path / "a.mp4"
     with av.open(str(found.video)) as film:
         frames = list(film.decode(video=0))
@@ -158,11 +158,11 @@ def test_filming_changes_nothing(run, tmp_path):
     assert len(frames) == (shown + 1) // 2, "ten a second, of twenty actions"
     _seen_by("front", frames[0].to_ndarray(format="rgb24"), read(run)["scenario"].to_pylist()[0], run)
     with pytest.raises(UsageError, match="camera: 'frnt' is not in this world; did you mean 'front'"):
-        foretell.replay(run, key, video=tmp_path / "b.mp4", camera="frnt")
-    with pytest.raises(UsageError, match="camera: 'front' needs `video`: give the file for the film"):
+        foretell.replay(run, key, out=tmp_path / "b.mp4", camera="frnt")
+    with pytest.raises(UsageError, match="camera: 'front' films: give the file for the film"):
         foretell.replay(run, key, camera="front")
     with pytest.raises(UsageError, match=r"should end in \.mp4"):
-        foretell.replay(run, key, video=tmp_path / "b.gif")
+        foretell.replay(run, key, out=tmp_path / "b.gif")
     assert [p.name for p in tmp_path.iterdir()] == ["a.mp4"]
 
 
@@ -174,8 +174,8 @@ def test_a_film_that_cannot_be_written_is_told_by_its_path(run, tmp_path, monkey
     (tmp_path / "file").write_text("")
     (tmp_path / "folder.mp4").mkdir()
     with pytest.raises(SystemExit) as left:
-        main(["replay", str(run), read(run)["episode"].to_pylist()[0], "--video", film])
-    assert left.value.code == 2 and f"video: cannot write {film}: " in capsys.readouterr().err
+        main(["replay", str(run), read(run)["episode"].to_pylist()[0], "--out", film])
+    assert left.value.code == 2 and f"out: cannot write {film}: " in capsys.readouterr().err
 
 
 @pytest.mark.gl
@@ -187,7 +187,7 @@ def test_a_film_that_fails_on_the_way_is_told_by_its_path(run, tmp_path, monkeyp
 
     monkeypatch.setattr("foretell.rollout.video.Video.shoot", full)
     with pytest.raises(UsageError, match=r"cannot write .*a\.mp4: No space left"):
-        foretell.replay(run, read(run)["episode"].to_pylist()[0], video=tmp_path / "a.mp4")
+        foretell.replay(run, read(run)["episode"].to_pylist()[0], out=tmp_path / "a.mp4")
 
 
 @pytest.mark.parametrize("lacks", ["av", "gl"])
@@ -200,5 +200,5 @@ def test_a_film_without_encoder_or_graphics(run, tmp_path, monkeypatch, lacks):
         monkeypatch.setattr(render, "_shared", None)
     key = read(run)["episode"].to_pylist()[0]
     with pytest.raises(ForetellError, match="PyAV" if lacks == "av" else "no OpenGL"):
-        foretell.replay(run, key, video=tmp_path / "a.mp4")
+        foretell.replay(run, key, out=tmp_path / "a.mp4")
     assert not list(tmp_path.iterdir())

@@ -33,7 +33,7 @@ from foretell.stats.until import interval_at, is_narrow, looks, stop_after
 from foretell.study.config import load_study
 from foretell.study.estimate import estimate
 from foretell.study.follow import Follower
-from foretell.study.run import Progress
+from foretell.study.status import Progress
 from foretell.study.store import Store
 
 FICKLE = '''
@@ -263,7 +263,7 @@ def test_layouts_are_taken_in_an_order_that_cannot_follow_outcomes() -> None:
         ({"decided": ["a", "a"], "max": 9}, {}, "not 'a' twice"),
         ({"width": 0.2}, {}, "`max` is missing"),
         ({"width": 0.2, "max": 20}, {"scenarios": 30}, "`max` is 20, and `scenarios.count` is 30: give one of the two"),
-        ({"wide": 0.2, "max": 20}, {}, "until.wide is not a field; did you mean 'width'"),
+        ({"widht": 0.2, "max": 20}, {}, "until.widht is not a field; did you mean 'width'"),
     ],
 )
 def test_a_rule_that_cannot_be_is_refused(until: dict[str, Any], more: dict[str, Any], words: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from reference import simpler
 
 from foretell.scenario import Scenario
+from foretell.sim.bench import Bench
 from foretell.sim.world import MujocoWorld
 from foretell.tasks.fractal import TABLE
 from foretell.world import slot_array
@@ -58,6 +59,6 @@ def replayed(task: Any, scenario: Scenario, actions: np.ndarray, ends: dict[str,
         world.advance(slot, ticks)
         now = bool(world.progress(slot)[0])
         any_ |= now
-    state = world._rows(world._layout(0), slot)
+    state = Bench.on(world).state
     apart = {name: float(np.linalg.norm(state.pos(name)[0] - to_task(end))) for name, end in ends.items()}
     return Replayed(success_any=any_, success_end=now, stages=dict(world.verdict(slot)[0].stages), apart=apart)

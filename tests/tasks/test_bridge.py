@@ -187,7 +187,7 @@ def test_a_grasp_is_firm_after_five_actions(monkeypatch: pytest.MonkeyPatch) -> 
 # -- experts ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
+@pytest.mark.daily
 @pytest.mark.parametrize("name", SIMPLER_WIDOWX.tasks)
 def test_experts_solve_nine_of_ten_published_layouts(name: str) -> None:
     task = make_task(name)
@@ -264,7 +264,7 @@ def test_things_stay_where_layouts_put_them(name: str, most: float) -> None:
     world = MujocoWorld(task, slots=24)
     every = np.arange(24, dtype=np.int32)
     world.reset(every, task.layouts(), [0] * 24)
-    layout = world._layout(0)
+    layout = Bench.on(world).layout
     world.advance(every, np.full(24, 1000))
     for thing in things(task):
         body = layout.bodies[thing.name]
@@ -280,12 +280,12 @@ def test_the_originals_actions_have_the_originals_outcome(name: str, episode: st
     task = make_task(name)
     world = MujocoWorld(task, slots=1)
     world.reset(SLOT, [task.layouts()[int(episode.removeprefix("ep"))]], [0])
-    layout, solved, held = world._layout(0), [], []
+    layout, solved, held = Bench.on(world).layout, [], []
     for action in actions:
         world.command(SLOT, action[None].astype(float), np.array([100]))
         world.advance(SLOT, np.array([100]))
         solved.append(bool(world.progress(SLOT)[0]))
-        held.append(bool(world._rows(layout, SLOT).holding("widowx", task.source.name)[0]))
+        held.append(bool(Bench.on(world).state.holding("widowx", task.source.name)[0]))
     assert solved[-1] == bool(info[-1, keys.index("success")])
     ends = [
         layout.xpos[0, layout.bodies[thing.name]] - here(name, pose[:3])[0]

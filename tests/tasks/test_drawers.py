@@ -15,6 +15,7 @@ from foretell.errors import UsageError
 from foretell.policies.expert import Expert
 from foretell.registry import resolve
 from foretell.rotation import conjugate, multiply, rotate, to_axis_angle
+from foretell.sim.bench import Bench
 from foretell.sim.world import MujocoWorld
 from foretell.study.plan import make_task
 from foretell.tasks.drawers import BASE, CABINET, FEET, ROBOT, DrawerTask
@@ -63,9 +64,9 @@ def test_camera_sees_the_drawers_where_the_original_does() -> None:
     world, slot = MujocoWorld(task, slots=1), slot_array([0])
     for layout, reset in zip(task.layouts(), resets("open", "top"), strict=True):
         world.reset(slot, [layout], [0])
-        own, lens = world._layout(0), world.intrinsics("google_robot/overhead", 512, 640)
+        own, lens = Bench.on(world).layout, world.intrinsics("google_robot/overhead", 512, 640)
         eye, axes = own.cam_xpos[0, 0], own.cam_xmat[0, 0].reshape(3, 3)
-        state = world._rows(own, slot)
+        state = Bench.on(world).state
         for drawer in DRAWERS:
             corner = np.array([0.3125, 0.3075, 0.07])
             point = state.pos(f"{CABINET}/{drawer}_drawer")[0] + rotate(
@@ -81,10 +82,10 @@ def test_drawers_weigh_and_stay_as_they_should() -> None:
     task = drawer_task("close", "middle")
     world, slot = MujocoWorld(task, slots=1), slot_array([0])
     world.reset(slot, [task.layouts()[0]], [0])
-    model = world._layout(0).model
+    model = Bench.on(world).layout.model
     assert [model.body(f"{CABINET}/{drawer}_drawer").mass[0] for drawer in DRAWERS] == pytest.approx([11.3765] * 3)
     world.advance(slot, np.array([513]))
-    state = world._rows(world._layout(0), slot)
+    state = Bench.on(world).state
     assert [state.joint(f"{CABINET}/{drawer}")[0] for drawer in DRAWERS] == pytest.approx([0, 0.2, 0], abs=1e-4)
 
 
@@ -93,7 +94,7 @@ def test_the_rule_is_the_published_threshold(verb: str, out: tuple[float, float]
     task = drawer_task(verb, "bottom")
     world, slot = MujocoWorld(task, slots=1), slot_array([0])
     world.reset(slot, [task.layouts()[0]], [0])
-    layout = world._layout(0)
+    layout = Bench.on(world).layout
     for opening, expected in zip(out, (not solved, solved), strict=True):
         layout.qpos[0, layout.address[f"{CABINET}/bottom"]] = opening
         assert bool(world.progress(slot)[0]) == expected
@@ -164,7 +165,7 @@ def test_only_the_drawer_that_is_asked_for_counts() -> None:
     task = any_drawer("open")
     world, slots = MujocoWorld(task, slots=3), slot_array(range(3))
     world.reset(slots, task.layouts()[::9], [0] * 3)
-    layout = world._layout(0)
+    layout = Bench.on(world).layout
     layout.qpos[:, layout.address[f"{CABINET}/middle"]] = 0.2
     assert world.progress(slots).tolist() == [False, True, False]
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from original import original_resets, project, to_task
+from original import original_resets, to_task
 from rollouts import episodes
 
 from foretell.errors import UsageError
 from foretell.factors import draw
 from foretell.policies.expert import Expert
 from foretell.rotation import conjugate, multiply, to_axis_angle
+from foretell.sim.bench import Bench
 from foretell.sim.world import MujocoWorld
 from foretell.study.plan import make_task
 from foretell.tasks.bridge import TURNED
@@ -61,8 +62,8 @@ def test_things_have_the_mass_of_the_original_and_rest_where_they_are_put(world:
     resets = original_resets("resets_movenear.json")[V0]
     for index in (12, 30, 54):  # every thing but the bottle, which still rocks in most layouts of the original
         world.reset(SLOT, [world.task.layouts()[index]], [0])
-        layout = world._layout(0)
-        state = world._rows(layout, SLOT)
+        layout = Bench.on(world).layout
+        state = Bench.on(world).state
         for part, there in parts_of(resets[index]).items():
             body = layout.models[0].body(part)
             assert body.mass[0] == pytest.approx(there["mass"], rel=1e-4)
@@ -73,19 +74,6 @@ def test_things_have_the_mass_of_the_original_and_rest_where_they_are_put(world:
             assert np.linalg.norm(state.pos(part) - state.start_pos(part)) < 5e-4, part
 
 
-def test_camera_sees_the_things_where_the_original_does(world: MujocoWorld) -> None:
-    for index in (0, 18):
-        reset = original_resets("resets_movenear.json")[V0][index]
-        world.reset(SLOT, [world.task.layouts()[index]], [0])
-        own, lens = world._layout(0), world.intrinsics("google_robot/overhead", 512, 640)
-        state, eye, axes = world._rows(own, SLOT), own.cam_xpos[0, 0], own.cam_xmat[0, 0].reshape(3, 3)
-        for part, there in parts_of(reset).items():
-            x, y, z = (state.pos(part)[0] - eye) @ axes  # z points backwards, y up
-            pixel = np.array([lens.cx - lens.fx * x / z, lens.cy + lens.fy * y / z])
-            expected = project(reset["cameras"]["overhead_camera"], np.array([there["p"]]))[0]
-            assert np.linalg.norm(pixel - expected) < 1.0, (index, part)
-
-
 def test_rule_at_the_start_is_the_originals(world: MujocoWorld) -> None:
     for reset in original_resets("resets_movenear.json")[V0][::5]:
         world.reset(SLOT, [world.task.layouts()[reset["episode_id"]]], [0])
@@ -94,14 +82,14 @@ def test_rule_at_the_start_is_the_originals(world: MujocoWorld) -> None:
         assert len(expected) == 5
         assert {name: verdict.metrics[name] for name in expected} == expected
         half = np.linalg.norm(reset["source_bbox_world"][:2]) / 2 + np.linalg.norm(reset["target_bbox_world"][:2]) / 2
-        state = world._rows(world._layout(0), SLOT)
+        state = Bench.on(world).state
         assert (half_box(state, SOURCE) + half_box(state, TARGET))[0] == pytest.approx(half, abs=1e-3)
 
 
 def judged(world: MujocoWorld, **moves: tuple[float, float, float]) -> tuple[bool, dict[str, float]]:
     """Success and metrics after parts of layout 12 were moved, m: the 7up can towards the apple, with the sponge."""
     world.reset(SLOT, [world.task.layouts()[12]], [0])
-    layout = world._layout(0)
+    layout = Bench.on(world).layout
     qpos = layout.qpos[0].copy()
     for part, by in moves.items():
         qpos[layout.free[part] : layout.free[part] + 3] += by

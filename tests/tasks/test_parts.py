@@ -60,7 +60,7 @@ def test_a_drawer_starts_as_the_scenario_says() -> None:
     assert closed.state.joint("cabinet/drawer") == pytest.approx(0.0), "home, where the scenario says nothing"
     apart = bench.state.pos("cabinet/handle") - closed.state.pos("cabinet/handle")
     assert np.linalg.norm(apart) == pytest.approx(0.05)
-    with pytest.raises(UsageError, match=r"cabinet: 2 values were given, it has 1 joints \(cabinet/drawer\)"):
+    with pytest.raises(UsageError, match=r"cabinet: 2 values given, but it has 1 joint \(cabinet/drawer\)"):
         Bench(task, scenario=ajar.model_copy(update={"start": {"cabinet": (0.0, 0.1)}}))
     with pytest.raises(UsageError, match="the scene has no 'cabinett'; did you mean 'cabinet'"):
         Bench(task, scenario=ajar.model_copy(update={"start": {"cabinett": (0.0,)}}))
@@ -136,7 +136,7 @@ def test_late_sensors_show_the_handle_as_it_was() -> None:
     streams = {n: foretell.Stream() for n in ("cabinet/handle/pos", "cabinet/handle/quat", "cabinet/drawer")}
     for world in (late, prompt):
         world.reset(SLOT, [task.scenario(0)], [0])
-        layout = world._layout(0)
+        layout = Bench.on(world).layout
         layout.qvel[0, layout.speed["cabinet/drawer"]] = 1.0
     late.advance(SLOT, np.array([30]))
     prompt.advance(SLOT, np.array([20]))

@@ -8,6 +8,7 @@ from rollouts import episodes
 
 from foretell.factors import draw
 from foretell.policies.expert import Expert
+from foretell.sim.bench import Bench
 from foretell.sim.world import MujocoWorld
 from foretell.study.plan import make_task
 from foretell.tasks.pick_object import ITEMS, OBJECT, PickObject
@@ -57,8 +58,8 @@ def test_things_have_their_mass_and_rest_where_they_are_put() -> None:
     world.reset(slots, task.layouts(), [0] * 42)
     world.advance(slots, np.full(42, 513))
     for slot, layout in enumerate(task.layouts()):
-        own = world._layout(slot)
-        state = world._rows(own, slots[slot : slot + 1])
+        own = Bench.on(world, slot).layout
+        state = Bench.on(world, slot).state
         asset = layout.placements[OBJECT].asset
         assert own.models[slot].body(OBJECT).mass[0] == pytest.approx(MASSES[ITEMS[asset].name], abs=6e-5)
         assert state.asset(OBJECT) == [asset]

@@ -13,11 +13,12 @@ from rollouts import episodes
 from foretell.policies.expert import Expert
 from foretell.policy import Chunk, Policy, PolicySpec
 from foretell.rotation import conjugate, multiply, rotate, to_axis_angle
+from foretell.sim.bench import Bench
 from foretell.sim.world import MujocoWorld
 from foretell.spec import ActionSpec
 from foretell.study.plan import make_task
 from foretell.tasks.drawers import BASE, CABINET, FEET
-from foretell.tasks.place_in_drawer import APPLE, HALF_WAY, PlaceInDrawer
+from foretell.tasks.place_in_drawer import HALF_WAY, OBJECT, RESTS, PlaceInDrawer
 from foretell.world import slot_array
 
 NAME = "google_robot_place_apple_in_closed_top_drawer"
@@ -38,11 +39,11 @@ def world_of(task: PlaceInDrawer, layout: int = 0) -> MujocoWorld:
 
 def put(world: MujocoWorld, opening: float, *, inside: bool) -> None:
     """Open the top drawer by so much, and put the apple on its floor, or far above the cabinet."""
-    layout = world._layout(0)
+    layout = Bench.on(world).layout
     layout.qpos[0, layout.address[f"{CABINET}/top"]] = opening
     world.advance(SLOT, np.array([1]))
-    floor = world._rows(layout, SLOT).pos(FLOOR)[0]
-    at = layout.model.jnt_qposadr[layout.model.body(APPLE).jntadr[0]]
+    floor = Bench.on(world).state.pos(FLOOR)[0]
+    at = layout.model.jnt_qposadr[layout.model.body(OBJECT).jntadr[0]]
     layout.qpos[0, at : at + 3] = floor + ([0.0, 0.0, -0.05 + 0.0355] if inside else [0.0, 0.0, 1.0])
     world.advance(SLOT, np.array([2]))
 
@@ -77,7 +78,7 @@ def test_cabinet_and_apple_stand_before_the_robot_as_in_the_original() -> None:
     for layout, reset in zip(layouts, original, strict=True):
         base, (apple,) = np.array(reset["robot_base_pose"]), reset["objects"]
         back = conjugate(base[3:])
-        for name, pose in ((CABINET, reset["cabinet"]["pose"]), (APPLE, [*apple["p"], *apple["q_wxyz"]])):
+        for name, pose in ((CABINET, reset["cabinet"]["pose"]), (OBJECT, [*apple["p"], *apple["q_wxyz"]])):
             pos, quat = rotate(back, np.array(pose[:3]) - base[:3]), multiply(back, np.array(pose[3:]))
             placement = layout.placements[name]
             assert np.linalg.norm(np.array(placement.pos) - [*FEET, BASE] - pos) < 1e-4
@@ -92,13 +93,14 @@ def test_apple_weighs_what_it_should_and_lies_still() -> None:
     world, slots = MujocoWorld(task, slots=3), slot_array(range(3))
     world.reset(slots, task.layouts()[4::9], [0] * 3)
     (apple,) = original_resets("resets_drawer.json")["PlaceIntoClosedTopDrawerCustomInScene-v0"][0]["objects"]
-    body = world._layout(0).model.body(APPLE)
+    body = Bench.on(world).layout.model.body(OBJECT)
     assert body.mass[0] == pytest.approx(apple["mass"], rel=1e-6)
     assert body.inertia == pytest.approx(apple["inertia"], rel=1e-5)
-    state = world._rows(world._layout(0), slots)
-    start = state.pos(APPLE).copy()
+    benches = [Bench.on(world, slot) for slot in range(3)]
+    start = np.concatenate([bench.state.pos(OBJECT) for bench in benches])
     world.advance(slots, np.full(3, 2 * 513))
-    assert np.linalg.norm(world._rows(world._layout(0), slots).pos(APPLE) - start, axis=1).max() < 5e-5
+    end = np.concatenate([bench.state.pos(OBJECT) for bench in benches])
+    assert np.linalg.norm(end - start, axis=1).max() < 5e-5
 
 
 @pytest.mark.parametrize(
@@ -140,6 +142,37 @@ def test_the_second_instruction_comes_when_the_policy_is_done() -> None:
     (outcome,) = episodes(task, policy, [task.layouts()[27 + 5]], slots=1)
     assert policy.texts == ["open middle drawer"] * 3 + ["place apple into middle drawer"] * 3
     assert outcome.end == "time_limit"
+
+
+def test_scenarios_draw_every_thing_and_the_second_instruction_names_it() -> None:
+    task = placing("google_robot_place_in_closed_middle_drawer")
+    scenarios = {}
+    for seed in range(60):
+        scenario = task.scenario(seed)
+        scenarios[scenario.placements[OBJECT].asset] = scenario
+    assert set(scenarios) == set(RESTS)
+    slots = slot_array(range(len(RESTS)))
+    world = MujocoWorld(task, slots=len(RESTS))
+    world.reset(slots, [scenarios[asset] for asset in RESTS], [0] * len(RESTS))
+    assert set(world.observe(slots, {})["instruction"]) == {"open middle drawer"}
+    assert not world.terminate(slots).any()
+    names = ["pepsi can", "coke can", "sprite can", "fanta can", "redbull can", "apple", "orange"]
+    assert list(world.observe(slots, {})["instruction"]) == [f"place {name} into middle drawer" for name in names]
+    before = [Bench.on(world, slot).state.pos(OBJECT)[0].copy() for slot in slots.tolist()]
+    world.advance(slots, np.full(len(slots), 256))
+    after = [Bench.on(world, slot).state.pos(OBJECT)[0] for slot in slots.tolist()]
+    assert np.linalg.norm(np.array(after) - before, axis=1).max() < 1e-3  # they lie still
+
+
+def test_the_apple_task_has_no_other_thing() -> None:
+    assert {placing().scenario(seed).placements[OBJECT].asset for seed in range(20)} == {"ripe-apple"}
+
+
+@pytest.mark.daily
+def test_expert_places_nine_of_ten_things_that_are_drawn() -> None:
+    task = placing("google_robot_place_in_closed_drawer")
+    outcomes = episodes(task, Expert(), [task.scenario(seed) for seed in range(20)], slots=20)
+    assert sum(bool(o.success) for o in outcomes) >= 18
 
 
 def test_expert_puts_the_apple_into_the_drawer() -> None:

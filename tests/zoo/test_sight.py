@@ -27,7 +27,10 @@ def test_none_reads_the_pose_of_an_object(card: Card) -> None:
 
 @pytest.mark.gl
 @pytest.mark.slow
-@pytest.mark.parametrize("card", CARDS, ids=lambda c: f"{c.task}-{c.name}")
+@pytest.mark.parametrize(
+    "card",
+    [pytest.param(c, id=f"{c.task}-{c.name}", marks=pytest.mark.daily if c != CARDS[0] else ()) for c in CARDS],
+)
 def test_each_runs_an_episode_on_its_task(card: Card) -> None:
     session = opened(card)
     assert set(session.policies["it"].spec.reads) == set(card.reads) - {"instruction"} | (

@@ -114,7 +114,7 @@ def test_each_keeps_the_contract(name: str) -> None:
 
 @pytest.mark.gl
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["bc-vision", "dp-vision"])
+@pytest.mark.parametrize("name", ["bc-vision", pytest.param("dp-vision", marks=pytest.mark.daily)])
 def test_those_that_see_keep_the_contract(name: str) -> None:
     report = check_policy(f"zoo:{name}", task="can")
     assert not [f"{f.name}: {f.detail}" for f in report.findings if not f.passed]

@@ -79,32 +79,32 @@ class Bound(Displayed):
     def text(self) -> str:
         """The answer in a few plain sentences."""
         parts = [self._table() if self.every else self._sentence()]
-        found = self.intervals[0].diagnostics
-        if found:
-            more = ": --extra RUN, or run more of them in the sim run" if found["width_sim"] is None else ""
-            parts.append(sentence(str(found["sentence"]) + more))
+        diagnostics = self.intervals[0].diagnostics
+        if diagnostics:
+            more = ": --extra RUN, or run more of them in the sim run" if diagnostics["width_sim"] is None else ""
+            parts.append(sentence(str(diagnostics["sentence"]) + more))
         if self.alone is not None:
             ends = " to ".join(amount(v, self.real["metric"]) for v in (self.alone.low, self.alone.high))
-            said = "" if self._undrawn(self.alone) else "valid, but "
-            said += f"wider than real trials alone would give ({ends}, {self.alone.method})"
-            parts.append(sentence(said))
-        one = next((i for i in self.intervals if i.method == self.default), self.intervals[0])
-        moved = self.shift.sentence(one.estimate, self.real["metric"]) if self.shift and one.n_extra else None
+            warning = "" if self._undrawn(self.alone) else "valid, but "
+            warning += f"wider than real trials alone would give ({ends}, {self.alone.method})"
+            parts.append(sentence(warning))
+        interval = next((i for i in self.intervals if i.method == self.default), self.intervals[0])
+        moved = self.shift.sentence(interval.estimate, self.real["metric"]) if self.shift and interval.n_extra else None
         if moved is not None:
             parts.append(sentence(moved))
-        if one.anytime:
+        if interval.anytime:
             parts.append(ANYTIME)
-        fails = [a for a in one.assumes if a == DRAWN and self._undrawn(one)]
-        parts.append(sentence("this relies on: " + "; ".join(a for a in one.assumes if a not in fails)))
+        fails = [a for a in interval.assumes if a == DRAWN and self._undrawn(interval)]
+        parts.append(sentence("this relies on: " + "; ".join(a for a in interval.assumes if a not in fails)))
         if fails:
             parts.append(sentence(f"it also requires {fails[0]}, which does not hold here"))
-        if self.every and self._undrawn(one):
-            parts.append(sentence(self._worth(one)))
-        elif one.reason and not self._undrawn(one):
-            parts.append(sentence(f"no finite-sample guarantee: {one.reason}"))
+        if self.every and self._undrawn(interval):
+            parts.append(sentence(self._worth(interval)))
+        elif interval.reason and not self._undrawn(interval):
+            parts.append(sentence(f"no finite-sample guarantee: {interval.reason}"))
         if self.sim is not None and not self.every:
             parts.append(CHOOSE)
-        notes = [*(() if self.every else one.notes), *self.notes]
+        notes = [*(() if self.every else interval.notes), *self.notes]
         return "\n".join(parts + noted(notes))
 
     def _undrawn(self, interval: Interval) -> bool:
@@ -124,19 +124,19 @@ class Bound(Displayed):
     def _from(self, interval: Interval) -> str:
         if "scenarios" not in self.real:
             return f"from {counted(interval.n, 'trial')}"
-        told = f"from {counted(interval.n, 'real scenario')}"
+        source = f"from {counted(interval.n, 'real scenario')}"
         if interval.n_extra:
-            told += f" and {interval.n_extra} simulated ones without a real partner"
+            source += f" and {interval.n_extra} simulated ones without a real partner"
         if self.sim and "world" in self.sim:
-            told += f" (simulated in world {plain(str(self.sim['world']))})"
-        return told
+            source += f" (simulated in world {plain(str(self.sim['world']))})"
+        return source
 
     def _sentence(self) -> str:
-        one, metric = self.intervals[0], self.real["metric"]
+        interval, metric = self.intervals[0], self.real["metric"]
         return sentence(
-            f"{self._subject()}: between {amount(one.low, metric)} and {amount(one.high, metric)} with "
-            f"{level(one.alpha)} confidence ({one.method}, {self._worth(one)}); estimate "
-            f"{amount(one.estimate, metric)}, {self._from(one)}"
+            f"{self._subject()}: between {amount(interval.low, metric)} and {amount(interval.high, metric)} with "
+            f"{level(interval.alpha)} confidence ({interval.method}, {self._worth(interval)}); estimate "
+            f"{amount(interval.estimate, metric)}, {self._from(interval)}"
         )
 
     def _table(self) -> str:
@@ -201,11 +201,11 @@ def bound(
     tables, notes = choose(opened, Choice(task, policy, clock, arm))
     notes += check_roles(tables[0], tables[1] if sim is not None else None, stand_in)
     check_sources(real, sim)
-    horizon, said = planned_horizon(tables[0], horizon, method)
-    notes += said
+    horizon, more_notes = planned_horizon(tables[0], horizon, method)
+    notes += more_notes
     check_fixed(tables[1:])
     tried = measure(tables[0]) if horizon is None else measure(tables[0]).as_run()
-    kept, said = design_of(tables, design)
+    kept, more_notes = design_of(tables, design)
     simulated = measure(tables[1], whole=True) if sim is not None else None
     more = measure(tables[2], whole=True) if extra is not None else None
     if horizon is not None and simulated is not None:
@@ -227,21 +227,21 @@ def bound(
         raise UsageError(f"{tables[0].name} has {y.size} scenario that counts; a bound needs at least 2")
     options |= {"design": kept, "horizon": horizon, "unordered": tried.alone > 0, "shuffled": not tried.alone}
     try:
-        found, left = _intervals(method, y, f, e, options)
+        intervals, left = _intervals(method, y, f, e, options)
         alone = None
-        if method != "all" and found[0].method in ("strata", "blocked"):
+        if method != "all" and intervals[0].method in ("strata", "blocked"):
             alone = stats.bound(y, method=default_method(y, None, None, horizon=horizon), **options)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    found, alone = tuple(map(of_scenarios, found)), None if alone is None else of_scenarios(alone)
+    intervals, alone = tuple(map(of_scenarios, intervals)), None if alone is None else of_scenarios(alone)
     about, about_extra = (None if part is None else part.about() for part in (simulated, more))
     default = default_method(y, f, e, horizon=horizon)
-    wider = alone is not None and found[0].width > alone.width
-    used = next((i for i in found if i.n_extra and (i.method == default or len(found) == 1)), None)
+    wider = alone is not None and intervals[0].width > alone.width
+    used = next((i for i in intervals if i.n_extra and (i.method == default or len(intervals) == 1)), None)
     if shift is not None and used is not None:
         notes += shift.warnings(used.estimate, tried.table.metric)
     return Bound(
-        intervals=found,
+        intervals=intervals,
         every=method == "all",
         default=default,
         not_applicable=left,
@@ -249,7 +249,7 @@ def bound(
         sim=about,
         extra=about_extra,
         design=kept,
-        notes=(*notes, *said),
+        notes=(*notes, *more_notes),
         alone=alone if wider else None,
         shift=shift,
         more_trials=worth,
@@ -277,12 +277,12 @@ def _tried_only(sim: Measured, real: Measured, extra: Measured | None) -> Measur
 def _of_counts(counts: tuple[int, int], method: str, options: dict[str, Any]) -> Bound:
     about = {"source": "{}/{}".format(*counts), "metric": "success", "rows": counts[1]}
     try:
-        found, left = bound_counts(counts, method, options)
+        intervals, left = bound_counts(counts, method, options)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    every, found = method == "all", tuple(map(of_counts, found))
+    every, intervals = method == "all", tuple(map(of_counts, intervals))
     return Bound(
-        intervals=found,
+        intervals=intervals,
         every=every,
         default="clopper_pearson",
         not_applicable=left,
@@ -322,26 +322,26 @@ def design_of(tables: list[Table], asked: str | None) -> tuple[Design, list[str]
         return worst, []
     if asked not in order:
         raise UsageError(f"design {asked!r} is not known; {suggest(asked, order)}")
-    told = [f"scenarios count as {asked}, as you asked; the run recorded {worst}"] if recorded else []
-    return next(d for d in order if d == asked), told if asked != worst else []
+    notes = [f"scenarios count as {asked}, as you asked; the run recorded {worst}"] if recorded else []
+    return next(d for d in order if d == asked), notes if asked != worst else []
 
 
 def _same(real: Measured, sim: Measured) -> list[str]:
     """What a reader should know about how real and simulated episodes differ, or do not."""
-    told = []
+    notes = []
     weights = [[h for h in labels(m.table, "policy_hash") if h] for m in (real, sim)]
     if all(weights) and weights[0] != weights[1]:
-        told.append(f"the policy's weights differ: {weights[0][0][:8]} in real, {weights[1][0][:8]} in sim")
+        notes.append(f"the policy's weights differ: {weights[0][0][:8]} in real, {weights[1][0][:8]} in sim")
     elif all(weights) and labels(real.table, "version") != labels(sim.table, "version"):
-        told.append("the policy's options differ between real and sim")
+        notes.append("the policy's options differ between real and sim")
     if not real.table.episodes and len(common := set(real.ids) & set(sim.ids)) >= 10:
         ids = sorted(common)
         if np.array_equal(real.of(ids), sim.of(ids)) and np.ptp(real.of(ids)) > 0:
-            told.append(
+            notes.append(
                 f"warning: real and simulated scores are equal in all {len(ids)} scenarios: check that the file of "
                 "simulations is not a copy of the real trials"
             )
     worlds = [labels(m.table, "world_hash") for m in (real, sim)]
     if worlds[0] and worlds[0] == worlds[1]:
-        told.append("real and sim are the same world with the same parameters")
-    return told
+        notes.append("real and sim are the same world with the same parameters")
+    return notes

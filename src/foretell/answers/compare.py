@@ -48,8 +48,8 @@ class Compared(Displayed):
         """JSON-able form; with two policies their comparison also stands at the top."""
         rows = [pair.to_dict() for pair in self.pairs]
         top = rows[0] if len(rows) == 1 else {}
-        found = {**top, "alpha": self.alpha, "policies": self.policies, "comparisons": rows, "notes": list(self.notes)}
-        return found if self.forecast is None else {**found, "forecast": self.forecast}
+        fields = {**top, "alpha": self.alpha, "policies": self.policies, "comparisons": rows, "notes": list(self.notes)}
+        return fields if self.forecast is None else {**fields, "forecast": self.forecast}
 
     def text(self) -> str:
         """Verdicts in plain sentences; a table where there are more than two policies."""
@@ -71,7 +71,7 @@ class Compared(Displayed):
     def _sentence(self, pair: Versus) -> str:
         metric = self.policies[0]["metric"]
         a, b = plain(pair.a), plain(pair.b)
-        said = {
+        verdict = {
             "better": f"{a} is better than {b}",
             "worse": f"{a} is worse than {b}",
             "no difference shown": f"no difference shown between {a} and {b}",
@@ -85,10 +85,10 @@ class Compared(Displayed):
         p = f"p = {pair.p_value:.3g}" if pair.p_value >= 1e-4 else "p < 0.0001"
         if len(self.pairs) > 1:
             p += f", adjusted {pair.p_adjusted:.3g}"
-        one = pair.difference
+        interval = pair.difference
         numbers = f"{amount(pair.mean_a, metric)} against {amount(pair.mean_b, metric)}"
-        ends = f"{amount(one.low, metric)} to {amount(one.high, metric)}"
-        text = f"{said}: {numbers} {on}, difference {level(one.alpha)} within {ends}, {p} ({pair.test})"
+        ends = f"{amount(interval.low, metric)} to {amount(interval.high, metric)}"
+        text = f"{verdict}: {numbers} {on}, difference {level(interval.alpha)} within {ends}, {p} ({pair.test})"
         return text[:1].upper() + text[1:] if pair.verdict in ("no difference shown", "too few trials") else text
 
 
@@ -131,8 +131,8 @@ def compare(
     for tried in chosen[: len(opened)] if sim is not None else ():
         notes += check_roles(tried, chosen[-1], stand_in)
     entrants = _entrants(chosen[: len(opened)], [policy] if isinstance(policy, str) else policy)
-    horizon, said = compared_horizon([one.table for one in entrants.values()], horizon, test, sim is not None)
-    notes += said
+    horizon, more_notes = compared_horizon([m.table for m in entrants.values()], horizon, test, sim is not None)
+    notes += more_notes
     if horizon is not None:
         entrants = {name: entrant.as_run() for name, entrant in entrants.items()}
     sims = simulations(chosen[-1], entrants) if sim is not None else {}
@@ -148,7 +148,7 @@ def compare(
     control, ahead = simulated(sims, entrants, test, unpaired) if sims else ({}, None)
     aim = bets_aim(alpha, len(names), ahead is not None)
     try:
-        found = [
+        compared = [
             versus(
                 (a, entrants[a]), (b, entrants[b]), (control[a], control[b]) if control else None,
                 test=test, unpaired=unpaired, effect=effect, alpha=alpha, aim=aim, horizon=horizon,
@@ -158,27 +158,27 @@ def compare(
         ]  # fmt: skip
     except ValueError as error:
         raise UsageError(str(error)) from None
-    raw = {(pair.a, pair.b): pair.p_value for pair in found}
+    raw = {(pair.a, pair.b): pair.p_value for pair in compared}
     adjusted = stats.holm([*raw.values()]) if ahead is None else stats.in_forecast_order(raw, ahead.means).values()
-    found = [_adjusted(pair, float(p), alpha, effect) for pair, p in zip(found, adjusted, strict=True)]
-    found = [replace(pair, difference=of_scenarios(pair.difference)) for pair in found]
+    compared = [_adjusted(pair, float(p), alpha, effect) for pair, p in zip(compared, adjusted, strict=True)]
+    compared = [replace(pair, difference=of_scenarios(pair.difference)) for pair in compared]
     if sim is not None:
         notes += [*(ahead.notes if ahead is not None else ()), CHOOSE_FIRST]
-    notes += _contradictions(found, alpha)
+    notes += _contradictions(compared, alpha)
     design, _ = design_of(chosen, None)
     if design != "iid":
         why = f"scenarios are {design}, not drawn at random: verdicts hold for these scenarios only"
         notes.append(why)
-        found = [replace(p, difference=replace(p.difference, guarantee="asymptotic", reason=why)) for p in found]
+        compared = [replace(p, difference=replace(p.difference, guarantee="asymptotic", reason=why)) for p in compared]
     worlds = {w for m in entrants.values() for w in labels(m.table, "world")}
     if len(worlds) > 1:
         notes.append(f"policies were tried in different worlds: {', '.join(sorted(map(plain, worlds)))}")
     notes = [*_protocols([m.table for m in entrants.values()]), *notes]
     notes += [note for scores in [*entrants.values(), *control.values()] for note in scores.notes()]
-    notes += [note for pair in found for note in pair.notes]
+    notes += [note for pair in compared for note in pair.notes]
     return Compared(
-        policies=_ranked(order, entrants, found),
-        pairs=found,
+        policies=_ranked(order, entrants, compared),
+        pairs=compared,
         alpha=alpha,
         notes=tuple(dict.fromkeys(notes)),
         forecast=None if ahead is None else ahead.to_dict(),
@@ -213,14 +213,14 @@ def _protocols(tables: Sequence[Table]) -> list[str]:
     """What makes the task another for one policy than for the other. What a person judged has its own rules."""
     notes = []
     for column, words in PROTOCOL.items():
-        found: dict[str, list[str]] = {}
-        for one in tables:
-            if labels(one, "judge") != ["person"]:
-                for value in labels(one, column):
-                    found.setdefault(value, []).append(one.name)
-        if len(found) > 1:
+        sources: dict[str, list[str]] = {}
+        for source in tables:
+            if labels(source, "judge") != ["person"]:
+                for value in labels(source, column):
+                    sources.setdefault(value, []).append(source.name)
+        if len(sources) > 1:
             listed = "; ".join(
-                f"{plain(v)} in {', '.join(map(plain, dict.fromkeys(names)))}" for v, names in found.items()
+                f"{plain(v)} in {', '.join(map(plain, dict.fromkeys(names)))}" for v, names in sources.items()
             )
             notes.append(f"the task's {words} is not the same everywhere ({listed}): rates are not comparable")
     return notes
@@ -228,16 +228,16 @@ def _protocols(tables: Sequence[Table]) -> list[str]:
 
 def _disagree(pair: Versus, alpha: float) -> str | None:
     """Why the interval holds 0 although the policies are told apart, or leaves it out although they are not."""
-    holds, one = 0.0 in pair.difference, pair.difference
+    holds, interval = 0.0 in pair.difference, pair.difference
     if pair.p_adjusted <= alpha and pair.verdict not in ("better", "worse"):
         return "the trials contradict each other: the test favours one policy, the means do not, so nothing is decided"
     if holds == (pair.verdict not in ("better", "worse")):
         return None
     if holds == (pair.p_value > alpha):
         return "the interval is for this pair alone; the verdict is adjusted for the number of pairs"
-    if pair.test in ("mcnemar", "barnard", "fisher") and one.guarantee == "asymptotic":
-        return f"the interval is approximate ({one.method}); the verdict follows the exact test"
-    return f"the interval ({one.method}) and the test are computed apart; the verdict follows the test"
+    if pair.test in ("mcnemar", "barnard", "fisher") and interval.guarantee == "asymptotic":
+        return f"the interval is approximate ({interval.method}); the verdict follows the exact test"
+    return f"the interval ({interval.method}) and the test are computed apart; the verdict follows the test"
 
 
 def _ranked(order: list[str], entrants: dict[str, Measured], pairs: list[Versus]) -> list[dict[str, Any]]:
@@ -261,32 +261,32 @@ def _entrants(tables: list[Table], wanted: Sequence[str]) -> dict[str, Measured]
     is named after itself."""
     parts: list[tuple[list[str], Table]] = []
     known: set[str] = set()
-    for one in tables:
-        for policy in labels(one, "policy"):
-            rows = [i for i, cell in enumerate(one.columns["policy"]) if str(cell) == policy]
-            worlds = [f"{policy} in {world}" for world in labels(one, "world")[:1]]
-            names = [policy, *worlds, f"{policy} in {one.name}"]
-            words = {*names, *(word for word, meant in one.also.get("policy", {}).items() if meant == {policy})}
+    for source in tables:
+        for policy in labels(source, "policy"):
+            rows = [i for i, cell in enumerate(source.columns["policy"]) if str(cell) == policy]
+            worlds = [f"{policy} in {world}" for world in labels(source, "world")[:1]]
+            names = [policy, *worlds, f"{policy} in {source.name}"]
+            words = {*names, *(word for word, meant in source.also.get("policy", {}).items() if meant == {policy})}
             known |= words
             if not wanted or words & set(wanted):
-                parts.append((names, one.keep(rows)))
-        if not labels(one, "policy"):
+                parts.append((names, source.keep(rows)))
+        if not labels(source, "policy"):
             if wanted:
-                raise UsageError(f"{one.name} has no column 'policy', so policies cannot be picked from it")
-            parts.append(([Path(one.name).stem, one.name], one))
+                raise UsageError(f"{source.name} has no column 'policy', so policies cannot be picked from it")
+            parts.append(([Path(source.name).stem, source.name], source))
     for name in wanted:
         if name not in known:
-            every = {label for one in tables for label in labels(one, "policy")}
+            every = {label for source in tables for label in labels(source, "policy")}
             raise UsageError(f"policy {plain(name)!r} is in none of the sources; {suggest(name, map(plain, every))}")
     depth = 0
     while depth < 2 and len({names[min(depth, len(names) - 1)] for names, _ in parts}) < len(parts):
         depth += 1
     made: dict[str, Measured] = {}
-    for names, one in parts:
+    for names, source in parts:
         name = base = names[min(depth, len(names) - 1)]
         for again in range(2, len(parts) + 2):
             if name not in made:
                 break
             name = f"{base} ({again})"
-        made[name] = measure(one)
+        made[name] = measure(source)
     return made

@@ -26,10 +26,12 @@ def read_counts(source: Any) -> tuple[int, int] | None:
     if match is None or Path(str(source)).exists():
         return None
     k, n = int(match[1]), int(match[2])
-    if not 1 <= n <= MOST or k > n:
+    if k > n:
         raise UsageError(
-            f"real: {source.strip()!r} should be successes of trials, such as 14/20, of 1 to {MOST:,} trials"
+            f"real: {source.strip()!r:.80} has more successes than trials; write successes/trials, such as 14/20"
         )
+    if not 1 <= n <= MOST:
+        raise UsageError(f"real: {source.strip()!r:.80}: the number of trials must be from 1 to {MOST:,}")
     return k, n
 
 

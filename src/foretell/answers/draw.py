@@ -100,9 +100,9 @@ def unlike(paired: Paired, sim: Measured, extra: Measured | None) -> list[str]:
         return []
     notes = []
     for column, words in {**PROTOCOL, "arm": "arm"}.items():
-        one, other = ({_cell(m, unit, column) for m, unit in side} - {None} for side in (ours, others))
-        if one and other and one != other:
-            listed = " and ".join(", ".join(sorted(plain(str(v)) for v in side)) for side in (one, other))
+        mine, theirs = ({_cell(m, unit, column) for m, unit in side} - {None} for side in (ours, others))
+        if mine and theirs and mine != theirs:
+            listed = " and ".join(", ".join(sorted(plain(str(v)) for v in side)) for side in (mine, theirs))
             notes.append(f"warning: paired and extra scenarios differ in the task's {words} ({listed})")
     factors = [{_factors(_cell(m, unit, "factors")) for m, unit in side} for side in (ours, others)]
     if factors[0].isdisjoint(factors[1]):

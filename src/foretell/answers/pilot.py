@@ -67,9 +67,9 @@ def read_pilot(
                 f"{opened[0].name}: {both_names} have {counted(len(both), 'scenario')} in common; at least 2 are needed"
             )
         i, j = (list(side) for side in zip(*both, strict=True))
-        one, other = a.real[i], b.real[j]
-        y, f = one - other, a.sim[i] - b.sim[j]
-        rate, spread, alike = float(other.mean()), float(np.var(other)), _correlation(one, other) or 0.0
+        first, second = a.real[i], b.real[j]
+        y, f = first - second, a.sim[i] - b.sim[j]
+        rate, spread, alike = float(second.mean()), float(np.var(second)), _correlation(first, second) or 0.0
     else:
         y, f, alike = a.real, a.sim, 0.0
         worth, note = more_trials(simulated, y, f, math.inf, ALPHA)

@@ -86,5 +86,5 @@ def _tried(table: Table) -> bool:
 
 def _same(real: Table, sim: Table) -> bool:
     column = "world_hash" if labels(real, "world_hash") and labels(sim, "world_hash") else "world"
-    one, other = labels(real, column), labels(sim, column)
-    return bool(one) and one == other
+    real_worlds, sim_worlds = labels(real, column), labels(sim, column)
+    return bool(real_worlds) and real_worlds == sim_worlds

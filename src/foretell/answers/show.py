@@ -11,9 +11,10 @@ from foretell.answers.events import event_words
 from foretell.clock import label
 from foretell.episodes.cells import Cell
 from foretell.episodes.columns import plain_text
+from foretell.episodes.count import method_name
 from foretell.episodes.planned import plan_table
 from foretell.episodes.read import read_columns
-from foretell.episodes.tally import COLUMNS, Tally, method_name
+from foretell.episodes.tally import COLUMNS, Tally
 from foretell.errors import UsageError
 from foretell.notebook import html_of, html_table
 from foretell.stats import ALPHA

@@ -70,7 +70,10 @@ class Measured:
             return self.as_planned()
         turn, scores = first_trials(self.table, self.trials)
         if not turn:
-            raise UsageError(f"{self.table.name}: no trial counts yet: the first of the plan is still to come")
+            raise UsageError(
+                f"{self.table.name}: no trial counts yet: with --horizon trials count in the order planned, and the "
+                "first planned trial has not ended; wait for it, or leave --horizon out"
+            )
         units = Units(tuple(turn), np.array(scores), (1,) * len(turn))
         return replace(self, units=units, turn=turn, waiting=len(self.trials) - len(turn))
 
@@ -232,11 +235,11 @@ def _equal_counts(ids: list[str], sim: Measured, extra: Measured | None) -> None
 
 def _same_simulator(sim: Measured, extra: Measured) -> None:
     for column in ("world", "world_hash", "version", "task", *PROTOCOL, "clock", "arm", "metric"):
-        one, other = labels(sim.table, column), labels(extra.table, column)
+        paired, added = labels(sim.table, column), labels(extra.table, column)
         if column == "metric":
-            one, other = [sim.table.metric], [extra.table.metric]
-        if one and other and set(one) != set(other):
+            paired, added = [sim.table.metric], [extra.table.metric]
+        if paired and added and set(paired) != set(added):
             raise UsageError(
-                f"extra simulations must be like the paired ones, but {column} is {plain(other[0])!r} in "
-                f"{extra.table.name} and {plain(one[0])!r} in {sim.table.name}"
+                f"extra simulations must be like the paired ones, but {column} is {plain(added[0])!r} in "
+                f"{extra.table.name} and {plain(paired[0])!r} in {sim.table.name}"
             )

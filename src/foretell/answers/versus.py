@@ -70,7 +70,7 @@ def versus(
     horizon: Horizon = None,
 ) -> Versus:
     """Compare two policies on the scenarios both have; without two in common as independent trials."""
-    (a, one), (b, other) = first, second
+    (a, mine), (b, theirs) = first, second
     notes = []
     common = _common(first, second) if not unpaired else []
     paired = len(common) >= 2
@@ -82,18 +82,18 @@ def versus(
     if control is not None:
         if not paired or test not in ("auto", "betting"):
             raise UsageError("simulation as control needs common scenarios and the test betting")
-        return _controlled(a, b, one.of(common), other.of(common), common, control, effect, alpha, aim, expected)
-    x, y = (one.of(common), other.of(common)) if paired else (one.units.scores, other.units.scores)
+        return _controlled(a, b, mine.of(common), theirs.of(common), common, control, effect, alpha, aim, expected)
+    x, y = (mine.of(common), theirs.of(common)) if paired else (mine.units.scores, theirs.units.scores)
     if min(x.size, y.size) < 2:
-        short = one if x.size < 2 else other
+        short = mine if x.size < 2 else theirs
         raise UsageError(f"{short.table.name} has {min(x.size, y.size)} scenario that counts; at least 2 are needed")
-    lost = len(one.units.ids) + len(other.units.ids) - 2 * len(common)
+    lost = len(mine.units.ids) + len(theirs.units.ids) - 2 * len(common)
     if paired and lost:
         notes.append(
             f"{plain(a)} and {plain(b)}: {counted(lost, 'scenario is', 'scenarios are')} left out, "
             f"because only one of the two ran there"
         )
-        if 2 * len(common) < min(len(one.ids), len(other.ids)):
+        if 2 * len(common) < min(len(mine.ids), len(theirs.ids)):
             notes.append(
                 f"{plain(a)} and {plain(b)} have only {counted(len(common), 'scenario')} in common: "
                 "`--unpaired` compares all of their scenarios as independent trials"
@@ -108,7 +108,7 @@ def versus(
         effect=effect,
         expected=expected,
         horizon=horizon,
-        shuffled=not (one.alone or other.alone),
+        shuffled=not (mine.alone or theirs.alone),
     )
     return Versus(
         a=a,
@@ -132,19 +132,19 @@ def versus(
 def _common(first: tuple[str, Measured], second: tuple[str, Measured]) -> list[str]:
     """Scenarios that both policies have: in canonical order or, if scenarios stand as run, as their pairs became
     complete. Raises UsageError where that is not known."""
-    (a, one), (b, other) = first, second
-    known = set(other.ids)
-    common = [unit for unit in one.ids if unit in known]
-    if one.turn is None or other.turn is None:
+    (a, mine), (b, theirs) = first, second
+    known = set(theirs.ids)
+    common = [unit for unit in mine.ids if unit in known]
+    if mine.turn is None or theirs.turn is None:
         return common
-    turns = [(one.turn[unit], other.turn[unit]) for unit in common]
-    if one.table.name == other.table.name:  # turns of one source compare
+    turns = [(mine.turn[unit], theirs.turn[unit]) for unit in common]
+    if mine.table.name == theirs.table.name:  # turns of one source compare
         return [common[i] for i in sorted(range(len(common)), key=lambda i: max(turns[i]))]
     # Where both have one order, pairs became complete in it, whichever policy was tried first.
     if any(before[1] > after[1] for before, after in pairwise(turns)):
         raise UsageError(
-            f"{plain(a)} and {plain(b)} were not tried on their scenarios in the same order, and {one.table.name} and "
-            f"{other.table.name} do not show which pair was complete first. With a horizon, give one file with both, "
+            f"{plain(a)} and {plain(b)} were not tried on their scenarios in the same order, and {mine.table.name} and "
+            f"{theirs.table.name} do not show which pair was complete first. With a horizon, give one file with both, "
             "lines in the order run"
         )
     return common

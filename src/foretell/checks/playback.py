@@ -55,17 +55,17 @@ class Recorder:
     def reset(self, slots: np.ndarray, instructions: Sequence[str], seeds: Sequence[int]) -> None:
         for slot, instruction, seed in zip(slots.tolist(), instructions, seeds, strict=True):
             self.starts[slot], self.tape[slot] = (instruction, seed), []
-        with loading() as found:
+        with loading() as files:
             self.bound.reset(slots, instructions, seeds)
-        self.opened |= found
+        self.opened |= files
 
     def act(self, slots: np.ndarray, observations: Mapping[str, Any]) -> Chunk:
         before = {k: v.copy() for k, v in observations.items()}
-        with loading() as found:
+        with loading() as files:
             began = time.perf_counter()
             returned = self.bound.act(slots, observations)
             self.seconds.append(time.perf_counter() - began)
-        self.opened |= found
+        self.opened |= files
         self.changed |= before.keys() ^ observations.keys()
         self.changed |= {k for k in before.keys() & observations.keys() if not same(before[k], observations[k])}
         chunk = as_chunk(returned, len(slots), self.spec)

@@ -7,6 +7,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from foretell.arrays import Floats, Ints
 from foretell.checks.report import Report
 from foretell.checks.setting import called, task_of, world_of
 from foretell.checks.watched import SOLVED, Watched, watch
@@ -15,7 +16,7 @@ from foretell.objects import Fixture, asset
 from foretell.policies.make import bind, make_policy
 from foretell.robots.kinematics import Kinematics
 from foretell.rollout import Job, Outcome, run_sync
-from foretell.rotation import conjugate, rotate
+from foretell.rotation import conjugate, from_axis_angle, multiply, rotate
 from foretell.scenario import Scenario
 from foretell.sim.scene import Scene, signature
 from foretell.sim.world import MujocoWorld
@@ -32,6 +33,9 @@ DEEPEST = 0.002
 """How far things may overlap at tick 0, m: MuJoCo lets a resting object sink in a little."""
 REACHED = 0.01
 """Distance from the finger tips to an object's origin that counts as within reach, m."""
+TILTS = (0.0, -0.5, 0.5, -1.0, 1.0)
+"""By how much the hand may be tilted from how it points at home, about the y axis of the robot's base, rad. The others
+are tried where the first is out of reach."""
 SOLVES, OF = 9, 10
 
 
@@ -98,8 +102,8 @@ def _round_trip(scenarios: list[Scenario]) -> tuple[bool, str]:
 
 
 def _within_reach(task: Task, scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
-    """Inverse kinematics from the home pose, the hand turned as it is there; the nearest robot counts. The hand goes in
-    small steps: far goals lead astray. Of a fixture, only the parts that can be observed count, such as a handle."""
+    """Inverse kinematics from the home pose, the hand turned as it is there or tilted; the nearest robot counts. Of a
+    fixture, only the parts that can be observed count, such as a handle."""
     spots: list[tuple[int, str, Any]] = []
     for scenario in scenarios:
         spots += [(scenario.seed, n, p.pos) for n, p in scenario.placements.items() if asset(p.asset).free]
@@ -113,19 +117,18 @@ def _within_reach(task: Task, scene: Scene, scenarios: list[Scenario]) -> tuple[
     if not spots:
         return True, "it places nothing that a hand would reach for."
     gaps = np.full(len(spots), np.inf)
-    slots = np.arange(len(spots), dtype=np.int32)
     for name, robot in scene.robots.items():
         group = next((key for key, has in robot.groups.items() if has.tool), None)
         if group is None:
             continue
         mount, arm = task.robots[name], Kinematics(robot, len(spots), group)
+        home = np.asarray(robot.groups[group].home)
         base = np.broadcast_to(np.asarray(mount.quat), (len(spots), 4))
         goal = rotate(conjugate(base), np.array([pos for *_, pos in spots]) - np.asarray(mount.pos))
-        q = np.tile(np.asarray(robot.groups[group].home), (len(spots), 1))
-        home, facing = (pose.copy() for pose in arm.forward(slots, q))
-        for step in range(1, 26):
-            q = arm.inverse(slots, q, home + min(step / 20, 1.0) * (goal - home), facing)
-        gaps = np.minimum(gaps, np.linalg.norm(arm.forward(slots, q)[0] - goal, axis=1))
+        for tilt in TILTS:
+            missed = np.flatnonzero(gaps > REACHED).astype(np.int32)
+            if len(missed):
+                gaps[missed] = np.minimum(gaps[missed], _gaps(arm, missed, goal[missed], home=home, tilt=tilt))
     worst = int(np.argmax(gaps))
     beyond, total = int((gaps > REACHED).sum()), len(spots)
     seed, name, pos = spots[worst]
@@ -134,11 +137,32 @@ def _within_reach(task: Task, scene: Scene, scenarios: list[Scenario]) -> tuple[
     return beyond == 0, detail + f"is missed by {1e3 * gaps[worst]:.1f} mm."
 
 
+def _gaps(arm: Kinematics, slots: Ints, goal: Floats, *, home: Floats, tilt: float) -> Floats:
+    """(n,) how far from goals (n, 3) in its base frame the hand stays, tilted from how it points at home, m. It goes
+    in small steps: far goals lead astray."""
+    q = np.tile(home, (len(slots), 1))
+    start, facing = (pose.copy() for pose in arm.forward(slots, q))
+    facing = multiply(from_axis_angle(np.array([0.0, tilt, 0.0])), facing)
+    for step in range(1, 26):
+        q = arm.inverse(slots, q, start + min(step / 20, 1.0) * (goal - start), facing)
+    gaps: Floats = np.linalg.norm(arm.forward(slots, q)[0] - goal, axis=1)
+    return gaps
+
+
 def _layouts(scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
-    signatures = {signature(scene.compile(s, 0)) for s in scenarios}
-    return len(
-        signatures
-    ) == 1, f"{counted(len(scenarios), 'scenario')} compiled into {counted(len(signatures), 'layout')}."
+    """Each layout is stepped by itself. Every scenario must place the same parts. Those that also place the same assets
+    must share a layout; other assets have other shapes."""
+    layouts: dict[tuple[str, ...], set[Any]] = {}
+    for scenario in scenarios:
+        assets = tuple(placement.asset for _, placement in sorted(scenario.placements.items()))
+        layouts.setdefault(assets, set()).add(signature(scene.compile(scenario, 0)))
+    different = len(set.union(*layouts.values()))
+    detail = f"{counted(len(scenarios), 'scenario')} compiled into {counted(different, 'layout')}"
+    if len({frozenset(scenario.placements) for scenario in scenarios}) > 1:
+        return False, f"{detail}: some place parts that others do not."
+    if len(layouts) > 1:
+        detail += f", with {len(layouts)} choices of assets"
+    return all(len(signatures) == 1 for signatures in layouts.values()), f"{detail}."
 
 
 def _posed(scene: Scene, scenario: Scenario) -> tuple[Any, Any]:
@@ -171,27 +195,29 @@ def _contacts(scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
 
 
 def _stages(watched: Watched, world: MujocoWorld, scenarios: list[Scenario]) -> tuple[bool, str]:
+    """A world asks the task once for each layout: the states are the starts of all scenarios."""
     every = np.arange(len(scenarios), dtype=np.int32)
     world.reset(every, scenarios, [0] * len(every))
+    watched.starts.clear()
     declared = [stage.name for stage in watched.original.stages]
     try:
         world.progress(every)
     except KeyError as missing:  # the world looks every declared stage up
         return False, f"stage {missing} is declared but not computed; declared are {declared}."
-    assert watched.state is not None
-    now = watched.original.reached(watched.state)
-    if set(now) != set(declared) or len(set(declared)) != len(declared):
-        return False, f"declared stages are {declared}, computed are {list(now)}."
-    for name, values in {**now, SOLVED: watched.original.solved(watched.state)}.items():
-        if np.shape(values) != every.shape or np.asarray(values).dtype != bool:
-            return False, f"{name!r} is {np.asarray(values).dtype} {np.shape(values)}, not bool {every.shape}."
+    for state in watched.starts:
+        shape = (len(state.subtask),)
+        now = watched.original.reached(state)
+        if set(now) != set(declared) or len(set(declared)) != len(declared):
+            return False, f"declared stages are {declared}, computed are {list(now)}."
+        for name, values in {**now, SOLVED: watched.original.solved(state)}.items():
+            if np.shape(values) != shape or np.asarray(values).dtype != bool:
+                return False, f"{name!r} is {np.asarray(values).dtype} {np.shape(values)}, not bool {shape}."
     return True, f"{len(declared)} stages are declared and computed, each (n,) bool: {', '.join(declared)}."
 
 
 def _unsolved(watched: Watched) -> tuple[bool, str]:
-    """The state is still that of `_stages`: the start."""
-    assert watched.state is not None
-    solved = watched.original.solved(watched.state)
+    """The states are still those of `_stages`: the starts."""
+    solved = np.concatenate([watched.original.solved(state) for state in watched.starts])
     return not solved.any(), f"{int(solved.sum())} of {len(solved)} scenarios are solved before anything is done."
 
 

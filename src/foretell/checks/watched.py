@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,8 @@ class Watched:
 
     original: Task
     task: Task
-    state: State | None = None
+    starts: list[State] = field(default_factory=list)
+    """Those that the world showed last: one for each layout, until the list is cleared."""
     states: int = 0
     wrong: str = ""
 
@@ -36,7 +37,7 @@ def watch(original: Task) -> Watched:
         return {**original.reached(state), SOLVED: original.solved(state)}
 
     def reached(state: State) -> dict[str, np.ndarray]:
-        watched.state = state
+        watched.starts.append(state)
         whole = judge(state)
         watched.states += 1
         n = len(state.ee_pos(next(iter(original.robots))))
@@ -63,4 +64,6 @@ class _Row:
 
     def __getattr__(self, name: str) -> Any:
         read, only = getattr(self._state, name), slice(self._row, self._row + 1)
+        if name == "objects":  # names of the scene, not a row for each slot
+            return read
         return (lambda *args: read(*args)[only]) if callable(read) else read[only]

@@ -48,7 +48,7 @@ def main(arguments: list[str] | None = None) -> None:
     from foretell.errors import ForetellError, UsageError
     from foretell.terminal import brief, safe
 
-    def told(error: Exception) -> str:
+    def message_of(error: Exception) -> str:
         return brief(safe(str(error)))
 
     if threading.current_thread() is threading.main_thread():
@@ -59,9 +59,9 @@ def main(arguments: list[str] | None = None) -> None:
         _run(arguments)
         sys.stdout.flush()
     except UsageError as error:
-        _fail(told(error), 2)
+        _fail(message_of(error), 2)
     except ForetellError as error:
-        _fail(told(error), 1)
+        _fail(message_of(error), 1)
     except KeyboardInterrupt as stop:
         code = 128 + (stop.args[0] if stop.args else signal.SIGINT)
         _fail("stopped. Every finished episode is kept. Run the same command to resume", code)
@@ -151,11 +151,11 @@ def _plain(main: Callable[..., None]) -> Callable[..., None]:
     from foretell.terminal import plainly
 
     @functools.wraps(main)
-    def said(*arguments: Any, **options: Any) -> None:
+    def plain_main(*arguments: Any, **options: Any) -> None:
         with plainly():
             main(*arguments, **options)
 
-    return said
+    return plain_main
 
 
 def _terminate(number: int, frame: object) -> None:

@@ -85,13 +85,13 @@ def _find(module: str, name: str) -> tuple[str, ast.stmt | ast.expr]:
 def _value(module: str, node: ast.expr) -> Any:
     match node:
         case ast.Name(id=name):
-            where, found = _find(module, name)
-            assert isinstance(found, ast.expr), name
-            return _value(where, found)
+            where, definition = _find(module, name)
+            assert isinstance(definition, ast.expr), name
+            return _value(where, definition)
         case ast.Attribute(value=ast.Name(id=owner), attr=name):  # `stats.ALPHA`, after `from foretell import stats`
-            where, found = _find(f"foretell.{owner}", name)
-            assert isinstance(found, ast.expr), name
-            return _value(where, found)
+            where, definition = _find(f"foretell.{owner}", name)
+            assert isinstance(definition, ast.expr), name
+            return _value(where, definition)
         case ast.Tuple(elts=parts):
             return tuple(_value(module, part) for part in parts)
     return ast.literal_eval(node)

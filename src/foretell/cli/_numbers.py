@@ -20,17 +20,17 @@ def numbers() -> ConstructorRegistry:
 def _rule(about: PrimitiveTypeInfo) -> PrimitiveConstructorSpec[Any] | None:
     match about.type:
         case kind if kind in (int, int | None):
-            return _one(_whole)
+            return _single(_whole)
         case kind if kind in (float, float | None):
-            return _one(_number)
+            return _single(_number)
         case kind if kind == int | Literal["open"] | None:
-            return _one(_horizon)
+            return _single(_horizon)
         case kind if kind == tuple[float, ...]:
             return _several(_number)
     return None
 
 
-def _one(read: Callable[[str], Any]) -> PrimitiveConstructorSpec[Any]:
+def _single(read: Callable[[str], Any]) -> PrimitiveConstructorSpec[Any]:
     return PrimitiveConstructorSpec(
         nargs=1,
         metavar="N",

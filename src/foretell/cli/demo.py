@@ -55,17 +55,17 @@ def main(
             notify=bar.say,
         )
     if json_:
-        told = [asdict(chapter) for chapter in done.chapters]
+        chapters = [asdict(chapter) for chapter in done.chapters]
         page = str(done.report) if done.report else None
-        runs = {name: str(one.path) for name, one in done.runs.items()}
-        pictures = [{"shows": said, "path": str(path)} for said, path in done.strips]
-        print(json.dumps({"chapters": told, "runs": runs, "pictures": pictures, "report": page}, indent=2))
+        runs = {name: str(run.path) for name, run in done.runs.items()}
+        pictures = [{"shows": caption, "path": str(path)} for caption, path in done.strips]
+        print(json.dumps({"chapters": chapters, "runs": runs, "pictures": pictures, "report": page}, indent=2))
         return
-    for said, path in done.strips:
-        print(f"{said}\n{drawn(path)}\n" if colours() else f"{said}\n  {path}")
+    for caption, path in done.strips:
+        print(f"{caption}\n{drawn(path)}\n" if colours() else f"{caption}\n  {path}")
     if done.blind:
         print(f"No pictures: {done.blind}")
     print(f"\n{done.text()}\n")
-    print(f"Every episode: {', '.join(str(one.path) for one in done.runs.values())}")
+    print(f"Every episode: {', '.join(str(run.path) for run in done.runs.values())}")
     print(f"Look closer: foretell show {done.runs['demo-part'].path}; foretell list tasks; foretell run STUDY.yaml")
     print(f"The report, to be opened in a browser: {done.report}" if done.report else f"No report: {done.why}")

@@ -2,7 +2,7 @@
 
 Examples:
     foretell replay runs/first-study 4f2a1c  # the first characters of a key
-    foretell replay runs/first-study 4f2a1c --video episode.mp4 --camera front
+    foretell replay runs/first-study 4f2a1c -o episode.mp4 --camera front
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ def main(
     *,
     run: Run,
     episode: Episode,
-    video: OutFile,
+    out: OutFile,
     camera: Annotated[str | None, named("CAMERA", default="the one that the task films with")],
     json_: Json = False,
 ) -> None:
     """Run one episode of a run again. The exit code is 1 if the result is not identical.
 
     Args:
-        video: The video (mp4) to write.
+        out: The video (mp4) to write.
         camera: The camera of the video.
     """
     from foretell.study.replay import replay
 
-    done = replay(run, episode, video=video, camera=camera)
+    done = replay(run, episode, out=out, camera=camera)
     if json_:
         answer = {
             **asdict(done),

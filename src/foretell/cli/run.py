@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated
 from foretell.cli._flags import Json, OutRun, Slots, Study, Switch, Workers, named
 
 if TYPE_CHECKING:
-    from foretell.study.run import Progress, Run
+    from foretell.study.status import Progress, Run
 
 __all__ = ["main"]
 

@@ -56,7 +56,7 @@ def demo(
     """Run the demonstration into run folders in `out`, and write its report, `demo.html`.
 
     `trials`: episodes in the stand-in for reality of the policy whose rate is bounded. `more`: its further simulated
-    scenarios, and those of a wrong simulator. `ranked`: episodes in each world of the policies it is ranked with.
+    scenarios; a wrong simulator has half as many. `ranked`: episodes in each world of the policies it is ranked with.
     `seen`: scenarios with and without a table cloth. `films`: whether to film. `notify` is called with a message for
     each other step.
     """
@@ -70,8 +70,8 @@ def demo(
         for name, study in studies(folder, trials=trials, more=more, ranked=ranked, seen=seen).items():
             if dark and name == "demo-cloth":
                 continue  # its policy sees, and nothing can be drawn
-            asked = {k: v for k, v in study.items() if k != "record" or not blind}
-            given = {"name": name, **asked}
+            unfilmed = {"record": {"video": "none"}}
+            given = {"name": name, **unfilmed, **study, **(unfilmed if blind else {})}
             done[name] = run(given, out=folder / name, retire=True, engine=engine, progress=progress, notify=notify)
     runs = {name: ended.path for name, ended in done.items()}
     story = chapters(runs)

@@ -88,13 +88,13 @@ def _is_text(column: pa.Array | pa.ChunkedArray) -> bool:
 def cells(column: pa.ChunkedArray) -> list[Any]:
     """The values, row by row; equal text is one object."""
     if not pa.types.is_dictionary(column.type) and not pa.types.is_string(column.type):
-        found: list[Any] = column.to_pylist()
-        return found
+        rows: list[Any] = column.to_pylist()
+        return rows
     if column.null_count == len(column):
         return [None] * len(column)
     index, values = codes(column)
-    found = np.array([*values, None], dtype=object)[index]
-    return list(found)
+    rows = np.array([*values, None], dtype=object)[index]
+    return list(rows)
 
 
 def spread(values: Sequence[str | None], index: np.ndarray) -> pa.ChunkedArray:

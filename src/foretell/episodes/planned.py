@@ -43,26 +43,26 @@ def is_spared(plan: pa.Table) -> np.ndarray:
 
 def _marked(plan: pa.Table, mark: str) -> np.ndarray:
     index, values = codes(plan["retired"])
-    found: np.ndarray = np.array([*(value == mark for value in values), False])[index]
-    return found
+    marked: np.ndarray = np.array([*(value == mark for value in values), False])[index]
+    return marked
 
 
 def rules_of(plan: pa.Table, group: np.ndarray) -> dict[int, dict[str, Any]]:
     """Group -> the first rule of its rows by which they stop: `width` or `decided`, `horizon`, `every` and `alpha`.
     Groups without a rule are left out. group: row of the plan -> a number."""
     index, values = codes(plan["until"])
-    found: dict[int, dict[str, Any]] = {}
+    rules: dict[int, dict[str, Any]] = {}
     for number, value in enumerate(values):
         if (rule := _rule(value)) is not None:
-            for one in np.unique(group[index == number]).tolist():
-                found.setdefault(one, rule)
-    return found
+            for owner in np.unique(group[index == number]).tolist():
+                rules.setdefault(owner, rule)
+    return rules
 
 
 def _rule(text: str | None) -> dict[str, Any] | None:
     try:
-        found = json.loads(text or "null")
-        return found if isinstance(found, dict) and int(found["horizon"]) >= 1 else None
+        rule = json.loads(text or "null")
+        return rule if isinstance(rule, dict) and int(rule["horizon"]) >= 1 else None
     except (ValueError, TypeError, KeyError):
         return None
 

@@ -57,19 +57,19 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
     # the file was deleted, so the listing of parts below has it. The other way round, rows could be missed.
     for path in journals(run):
         try:
-            found = parse(read_file(path, JOURNAL), path)
+            journal = parse(read_file(path, JOURNAL), path)
         except FileNotFoundError:
             continue
         except OSError as error:
             warnings.warn(f"{path} cannot be read ({error.strerror}): it is ignored", stacklevel=2)
             damaged.append(path)
             continue
-        damaged += [path] * bool(found.faults)
-        rows += found.rows  # a torn end is no damage here: it may be just being written
-        for fault in found.faults[:FAULTS]:
+        damaged += [path] * bool(journal.faults)
+        rows += journal.rows  # a torn end is no damage here: it may be just being written
+        for fault in journal.faults[:FAULTS]:
             warnings.warn(f"{path}: {fault}: it is ignored; run the study again", stacklevel=2)
-        if len(found.faults) > FAULTS:
-            warnings.warn(f"{path}: {len(found.faults) - FAULTS} more lines are not episodes either", stacklevel=2)
+        if len(journal.faults) > FAULTS:
+            warnings.warn(f"{path}: {len(journal.faults) - FAULTS} more lines are not episodes either", stacklevel=2)
     tables, broken = _read_parts(run, wanted)
     for path, why in broken.items():
         warnings.warn(
@@ -78,15 +78,15 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
             stacklevel=2,
         )
         damaged.append(path)
-    if damaged and not rows and not any(len(table) for table in tables):
+    if damaged and not rows and not any(map(len, tables)):
         raise UsageError(f"{run} is damaged: no episode in it can be read; run its study again")
     schema = tables[0].schema if tables else encoded(arrow_schema())
     tail = to_table(rows).cast(encoded(arrow_schema())).select(schema.names if wanted is None else wanted)
-    found = together([*tables, tail])
+    table = together([*tables, tail])
     del tables, tail
     release()  # what was read is twice as large as what is kept
-    found = _filmed(run, found) if "video" in found.column_names else found
-    return found if columns is None else found.select(list(columns))
+    table = _filmed(run, table) if "video" in table.column_names else table
+    return table if columns is None else table.select(list(columns))
 
 
 def _read_parts(run: Path, wanted: Sequence[str] | None) -> tuple[list[pa.Table], dict[Path, Exception]]:

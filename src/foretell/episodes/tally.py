@@ -22,9 +22,9 @@ import json
 import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -32,113 +32,16 @@ import pyarrow.compute as pc
 
 from foretell.episodes.cells import Cell, cells_of, turns_of
 from foretell.episodes.columns import by_name, cells, codes
+from foretell.episodes.count import Count, pace_of
 from foretell.episodes.names import names_of
 from foretell.episodes.planned import CELL, PLAN, is_retired, rules_of
-from foretell.episodes.stopped import rule_words
 from foretell.episodes.units import unit_of, units
 from foretell.stats.interval import ALPHA
 
-if TYPE_CHECKING:
-    from foretell.stats import Interval
-
-__all__ = ["COLUMNS", "METHOD_NAMES", "Tally", "method_name"]
+__all__ = ["COLUMNS", "Tally"]
 
 COLUMNS = (*CELL, "judge", "episode", "scenario", "parent", "success", "blame", "events", "wall_started", "wall_s")
 """What a tally reads of a row."""
-METHOD_NAMES = {
-    "clopper_pearson": "Clopper-Pearson",
-    "star": "star, where scenarios were tried several times",
-    "betting": "betting (valid at every look), where episodes are still to come",
-}
-"""Method of an interval -> what a table says of it."""
-
-
-def method_name(entry: Mapping[str, Any]) -> str:
-    """What a table says of the method of an entry's interval."""
-    if rule := entry.get("until"):
-        return f"{entry['method']} (valid at every look), where scenarios run until {rule_words(rule)}"
-    return METHOD_NAMES.get(entry["method"], str(entry["method"]))
-
-
-WINDOW, LEAST = 60.0, 10
-"""The pace is that of so many seconds, and of at least so many episodes."""
-
-
-@dataclass(kw_only=True)
-class _Count:
-    """What there is of a cell."""
-
-    shown: tuple[str, ...] = ()
-    """Names that the plan gives to its episodes. A row with other names was altered, and is no episode of this cell."""
-    units: list[str] = field(default_factory=list)
-    """Names of scenarios, or of their parents, in the order of the plan."""
-    left: list[int] = field(default_factory=list)
-    """Episodes still to come of each unit."""
-    judged: list[int] = field(default_factory=list)
-    solved: list[int] = field(default_factory=list)
-    unplanned: dict[str, list[int]] = field(default_factory=lambda: defaultdict(lambda: [0, 0]))
-    """Unit -> judged and solved, of rows that no plan has, as imported trials."""
-    unplaced: bool = False
-    """Whether some of these have no scenario: then nothing orders them, and the interval must not depend on order."""
-    leading: int = 0
-    """Units at the beginning that are complete."""
-    planned: int = 0
-    finished: int = 0
-    """Number of planned episodes that have ended."""
-    rows: int = 0
-    """Planned or not."""
-    n: int = 0
-    successes: int = 0
-    retired: bool = False
-    """Whether some of the planned ones will never run."""
-    errors: Counter[str] = field(default_factory=Counter)
-    events: Counter[str] = field(default_factory=Counter)
-    """Event -> in how many rows it happened."""
-    began: float = float("inf")
-    ends: deque[float] = field(default_factory=lambda: deque(maxlen=200))
-    known: tuple[Any, Interval | None] | None = None
-    """The interval last made, and what it was made of."""
-    spared: set[int] = field(default_factory=set)
-    """Units that do not run, because the cell stopped before."""
-    rule: dict[str, Any] | None = None
-    """By which it stops, as `planned.rules_of` gives it."""
-
-    @property
-    def stopped(self) -> bool:
-        """Whether its rule stopped it before the largest number of scenarios."""
-        units = len(self.left) - len(self.spared)
-        return self.rule is not None and self.finished == self.planned and units < int(self.rule["horizon"])
-
-    def interval(self, alpha: float) -> tuple[int, int, Interval | None]:
-        """(n, successes, interval): of all rows when the cell is complete, else of the leading ones."""
-        from foretell.stats import betting, bound
-        from foretell.stats.order import by_id
-        from foretell.stats.until import interval_at
-
-        running = self.finished < self.planned
-        end, early = self.leading, running or self.rule is not None
-        n, k = (sum(self.judged[:end]), sum(self.solved[:end])) if early else (self.n, self.successes)
-        basis = (alpha, running, end, n, k)
-        if self.known is None or self.known[0] != basis:
-            interval = None
-            if early and n:
-                scores = [s / j for s, j in zip(self.solved[:end], self.judged[:end], strict=True) if j]
-                if self.rule is not None:
-                    interval = interval_at(scores, int(self.rule["horizon"]), alpha)
-                else:
-                    interval = betting(scores, alpha, horizon=len(self.left))
-            elif n:
-                units = {name: (j, s) for name, j, s in zip(self.units, self.judged, self.solved, strict=True)}
-                for name, (judged, solved) in self.unplanned.items():  # a scenario may have planned rows and others
-                    j, s = units.get(name, (0, 0))
-                    units[name] = (j + judged, s + solved)
-                pairs = list(units.values())
-                if any(j > 1 for j, _ in pairs):  # bets see one after the other; what is counted has no order
-                    pairs = [pairs[i] for i in by_id(list(units))]  # as `foretell bound` takes them
-                means = [s / j for j, s in pairs if j]
-                interval = bound(means, alpha=alpha, unordered=self.unplaced, shuffled=not self.unplaced)
-            self.known = (basis, interval)
-        return n, k, self.known[1]
 
 
 class Tally:
@@ -152,7 +55,7 @@ class Tally:
     ) -> None:
         self.since = since
         """Seconds since the epoch: the pace is reckoned from there."""
-        self._cells: dict[Cell, _Count] = defaultdict(_Count)
+        self._cells: dict[Cell, Count] = defaultdict(Count)
         self._plan: Any = None
         self._rows: Any = None
         """What `_load` was given, until `add` needs it by key."""
@@ -163,7 +66,7 @@ class Tally:
             self._load(table, PLAN.empty_table() if rows is None else rows)
 
     @cached_property
-    def _where(self) -> dict[str, tuple[_Count, int]]:
+    def _where(self) -> dict[str, tuple[Count, int]]:
         """Planned episode -> its cell, and which unit of that."""
         if self._plan is None:
             return {}
@@ -217,7 +120,7 @@ class Tally:
 
     def _count(
         self,
-        every: list[_Count],
+        every: list[Count],
         place: np.ndarray,
         known: np.ndarray,
         counts: np.ndarray,
@@ -255,7 +158,7 @@ class Tally:
             self._ends.append(float(began[i] + took[i]))
 
     def _unplanned(
-        self, every: list[_Count], place: np.ndarray, which: np.ndarray, right: np.ndarray, rows: Any
+        self, every: list[Count], place: np.ndarray, which: np.ndarray, right: np.ndarray, rows: Any
     ) -> None:
         """Count judged rows that no plan has, each for its unit."""
         rows = rows.select(["parent", "scenario", "episode"]).take(pa.array(which))
@@ -338,7 +241,7 @@ class Tally:
 
     def pace(self, now: float | None = None) -> float | None:
         """Episodes per second of late; None before the first."""
-        return _pace(self._ends, self.since, time.time() if now is None else now)
+        return pace_of(self._ends, self.since, time.time() if now is None else now)
 
     def figures(
         self, alpha: float = ALPHA, now: float | None = None, *, begun: bool = False, besides: Iterable[Cell] = ()
@@ -378,7 +281,7 @@ class Tally:
                     "planned": count.planned + count.rows - count.finished,
                     "until": count.rule,
                     "stopped": count.stopped,
-                    "pace": _pace(count.ends, count.began, now) if left and not count.retired else None,
+                    "pace": pace_of(count.ends, count.began, now) if left and not count.retired else None,
                 }
             )
         return entries
@@ -407,15 +310,3 @@ def _order(cell: Cell) -> tuple[Any, ...]:
 @lru_cache(maxsize=1000)
 def _kind(clock: str) -> str:
     return str(json.loads(clock)["kind"])
-
-
-def _pace(ended: deque[float], since: float, now: float) -> float | None:
-    ends = sorted(ended)
-    if not ends or now <= since:
-        return None
-    late = sum(end > now - WINDOW for end in ends)
-    count = max(late, min(LEAST, len(ends)))
-    if count == len(ends) != ended.maxlen:
-        return count / (now - since)
-    first = ends[-count]
-    return (count - 1) / (now - first) if count > 1 and now > first else None

@@ -11,7 +11,7 @@ from foretell.factors.factor import Factor, Given, Setting, targets, without_tab
 from foretell.scenario import Scenario
 from foretell.tasks.task import Task
 
-__all__ = ["COLOURS", "MOColor", "ROColor", "TableColor", "paint", "told"]
+__all__ = ["COLOURS", "MOColor", "ROColor", "TableColor", "in_words", "paint"]
 
 COLOURS: dict[str, tuple[float, float, float]] = {
     "red": (1, 0, 0),
@@ -51,7 +51,7 @@ def paint(geoms: Sequence[Any], rgb: Sequence[float], mix: float) -> None:
             geom.material = ""  # its texture would be multiplied by the colour
 
 
-def told(value: Any) -> str:
+def in_words(value: Any) -> str:
     """A colour in words: `teal (RGB 0, 0.5, 0.5)`, or `#ffcc00` where it has no name."""
     if "name" in value:
         return f"{value['name']} (RGB {', '.join(f'{c:.2g}' for c in value['rgb'])})"
@@ -95,7 +95,7 @@ class _Object(_Colour):
     def card(self, value: Any) -> str:
         what = {"MO": "the object to handle", "RO": "the receiving object"}[self.role]
         how = "paint or wrap" if value["mix"] == 1 else f"tint by {value['mix']:.0%}"
-        return f"{how} {what} {told(value)}"
+        return f"{how} {what} {in_words(value)}"
 
 
 class MOColor(_Object):
@@ -132,4 +132,4 @@ class TableColor(_Colour):
 
     def card(self, value: Any) -> str:
         how = "cover the table with" if value["mix"] == 1 else f"tint the table by {value['mix']:.0%} towards"
-        return f"{how} plain colour {told(value)}"
+        return f"{how} plain colour {in_words(value)}"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from foretell.arrays import Floats
 from foretell.errors import UsageError, suggest
 from foretell.factors.factor import Factor, Given, Setting
-from foretell.objects import ASSETS, DISTRACTORS, asset
-from foretell.rotation import from_yaw
+from foretell.objects import ASSETS, CANS, DISTRACTORS, asset
+from foretell.rotation import from_yaw, multiply
 from foretell.scenario import Scenario
 from foretell.tasks.task import Clutter, Task
 
@@ -19,7 +20,20 @@ __all__ = ["Distractor"]
 
 COUNT, MOST = 2, 4
 RADIUS = 0.06
-"""Of a thing that is no distractor by trade, m."""
+"""Of a thing that is no distractor by trade, m, unless listed here."""
+RADII = {
+    "pepsi-can": 0.034,
+    "7up-can": 0.034,
+    "sprite-can": 0.034,
+    "fanta-can": 0.034,
+    "coke-can": 0.034,
+    "toy-apple": 0.041,
+    "toy-orange": 0.036,
+    "kitchen-sponge": 0.064,
+    "bridge-spoon": 0.074,
+}
+UPRIGHT = (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)
+"""How a can stands: its own axis is y."""
 APART = 0.015
 """Least gap between two distractors, m."""
 GROWN = 0.03
@@ -90,7 +104,7 @@ class Distractor(Factor):
             body = setting.spec.worldbody.add_body(
                 name=f"distractor{index}",
                 pos=[*thing["pos"], area.height + model.rest],
-                quat=from_yaw(np.asarray(thing["yaw"])),
+                quat=_standing(thing),
             )
             body.add_freejoint(name=f"distractor{index}/free")
             model.add(setting.spec, body, np.ones(3), setting.physics)
@@ -103,13 +117,20 @@ class Distractor(Factor):
         return "put down " + "; ".join(parts) if parts else "nothing to put down"
 
 
+def _standing(thing: Mapping[str, Any]) -> Floats:
+    """How a thing stands."""
+    turn = from_yaw(np.asarray(thing["yaw"]))
+    return multiply(turn, np.array(UPRIGHT)) if thing["asset"] in CANS else turn
+
+
 def _lay_out(
     rng: np.random.Generator, area: Clutter, things: Sequence[str], taken: Sequence[tuple[float, float, float]]
 ) -> list[dict[str, Any]] | None:
     """Places for things within an area and outside circles (x, y, radius), or None where none were found."""
     circles, spots = list(taken), []
     for name in things:
-        radius, yaw = DISTRACTORS[name].radius if name in DISTRACTORS else RADIUS, float(rng.uniform(-math.pi, math.pi))
+        radius = DISTRACTORS[name].radius if name in DISTRACTORS else RADII.get(name, RADIUS)
+        yaw = float(rng.uniform(-math.pi, math.pi))
         low, high = np.array([area.x, area.y]).T
         for x, y in rng.uniform(low + radius, high - radius, (TRIES, 2)):
             if all(math.hypot(x - a, y - b) > r + radius for a, b, r in circles):

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from foretell.arrays import Bytes
-from foretell.factors.colour import told
+from foretell.factors.colour import in_words
 from foretell.factors.factor import Factor, Given, Setting, furniture, targets, without_table
 from foretell.factors.patterns import PLAIN, TEXTURES, texture
 from foretell.scenario import Scenario
@@ -88,7 +88,7 @@ class _Texture(Factor):
         if colour is None or value["mix"] == 0:
             return self.card(value)
         how = "tinted" if colour["mix"] == 1 else f"tinted by {colour['mix']:.0%} towards"
-        text = f"{self.card(value)}, {how} {told(colour)} as in simulation"
+        text = f"{self.card(value)}, {how} {in_words(colour)} as in simulation"
         if colour["mix"] < 1:  # how much depends on the colour below, which only the world knows
             return text
         return f"{text}: its red, green and blue times {', '.join(f'{c:.2f}' for c in tint(colour['rgb']))}"

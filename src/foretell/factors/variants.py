@@ -19,9 +19,10 @@ _TABLETOP: dict[str, dict[str, Any]] = {
     "google_pick_coke_can_1_v4_alt_background": {"Background_Texture": "brick-01"},
     "google_pick_coke_can_1_v4_alt_background_2": {"Background_Texture": "wood-14"},
     **_LIGHT,
-    # SIMPLER: pepsi, apple, sponge, orange; and 7up, sprite, sponge, orange, fanta, spoon. Tin, jar, bottle: its cans.
-    "less_distractor": {"Distractor": [["tin", "apple", "sponge", "orange"]]},
-    "more_distractor": {"Distractor": [["tin", "bottle", "sponge", "orange", "jar", "bridge-spoon"]]},
+    "less_distractor": {"Distractor": [["pepsi-can", "toy-apple", "kitchen-sponge", "toy-orange"]]},
+    "more_distractor": {
+        "Distractor": [["kitchen-sponge", "bridge-spoon", "7up-can", "sprite-can", "toy-orange", "fanta-can"]]
+    },
     "Baked_sc1_staging_objaverse_cabinet1_h870": {"Table_Texture": "marble-12"},
     "Baked_sc1_staging_objaverse_cabinet2_h870": {"Table_Texture": "wood-11"},
     "AltGoogleCamera": {"Head_Tilt": 0.15},
@@ -48,4 +49,7 @@ def published(task: Task) -> list[str]:
     """The variants that SIMPLER publishes for a task; none for tasks that are not SIMPLER's."""
     if not task.name.startswith("google_robot"):
         return []
-    return [*(_DRAWERS if "drawer" in task.name else _TABLETOP), *_ARMS]
+    scenes = _DRAWERS if "drawer" in task.name else _TABLETOP
+    if "move_near" in task.name:  # it has things beside it already; SIMPLER's no_distractor takes one away
+        scenes = {name: values for name, values in scenes.items() if "Distractor" not in values}
+    return [*scenes, *_ARMS]

@@ -141,7 +141,7 @@ def leaderboard(
             f"{theirs['world']}: {e.policy} has {counted(e.missing, 'episode')} missing" for e in beside if e.missing
         ]
     ranked, pairs = _ranked(entries, ground, alpha)
-    notes += _told(entries, ground)
+    notes += _notes(entries, ground)
     order = [row["policy"] for row in ranked]
     lines = [row for e in sorted(entries, key=lambda e: order.index(e.policy)) for row in curves(e, ground, alpha)]
     more_notes = list(dict.fromkeys(notes))
@@ -158,11 +158,11 @@ def leaderboard(
     )
 
 
-def _same_ground(one: Ground, other: Ground) -> None:
-    if one.id != other.id:
+def _same_ground(first: Ground, second: Ground) -> None:
+    if first.id != second.id:
         raise UsageError(
             "two worlds can be compared on one test set only, and these are two:\n"
-            f"  {one.source} is {one.label()}\n  {other.source} is {other.label()}"
+            f"  {first.source} is {first.label()}\n  {second.source} is {second.label()}"
         )
 
 
@@ -214,7 +214,7 @@ def _compared(able: list[Entry], ground: Ground, alpha: float) -> tuple[dict[str
     return {name: [int(r[0]), int(r[1])] for name, r in zip(answer.names, answer.ranks, strict=True)}, pairs
 
 
-def _told(entries: list[Entry], ground: Ground) -> list[str]:
+def _notes(entries: list[Entry], ground: Ground) -> list[str]:
     notes = []
     if not ground.certificates:
         notes.append(

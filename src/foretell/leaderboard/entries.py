@@ -106,10 +106,10 @@ def _world(runs: list[tuple[Path, Rows]]) -> dict[str, str]:
         for version, world in grouped([table["world_hash"], table["world"]])[1]:
             worlds.setdefault(version, (world, path))
     if len(worlds) > 1:
-        (one, here), (other, there) = list(worlds.values())[:2]
-        same = " with other parameters" if one == other else ""
+        (first, here), (second, there) = list(worlds.values())[:2]
+        same = " with other parameters" if first == second else ""
         raise UsageError(
-            f"a leaderboard is of one world, and {here} has episodes of {one!r}, {there} of {other!r}{same}: "
+            f"a leaderboard is of one world, and {here} has episodes of {first!r}, {there} of {second!r}{same}: "
             "give the run of a second world with --real"
         )
     (version,) = worlds

@@ -1,6 +1,5 @@
 """Objects on the table: our own models, from primitives and small generated meshes."""
 
-from foretell.objects.apple import DRAWER_APPLE
 from foretell.objects.asset import ASSETS, Asset, Fixture, Joint, ObjectPhysics, asset
 from foretell.objects.block import GREEN_BLOCK, YELLOW_BLOCK
 from foretell.objects.bottle import BOTTLE
@@ -10,7 +9,7 @@ from foretell.objects.carrot import CARROT
 from foretell.objects.cube import CUBE
 from foretell.objects.distractors import DISTRACTORS
 from foretell.objects.eggplant import EGGPLANT
-from foretell.objects.fruit import APPLE, ORANGE
+from foretell.objects.fruit import APPLE, ORANGE, RIPE_APPLE, RIPE_ORANGE
 from foretell.objects.nut import SQUARE_NUT
 from foretell.objects.plate import PLATE
 from foretell.objects.sink import BASKET
@@ -31,11 +30,12 @@ __all__ = [
     "COKE_CAN",
     "CUBE",
     "DISTRACTORS",
-    "DRAWER_APPLE",
     "EGGPLANT",
     "GREEN_BLOCK",
     "ORANGE",
     "PLATE",
+    "RIPE_APPLE",
+    "RIPE_ORANGE",
     "SPONGE",
     "SPOON",
     "SQUARE_NUT",
@@ -47,3 +47,5 @@ __all__ = [
     "ObjectPhysics",
     "asset",
 ]
+
+ASSETS.seal()

@@ -13,8 +13,9 @@ SURFACE = {"contype": 4, "conaffinity": 3}
 that no flat surface can reach has contype 0 and conaffinity 3: all but these touch it."""
 
 
-def room(spec: mujoco.MjSpec, floor: float = FLOOR) -> None:
-    """Sky, floor at a height, and light."""
+def room(spec: mujoco.MjSpec, floor: float = FLOOR, near: bool = True) -> None:
+    """Sky, floor at a height, and light. A floor that is not `near` is out of reach of robots: only objects touch it,
+    which saves a share of every step."""
     spec.add_texture(
         name="sky",
         type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
@@ -36,7 +37,12 @@ def room(spec: mujoco.MjSpec, floor: float = FLOOR) -> None:
     tiles = spec.add_material(name="floor", texrepeat=[6, 6], texuniform=False)
     tiles.textures[mujoco.mjtTextureRole.mjTEXROLE_RGB] = "floor"
     spec.worldbody.add_geom(
-        name="floor", type=mujoco.mjtGeom.mjGEOM_PLANE, pos=[0, 0, floor], size=[3, 3, 0.1], material="floor", **SURFACE
+        name="floor",
+        type=mujoco.mjtGeom.mjGEOM_PLANE,
+        pos=[0, 0, floor],
+        size=[3, 3, 0.1],
+        material="floor",
+        **(SURFACE if near else SURFACE | {"conaffinity": 1}),
     )
     spec.worldbody.add_light(
         name="key",

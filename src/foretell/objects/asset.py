@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import UserDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
@@ -12,7 +13,7 @@ import numpy as np
 from foretell.errors import UsageError, suggest
 from foretell.spec import Feature
 
-__all__ = ["ASSETS", "Asset", "Fixture", "Joint", "ObjectPhysics", "asset", "box_inertia", "prism"]
+__all__ = ["ASSETS", "Asset", "Assets", "Fixture", "Joint", "ObjectPhysics", "asset", "box_inertia", "prism"]
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,26 @@ class Fixture(Asset):
         return features
 
 
-ASSETS: dict[str, Asset] = {}
+class Assets(UserDict[str, Asset]):
+    """Name -> asset. Those of foretell keep their names: scenarios of its tasks place them by name, and rows would not
+    say that another object was there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._own: frozenset[str] = frozenset()
+
+    def seal(self) -> None:
+        """From now on, what is there stays."""
+        self._own = frozenset(self)
+
+    def __setitem__(self, name: str, asset: Asset) -> None:
+        if name in self._own and asset is not self[name]:
+            raise UsageError(f"ASSETS: {name!r} is an asset of foretell: give yours another name")
+        super().__setitem__(name, asset)
+
+
+ASSETS = Assets()
+"""Every asset. One's own is added by `ASSETS["my-mug"] = Asset("my-mug", ...)`."""
 
 
 def asset(name: str) -> Asset:

@@ -41,13 +41,14 @@ BAR: tuple[Box, ...] = (
     ("post1", (-0.010, 0.05, 0.0), (0.010, 0.0025, 0.0025)),
 )
 """Boxes of a handle, from the middle of its bar. They are only seen: in SIMPLER too nothing touches them."""
-STONE, GREY, WHITE, BLACK = (0.66, 0.58, 0.50, 1), (0.62, 0.60, 0.58, 1), (0.84, 0.82, 0.79, 1), (0.05, 0.05, 0.05, 1)
+BROWN, BLACK = (0.65, 0.505, 0.41, 1), (0.05, 0.05, 0.05, 1)
+"""As in the original, the cabinet has one colour, and its handles another."""
 
 
 def _add(spec: mujoco.MjSpec, body: mujoco.MjsBody, scale: np.ndarray, physics: ObjectPhysics) -> None:
     touch: dict[str, Any] = {"friction": physics.friction_scale, **arena.SURFACE}
     for name, pos, half in BODY:
-        arena.box(body, f"{body.name}/{name}", pos, half, STONE if name == "top" else GREY, **touch)
+        arena.box(body, f"{body.name}/{name}", pos, half, BROWN, **touch)
     for drawer, height in DRAWERS.items():
         slide = body.add_body(name=f"{body.name}/{drawer}_drawer", pos=[0.0, 0.0, height])
         slide.explicitinertial, slide.mass = True, MASS
@@ -63,8 +64,8 @@ def _add(spec: mujoco.MjSpec, body: mujoco.MjsBody, scale: np.ndarray, physics: 
         )
         floor = slide.add_body(name=f"{body.name}/{drawer}_floor")  # a part of its own, so that tasks can ask for it
         for name, pos, half in DRAWER:
-            part, colour = floor if name == "floor" else slide, GREY if name == "front" else WHITE
-            arena.box(part, f"{slide.name}/{name}", pos, half, colour, **touch)
+            part = floor if name == "floor" else slide
+            arena.box(part, f"{slide.name}/{name}", pos, half, BROWN, **touch)
         floor.explicitinertial, floor.mass, floor.inertia = True, 0.0, [0.0, 0.0, 0.0]
         slide.add_site(name=f"{body.name}/{drawer}_handle", pos=HANDLE, group=4)
         for name, pos, half in BAR:

@@ -1,5 +1,5 @@
-"""Apple and orange of SIMPLER's Google Robot tasks: toys of 54 and 36 g, as on the real robot's table, and true ones of
-four times the mass. Their z axis points up."""
+"""Apple and orange of SIMPLER's Google Robot tasks: toys of 54 and 36 g, as `move_near` has them, and ripe ones of four
+times the mass, for `pick_object` and the drawers. Their z axis points up."""
 
 from __future__ import annotations
 

@@ -83,15 +83,15 @@ class Onnx(Policy):
             raise UsageError(f"onnx: there is no file {str(self.path)[:300]}")
         self._hash = _sha256(self.path)  # taken with the weights that are loaded, not with those there later
         self._session = _open(self.path, threads)
-        self._said = self._metadata()
-        self._execute = execute if execute is not None else self._said.get("execute")
-        self._recurrent: dict[str, str] = self._said.get("recurrent", {})
-        self._noise: str | None = self._said.get("noise")
+        self._about = self._metadata()
+        self._execute = execute if execute is not None else self._about.get("execute")
+        self._recurrent: dict[str, str] = self._about.get("recurrent", {})
+        self._noise: str | None = self._about.get("noise")
         nodes = self._session.get_inputs()
         self._check_names("recurrent", self._recurrent, [n.name for n in nodes])
         self._check_names("noise", [self._noise] if self._noise else [], [n.name for n in nodes])
-        self._check_names("inputs", self._said.get("inputs", {}), [n.name for n in nodes])
-        self._check_names("state", ["state"] if "state" in self._said else [], [n.name for n in nodes])
+        self._check_names("inputs", self._about.get("inputs", {}), [n.name for n in nodes])
+        self._check_names("state", ["state"] if "state" in self._about else [], [n.name for n in nodes])
         fixed = {n.shape[0] for n in nodes if n.shape and isinstance(n.shape[0], int)}
         if len(fixed) > 1:
             raise self._wrong(f"its inputs have batches of {sorted(fixed)}; the first axis must be one batch for all")
@@ -145,16 +145,16 @@ class Onnx(Policy):
             if None in dims:
                 raise self._wrong(f"input {name!r} is {node.shape}; all its axes but the batch must be of fixed size")
             return entry
-        stream = self._said.get("inputs", {}).get(name)
+        stream = self._about.get("inputs", {}).get(name)
         if stream is None and name == "instruction":
             if len(dims) != 1 or dims[0] is None or entry.dtype is not np.uint8:
                 shape = f"a {node.type} of shape (batch, {_show(dims)})"
                 raise self._wrong(f"input 'instruction' is {shape}; expected a tensor(uint8) of shape (batch, bytes)")
             return entry
         if stream is None and name == "state":
-            if not self._said.get("state"):
+            if not self._about.get("state"):
                 raise self._wrong("input 'state' needs metadata 'foretell.state', the list of the streams it holds")
-            return _Input(name=name, dims=dims, dtype=entry.dtype, streams=tuple(self._said["state"]), joined=True)
+            return _Input(name=name, dims=dims, dtype=entry.dtype, streams=tuple(self._about["state"]), joined=True)
         stream = stream or name.replace("__", "/").replace(".", "/")
         if "/" not in stream and stream not in PLANS:
             raise self._wrong(
@@ -166,7 +166,7 @@ class Onnx(Policy):
     def _streams(self) -> dict[str, Stream]:
         """What to ask the world for: as the metadata say, and as the shapes of inputs tell."""
         streams: dict[str, Stream] = {}
-        for name, fields in self._said.get("reads", {}).items():
+        for name, fields in self._about.get("reads", {}).items():
             unknown = set(fields) - {"shape", "rate", "history"}
             if unknown:
                 raise self._wrong(
@@ -235,7 +235,7 @@ class Onnx(Policy):
         self._ends = "terminate" in nodes
         shape = nodes[self._action].shape
         self._out: tuple[int | None, ...] = tuple(d if isinstance(d, int) else None for d in shape)
-        chunk = self._said.get("chunk")
+        chunk = self._about.get("chunk")
         if len(self._out) not in (0, 2, 3):
             raise self._wrong(f"output {self._action!r} is {shape}; expected (batch, dim) or (batch, chunk, dim)")
         if chunk is None:
@@ -260,7 +260,7 @@ class Onnx(Policy):
         self.spec = PolicySpec(
             reads=self._reads,
             action=action,
-            action_rate=float(self._said.get("action_rate", task.action_rate)),
+            action_rate=float(self._about.get("action_rate", task.action_rate)),
             chunk=self._chunk,
             execute=self._execute,
             batch=self._batch,
@@ -270,7 +270,7 @@ class Onnx(Policy):
 
     def _spoken(self, task: Task, action: ActionSpec) -> ActionSpec:
         """The action the file says it returns; the controller's own where it says nothing."""
-        name = self._said.get("action")
+        name = self._about.get("action")
         if name is None or name == action.name:
             return action
         robots = {called: resolve("robots", mount.robot)() for called, mount in task.robots.items()}

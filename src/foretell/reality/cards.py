@@ -24,7 +24,7 @@ from foretell.tasks.frame import frame, from_base
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 
-__all__ = ["cards", "frames", "write_sheet"]
+__all__ = ["cards", "frames", "no_formula", "write_sheet"]
 
 TRUST = "give --trust (trust=True) if you know who wrote it"
 FIRST, LAST = ("policy", "task", "scenario"), ("success", "failure_reason", "design")
@@ -69,7 +69,7 @@ def cards(
         tasks, written = _tasks(Path(run), {s.task for s in chosen}, trust), dict[str, Solid]()
         for card, scenario in zip(listed, chosen, strict=True):
             card["print"] = _prints(scenario, tasks[scenario.task], Path(stl), written)
-            card["card"] += "".join(f"\n  {_said(thing)}" for thing in card["print"])
+            card["card"] += "".join(f"\n  {_in_words(thing)}" for thing in card["print"])
     if csv is not None:
         write_sheet(csv, listed)
     if html is not None:
@@ -143,7 +143,7 @@ def _from_base(thing: Mapping[str, Any]) -> str:
     return f"{thing['object']} from the base of {thing['robot']}: {where}"
 
 
-def _said(thing: Mapping[str, Any]) -> str:
+def _in_words(thing: Mapping[str, Any]) -> str:
     x, y, z = thing["size"]
     grams = "fixed to the table" if thing["grams"] is None else f"to weigh {thing['grams']:.1f} g"
     return f"print {thing['object']}: {thing['file']} ({x:.1f} x {y:.1f} x {z:.1f} mm), {grams}"
@@ -237,13 +237,13 @@ def write_sheet(path: str | Path, cards_: Iterable[Mapping[str, Any]]) -> None:
 
 def _line(card: Mapping[str, Any]) -> dict[str, str]:
     """Task, scenario and coordinates, as the card has them: whole millimetres and degrees."""
-    line = {"task": _no_formula(card["task"]), "scenario": card["id"]}
+    line = {"task": no_formula(card["task"]), "scenario": card["id"]}
     for thing in card["objects"]:
         line |= {f"{thing['object']}.{axis}": f"{thing[axis] + 0.0:.3f}".replace("-0.000", "0.000") for axis in "xy"}
         line[f"{thing['object']}.yaw"] = f"{round(thing['yaw']):d}"
     return line | ({"design": "random"} if card["design"] == "iid" else {})
 
 
-def _no_formula(text: str) -> str:
+def no_formula(text: str) -> str:
     """A name that a spreadsheet would carry out, as text."""
-    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+    return f"'{text}" if text.startswith(tuple("=+-@\t\r")) else text

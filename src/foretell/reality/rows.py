@@ -40,7 +40,7 @@ class _Rows:
         self.common: dict[str, Any] = {"study": study, "world": world, "world_params": "{}", "real": True}
         self.common["stands_in"] = False
         self.common["world_hash"] = digest(["real", world])
-        self.said: dict[str, list[int]] = defaultdict(list)
+        self.remarks: dict[str, list[int]] = defaultdict(list)
         """Sentence -> the lines it is true of."""
 
     def read(self) -> dict[int, Episode]:
@@ -52,7 +52,7 @@ class _Rows:
         facts = {line.number: self._facts(line) for line in lines}
         trials = self._trials(lines, facts)
         self._skipped(done)
-        for sentence, where in self.said.items():
+        for sentence, where in self.remarks.items():
             self.sheet.notes.append(f"{sentence} ({counted(len(where), 'line')}, first {where[0]})")
         return {n: _episode(facts[n], trial) for n, trial in sorted(trials.items())}
 
@@ -110,12 +110,12 @@ class _Rows:
         duration = sheet.number(line, "duration", "seconds, 0 or more", 0.0) or 0.0
         reason = cells.get("failure_reason") or cells.get("notes")
         if success and reason:
-            self.said["notes on successes are not kept: the table has failure reasons only"].append(line.number)
+            self.remarks["notes on successes are not kept: the table has failure reasons only"].append(line.number)
         if built is None:
             if "instruction" in cells:
-                self.said["instructions are kept only with a scenario or placements"].append(line.number)
+                self.remarks["instructions are kept only with a scenario or placements"].append(line.number)
             if self.situations.simulated(line):
-                self.said["the situation is not known, so these trials cannot be paired with simulation"].append(
+                self.remarks["the situation is not known, so these trials cannot be paired with simulation"].append(
                     line.number
                 )
         return {
@@ -160,7 +160,7 @@ class _Rows:
             wanted = "an outcome (leave the line out if the trial does not count)"
             self.sheet.fault(line, "success" if "success" in self.sheet.columns else "score", wanted, None)
         else:
-            self.said["success is taken from score: 1 is a success, anything below is not"].append(line.number)
+            self.remarks["success is taken from score: 1 is a success, anything below is not"].append(line.number)
         return score == 1.0, score
 
     def _trials(self, lines: list[Line], facts: dict[int, dict[str, Any]]) -> dict[int, int]:
@@ -218,7 +218,7 @@ class _Rows:
             return text
         path = self.sheet.path.parent / text
         if not os.path.exists(path):
-            self.said["the video is not there"].append(line.number)
+            self.remarks["the video is not there"].append(line.number)
         return os.path.relpath(path, self.folder)
 
     def _date(self, line: Line) -> float:
@@ -229,7 +229,7 @@ class _Rows:
         try:
             moment = datetime.fromisoformat(text)
         except ValueError:
-            self.said["the date is not kept, because it is not written like 2026-03-01 or 2026-03-01 14:30"].append(
+            self.remarks["the date is not kept, because it is not written like 2026-03-01 or 2026-03-01 14:30"].append(
                 line.number
             )
             return 0.0

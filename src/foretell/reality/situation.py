@@ -81,13 +81,13 @@ class Situations:
         planned = self._planned(line, measured) if self.like is not None else None
         if planned is not None:
             return self._as_planned(line, planned)
-        self._designs.add(self._said(line))
+        self._designs.add(self._design(line))
         if self.like is not None:  # what is wrong is noted, or it was measured where nothing was planned
             return self._keep(self.spots.at(measured)) if measured is not None and not label else (label, None)
         if (name, label) in self.spots.plain:
             return label, None
         spot = self._labelled(name, label) if measured is None else self.spots.at(measured, label)
-        return (label, None) if spot is None else self._keep(self._told(line, spot))
+        return (label, None) if spot is None else self._keep(self._instructed(line, spot))
 
     def _measured(self, line: Line) -> Scenario | None:
         """Where the line says that objects lay, and the rest as the task has it; None where it does not say, or where
@@ -117,7 +117,7 @@ class Situations:
         assert self.like is not None
         self._designs.add(design_of(self.like))
         if "design" in line.cells:  # a sheet that claims something else has no guarantee: chosen
-            self._designs.add(self._said(line))
+            self._designs.add(self._design(line))
         scenario = planned
         if _posed(line):
             before = len(self.sheet.faults)
@@ -128,9 +128,9 @@ class Situations:
                 self.printed.add(line.number)
             else:
                 scenario = measured.model_copy(update={"parent": planned.pair})
-        return self._keep(self._told(line, scenario))
+        return self._keep(self._instructed(line, scenario))
 
-    def _told(self, line: Line, scenario: Scenario) -> Scenario:
+    def _instructed(self, line: Line, scenario: Scenario) -> Scenario:
         """The scenario with the line's instruction; where that is another, a child that pairs with it."""
         instruction = line.cells.get("instruction", scenario.instruction)
         if instruction == scenario.instruction:
@@ -155,7 +155,7 @@ class Situations:
                     return self.spots.at(measured, label)
         return None
 
-    def _said(self, line: Line) -> str:
+    def _design(self, line: Line) -> str:
         """How the sheet says that the line's situation was chosen."""
         text = line.cells.get("design", "chosen")
         if text.lower() not in DESIGNS:

@@ -24,20 +24,21 @@ PRINTED = (0.0005, 0.5)
 """Metres and degrees by which a pose may differ from one that was printed with three decimals and whole degrees."""
 
 
-def apart(one: Scenario, other: Scenario) -> tuple[float, float]:
+def apart(first: Scenario, second: Scenario) -> tuple[float, float]:
     """The furthest that an object lies from where the other scenario has it, m, and the most that one is turned,
     degrees. Infinite for scenarios of other objects."""
-    if one.task != other.task or one.placements.keys() != other.placements.keys():
+    if first.task != second.task or first.placements.keys() != second.placements.keys():
         return math.inf, math.inf
-    pairs = [(p, other.placements[name]) for name, p in one.placements.items()]
+    pairs = [(p, second.placements[name]) for name, p in first.placements.items()]
     turns = [math.degrees(math.remainder(a.yaw - b.yaw, 2 * math.pi)) for a, b in pairs]
     return max((math.dist(a.pos, b.pos) for a, b in pairs), default=0.0), max(map(abs, turns), default=0.0)
 
 
-def as_printed(one: Scenario, other: Scenario) -> bool:
+def as_printed(first: Scenario, second: Scenario) -> bool:
     """Whether two scenarios print the same: three decimals of a metre, whole degrees."""
-    offs = [abs(a - b) for n, p in one.placements.items() for a, b in zip(p.pos, other.placements[n].pos, strict=True)]
-    return max(offs, default=0.0) <= PRINTED[0] + 1e-9 and apart(one, other)[1] <= PRINTED[1] + 1e-6
+    places = [(p.pos, second.placements[name].pos) for name, p in first.placements.items()]
+    offs = [abs(a - b) for here, there in places for a, b in zip(here, there, strict=True)]
+    return max(offs, default=0.0) <= PRINTED[0] + 1e-9 and apart(first, second)[1] <= PRINTED[1] + 1e-6
 
 
 class Spots:

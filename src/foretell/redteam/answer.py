@@ -41,7 +41,7 @@ class RedTeam(Displayed):
     policy: str
     task: str
     world: str
-    found: Finding | None
+    finding: Finding | None
     why: str
     """In one sentence."""
     breaks: float
@@ -75,7 +75,7 @@ class RedTeam(Displayed):
             "policy": self.policy,
             "task": self.task,
             "world": self.world,
-            "found": self.found.to_dict() if self.found else None,
+            "finding": self.finding.to_dict() if self.finding else None,
             "why": self.why,
             "breaks": self.breaks,
             "required": self.required,
@@ -99,8 +99,8 @@ class RedTeam(Displayed):
     def text(self) -> str:
         """The answer as text."""
         lines = [self.why]
-        if self.found:
-            lines += self._finding(self.found)
+        if self.finding:
+            lines += self._finding(self.finding)
         for other in self.refuted:
             lines.append(
                 f"not confirmed on fresh scenarios: {other.combination.arm}, {_rate(other.broken)} "

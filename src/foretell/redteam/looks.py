@@ -116,7 +116,7 @@ class Looks:
                 "arms": [arms.parse(c.arm) for c in looked],
                 "scenarios": ScenarioSource(count=n, seed=self.start),
                 "trials": 1,
-                "record": Record(),
+                "record": Record(video=0),
             }
         )
         here = s.policies if policy in s.policies else None

@@ -18,7 +18,7 @@ from foretell.factors import factor
 from foretell.factors.arms import decoded, parse
 from foretell.redteam.answer import RedTeam, Seen
 from foretell.redteam.looks import Looks, Settings
-from foretell.redteam.search import FINAL, SIZES, Combination, Found, search
+from foretell.redteam.search import FINAL, SIZES, Combination, Sightings, search
 from foretell.redteam.verify import Finding, attempts, least, solved, too_few, verify
 from foretell.registry import names
 from foretell.stats import ALPHA
@@ -82,21 +82,21 @@ def redteam(
     looks = Looks(settings, "search", first, reserve=5 * fresh if budget >= 6 * fresh + 300 else 3 * fresh)
     notify(f"clean control: {counted(n, 'scenario')}")
     clean = looks.policy([Combination()], n)[Combination()]
-    found, clean_rate = Found(), float(np.nan_to_num(clean).mean())
+    sightings, clean_rate = Sightings(), float(np.nan_to_num(clean).mean())
     if clean_rate >= LEAST:
         notify(f"search: {counted(len(tops), 'factor')}, clean success {clean_rate:.0%}")
-        found = search(looks, tops, clean, most=most, breaks=breaks, required=required)
+        sightings = search(looks, tops, clean, most=most, breaks=breaks, required=required)
     spent = {"search": settings.spent - (cost := _expert(settings)), "certificates": cost}
     # a verification that has its own scenarios: nothing of the search can leak into it
     last = Looks(settings, "verify", first + FINAL)
     finding, refuted, discarded = None, list[Finding](), list[Seen]()
-    for c in attempts(found, breaks):
+    for c in attempts(sightings, breaks):
         notify(f"verification: {c.arm} on {counted(fresh, 'fresh scenario')}")
         expert = last.expert([c], fresh).get(c)
         if expert is None:
             break
         if np.nan_to_num(expert).mean() < required:
-            discarded.append(replace(_seen(found, c), expert=solved(expert)))
+            discarded.append(replace(_seen(sightings, c), expert=solved(expert)))
             continue
         tried = verify(last, c, fresh, breaks, alpha, expert)
         if tried is None:
@@ -110,8 +110,8 @@ def redteam(
         policy=name,
         task=settings.task.name,
         world=chosen.world if isinstance(chosen.world, str) else "as in the study",
-        found=finding,
-        why=_why(name, settings.task.name, finding, found, solved(clean), breaks, bool(refuted or discarded)),
+        finding=finding,
+        why=_why(name, settings.task.name, finding, sightings, solved(clean), breaks, bool(refuted or discarded)),
         breaks=breaks,
         required=required,
         severity=severity,
@@ -121,8 +121,8 @@ def redteam(
         spent=spent,
         ran=settings.ran,
         out=settings.out,
-        seen=tuple(_seen(found, c) for c in found.verdicts),
-        discarded=(*(_seen(found, c) for c in found.discarded), *discarded),
+        seen=tuple(_seen(sightings, c) for c in sightings.verdicts),
+        discarded=(*(_seen(sightings, c) for c in sightings.discarded), *discarded),
         refuted=tuple(refuted),
         **(_shown(settings, last, finding, video, notify) if finding and finding.failing else {}),
     )
@@ -197,27 +197,33 @@ def _expert(settings: Settings) -> int:
     return sum(folder == "expert" for folder, *_ in settings.asked)
 
 
-def _seen(found: Found, c: Combination) -> Seen:
-    outcomes = found.outcomes.get(c, np.empty(0))
+def _seen(sightings: Sightings, c: Combination) -> Seen:
+    outcomes = sightings.outcomes.get(c, np.empty(0))
     k, n = solved(outcomes)
-    expert = solved(found.experts[c]) if c in found.experts else None
-    verdict = "the expert cannot solve it" if c in found.discarded else found.verdicts[c]
-    return Seen(arm=c.arm, solved=k, n=n, clean=solved(found.clean[:n])[0], verdict=verdict, expert=expert)
+    expert = solved(sightings.experts[c]) if c in sightings.experts else None
+    verdict = "the expert cannot solve it" if c in sightings.discarded else sightings.verdicts[c]
+    return Seen(arm=c.arm, solved=k, n=n, clean=solved(sightings.clean[:n])[0], verdict=verdict, expert=expert)
 
 
 def _why(
-    policy: str, task: str, finding: Finding | None, found: Found, clean: tuple[int, int], breaks: float, tried: bool
+    policy: str,
+    task: str,
+    finding: Finding | None,
+    sightings: Sightings,
+    clean: tuple[int, int],
+    breaks: float,
+    tried: bool,
 ) -> str:
     who = f"{policy} on {task}"
     if finding:
         c = finding.combination
         count = counted(len(c.severities), "factor")
         return f"{who} breaks under {c.arm} ({count}, total severity {c.mildness[1]:g})"
-    if not found.verdicts:
+    if not sightings.verdicts:
         return f"nothing to break: {who} solves {clean[0]} of {counted(clean[1], 'clean scenario')}"
     if tried:
         return f"not found within the budget: what broke {who} in the search was not confirmed on fresh scenarios"
-    ended = "" if found.complete else "; the budget ended the search"
+    ended = "" if sightings.complete else "; the budget ended the search"
     return f"not found within the budget: no combination tried brings {who} below {breaks:g} of clean success{ended}"
 
 
@@ -254,7 +260,7 @@ def _shown(
     if video and not film.exists():
         notify("video of a failing episode")
         try:
-            replay(run, episode, video=film, policies=settings.policies)
+            replay(run, episode, out=film, policies=settings.policies)
         except ForetellError as error:
             film.unlink(missing_ok=True)
             return {**shown, "notes": (f"no video: {error}",)}

@@ -20,7 +20,7 @@ import numpy as np
 
 from foretell.testset.testset import REQUIRED
 
-__all__ = ["Combination", "Found", "Outcomes", "excess", "search"]
+__all__ = ["Combination", "Outcomes", "Sightings", "excess", "search"]
 
 STEPS = 8
 """Severities that are told apart: eighths of the highest."""
@@ -64,7 +64,7 @@ class Outcomes(Protocol):
 
 
 @dataclass(kw_only=True)
-class Found:
+class Sightings:
     """What a search has seen."""
 
     hits: list[Combination] = field(default_factory=list)
@@ -110,29 +110,29 @@ def excess(outcomes: np.ndarray, clean: np.ndarray, breaks: float) -> tuple[floa
 
 
 class _Search:
-    def __init__(self, looks: Outcomes, *, clean: np.ndarray, breaks: float, required: float, found: Found):
+    def __init__(self, looks: Outcomes, *, clean: np.ndarray, breaks: float, required: float, sightings: Sightings):
         self.looks, self.clean, self.breaks, self.required = looks, clean, breaks, required
-        self.found = found
+        self.sightings = sightings
 
     def race(self, wanted: Sequence[Combination]) -> None:
         """Look at combinations until each has a verdict."""
-        alive = [c for c in wanted if c not in self.found.verdicts]
+        alive = [c for c in wanted if c not in self.sightings.verdicts]
         for n in SIZES:
             outcomes = self.looks.policy(alive, n) if alive else {}
             still = []
             for c in alive:
                 if c not in outcomes:
-                    self.found.complete = False
-                    self.found.verdicts[c] = "not decided"
+                    self.sightings.complete = False
+                    self.sightings.verdicts[c] = "not decided"
                     continue
-                self.found.outcomes[c] = outcomes[c]
+                self.sightings.outcomes[c] = outcomes[c]
                 above, error = excess(outcomes[c], self.clean, self.breaks)
                 if n == SIZES[-1]:
-                    self.found.verdicts[c] = "breaks" if above + error < 0 else "holds"
+                    self.sightings.verdicts[c] = "breaks" if above + error < 0 else "holds"
                 elif above - error > 0:
-                    self.found.verdicts[c] = "holds"
+                    self.sightings.verdicts[c] = "holds"
                 elif n >= SURE and above + 2 * error < 0:
-                    self.found.verdicts[c] = "breaks"
+                    self.sightings.verdicts[c] = "breaks"
                 else:
                     still.append(c)
             alive = still
@@ -144,23 +144,23 @@ class _Search:
         self.clean = outcomes.get(Combination(), self.clean)
         for c in wanted:
             if c not in outcomes:
-                self.found.complete = False
+                self.sightings.complete = False
                 continue
-            self.found.outcomes[c] = outcomes[c]
+            self.sightings.outcomes[c] = outcomes[c]
             above, error = excess(outcomes[c], self.clean, self.breaks)
-            self.found.verdicts[c] = "breaks" if above + error < 0 else "holds"
+            self.sightings.verdicts[c] = "breaks" if above + error < 0 else "holds"
 
     def certify(self, wanted: Sequence[Combination]) -> None:
         """Let the expert try what breaks the policy, on all scenarios of the search."""
-        wanted = [c for c in wanted if self.found.verdicts.get(c) == "breaks" and c not in self.found.experts]
+        wanted = [c for c in wanted if self.sightings.verdicts.get(c) == "breaks" and c not in self.sightings.experts]
         outcomes = self.looks.expert(wanted, SIZES[-1]) if wanted else {}
         for c in wanted:
             if c not in outcomes:
-                self.found.complete = False
+                self.sightings.complete = False
                 continue
-            self.found.experts[c] = outcomes[c]
+            self.sightings.experts[c] = outcomes[c]
             certified = float(np.nan_to_num(outcomes[c]).mean()) >= self.required
-            (self.found.hits if certified else self.found.discarded).append(c)
+            (self.sightings.hits if certified else self.sightings.discarded).append(c)
 
     def descend(self, lines: Sequence[_Line]) -> None:
         """The least severity at which any of the lines breaks the policy, if the expert can do it there.
@@ -177,7 +177,7 @@ class _Search:
             if steps:
                 self.race([alive[i].at(step) for i, step in steps.items()])
                 for i, step in steps.items():
-                    verdict = self.found.verdicts[alive[i].at(step)]
+                    verdict = self.sightings.verdicts[alive[i].at(step)]
                     if verdict == "holds":
                         alive[i].held = step
                     elif verdict == "breaks":
@@ -188,18 +188,18 @@ class _Search:
             best = [line for line in alive if line.broke == least <= STEPS]
             self.confirm([line.at(least) for line in best])
             for line in best:
-                if self.found.verdicts[line.at(least)] == "holds":
+                if self.sightings.verdicts[line.at(least)] == "holds":
                     line.held, line.broke = least, self._breaks_above(line, least)
             if any(line.held == least for line in best):
                 continue
             self.certify([line.at(least) for line in best])
-            if not best or any(line.at(least) not in self.found.discarded for line in best):
+            if not best or any(line.at(least) not in self.sightings.discarded for line in best):
                 return
             alive = [line for line in alive if line not in best]
 
     def _breaks_above(self, line: _Line, step: int) -> int:
         above = range(step + 1, STEPS + 1)
-        return next((i for i in above if self.found.verdicts.get(line.at(i)) == "breaks"), STEPS + 1)
+        return next((i for i in above if self.sightings.verdicts.get(line.at(i)) == "breaks"), STEPS + 1)
 
     def trim(self, best: Combination, tops: Mapping[str, float]) -> None:
         """Make the factors of a combination milder one by one, the rest as they are."""
@@ -211,9 +211,9 @@ class _Search:
                 milder = tops[name] * step / STEPS
                 trial = Combination(tuple((f, milder if f == name else s) for f, s in best.severities))
                 self.race([trial])
-                if self.found.verdicts[trial] == "breaks":
+                if self.sightings.verdicts[trial] == "breaks":
                     broke, best = step, trial
-                elif self.found.verdicts[trial] == "holds":
+                elif self.sightings.verdicts[trial] == "holds":
                     held = step
                 else:
                     break
@@ -230,41 +230,43 @@ def search(
     most: int = 3,
     breaks: float = 0.5,
     required: float = REQUIRED,
-) -> Found:
+) -> Sightings:
     """Search for the mildest combination of at most `most` factors that breaks a policy.
 
     factors: name -> the highest severity to look at. clean: (n,) the policy's clean outcomes, n the last of SIZES.
     A combination breaks the policy if success is below `breaks` times clean success, by a standard error, and counts
     if the expert's success is at least `required`.
     """
-    found = Found()
-    state = _Search(looks, clean=clean, breaks=breaks, required=required, found=found)
+    sightings = Sightings()
+    state = _Search(looks, clean=clean, breaks=breaks, required=required, sightings=sightings)
     order = list(factors)
     singles = {name: _Line(factors=(name,), tops=(factors[name],)) for name in order}
     groups: list[tuple[str, ...]] = [(name,) for name in order]
     for count in range(1, min(most, len(order)) + 1):
         lines = [_Line(factors=g, tops=tuple(factors[f] for f in g)) for g in groups]
         state.descend(lines)
-        hits = [c for c in found.hits if len(c.severities) == count]
+        hits = [c for c in sightings.hits if len(c.severities) == count]
         if hits:
             if count > 1:
                 state.trim(min(hits, key=lambda c: c.mildness), factors)
             break
-        if not found.complete:
+        if not sightings.complete:
             break
-        rate = {name: _rate(found, singles[name].at(STEPS)) for name in order}
-        groups = _larger(groups, order, rate, {line.factors: _rate(found, line.at(STEPS)) for line in lines})
-    found.clean = state.clean
-    found.hits.sort(key=lambda c: c.mildness)
-    broke = [c for c, verdict in found.verdicts.items() if verdict == "breaks" and c not in found.experts]
-    if not found.hits and not found.complete and broke:  # no budget for a certificate: verification has one of its own
-        found.hits.append(min(broke, key=lambda c: c.mildness))
-    return found
+        rate = {name: _rate(sightings, singles[name].at(STEPS)) for name in order}
+        groups = _larger(groups, order, rate, {line.factors: _rate(sightings, line.at(STEPS)) for line in lines})
+    sightings.clean = state.clean
+    sightings.hits.sort(key=lambda c: c.mildness)
+    broke = [c for c, verdict in sightings.verdicts.items() if verdict == "breaks" and c not in sightings.experts]
+    if (
+        not sightings.hits and not sightings.complete and broke
+    ):  # no budget for a certificate: verification has one of its own
+        sightings.hits.append(min(broke, key=lambda c: c.mildness))
+    return sightings
 
 
-def _rate(found: Found, c: Combination) -> float:
+def _rate(sightings: Sightings, c: Combination) -> float:
     """Success of what was looked at, drawn a little towards a half."""
-    seen = found.outcomes.get(c, np.empty(0))
+    seen = sightings.outcomes.get(c, np.empty(0))
     return float((np.nansum(seen) + 1) / (np.isfinite(seen).sum() + 2))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from foretell.redteam.looks import Looks
-from foretell.redteam.search import Combination, Found, excess
+from foretell.redteam.search import Combination, Sightings, excess
 from foretell.stats import Interval, clopper_pearson, newcombe_paired, star
 
 __all__ = ["ATTEMPTS", "Finding", "attempts", "least", "solved", "too_few", "verify"]
@@ -58,18 +58,18 @@ class Finding:
         }
 
 
-def attempts(found: Found, breaks: float) -> list[Combination]:
+def attempts(sightings: Sightings, breaks: float) -> list[Combination]:
     """What to verify, in this order: the mildest; the mildest that was clear (three standard errors); the clearest."""
 
     def doubt(c: Combination, errors: float) -> float:
-        above, error = excess(found.outcomes[c], found.clean, breaks)
+        above, error = excess(sightings.outcomes[c], sightings.clean, breaks)
         return above + errors * error
 
-    if not found.hits:
+    if not sightings.hits:
         return []
-    broke = [c for c, verdict in found.verdicts.items() if verdict == "breaks" and c not in found.discarded]
-    others = sorted((c for c in broke if c.mildness > found.hits[0].mildness), key=lambda c: c.mildness)
-    order = found.hits[:1]
+    broke = [c for c, verdict in sightings.verdicts.items() if verdict == "breaks" and c not in sightings.discarded]
+    others = sorted((c for c in broke if c.mildness > sightings.hits[0].mildness), key=lambda c: c.mildness)
+    order = sightings.hits[:1]
     order += [c for c in others if doubt(c, 3.0) < 0][:1]
     order += sorted(others, key=lambda c: (doubt(c, 0.0), c.mildness))[:1]
     return list(dict.fromkeys(order))[:ATTEMPTS]

@@ -31,11 +31,11 @@ def bars(
     names = list(dict.fromkeys(str(row[y]) for row in rows))
     scale = alt.Scale(domain=[0, 1]) if share else alt.Scale(nice=True)
     axis = alt.Axis(format=".0%", tickCount=6) if share else alt.Axis(tickMinStep=1, format="~d", tickCount=6)
-    told: list[Any] = [
-        alt.Tooltip(field, type="quantitative", title=said, format=form)
+    tooltips: list[Any] = [
+        alt.Tooltip(field, type="quantitative", title=heading, format=form)
         if form
-        else alt.Tooltip(field, type="nominal", title=said)
-        for field, (said, form) in tips.items()
+        else alt.Tooltip(field, type="nominal", title=heading)
+        for field, (heading, form) in tips.items()
     ]
     coded: dict[str, Any] = {"color": alt.Color("all:N", legend=None)}  # no such field: one colour, the first
     if parts:
@@ -51,7 +51,7 @@ def bars(
         .encode(
             y=alt.Y(f"{y}:N", sort=names, title=None),
             x=alt.X(f"{x}:Q", title=title, scale=scale, axis=axis, stack="zero" if parts else None),
-            tooltip=told,
+            tooltip=tooltips,
             **coded,
         )
         .properties(width="container", height=max(28 * len(names), 56))

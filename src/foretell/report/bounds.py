@@ -74,42 +74,43 @@ def section(runs: Runs) -> Section | None:
     """Intervals by every method, width against simulated trials, the floor, and real trials saved."""
     pairs = worlds(runs)
     blocks: list[Block] = unfinished(runs)
-    found: list[Bounded] = []
+    bounded: list[Bounded] = []
     left: list[str] = []
     for (real, sim), groups in pairs.items():
         for tried, simulated in groups:
             cells = _cells(tried, simulated, left)
             if not cells:
                 continue
-            found += cells
+            bounded += cells
             many = sum(len(g) for g in pairs.values()) > 1
             tail = [tried.task, *([sim, real] if len(pairs) > 1 else [])] if many else []
             on = f" on {tried.task}" if many else ""
             blocks += _blocks(cells, tail, on, real)
-    if not found:
+    if not bounded:
         blocks = []  # no interval to warn of
-    if not found and not left:
+    if not bounded and not left:
         return None
     if any(tried.stands_in for both in pairs.values() for tried, _ in both):
         blocks.insert(0, Words(MECHANISM, "caution"))
-    return Section("bounds", "Bounds on real performance", _says(found), distinct([*blocks, *noted(left)]))
+    return Section("bounds", "Bounds on real performance", _says(bounded), distinct([*blocks, *noted(left)]))
 
 
-def _says(found: Sequence[Bounded]) -> str:
-    if not found:
+def _says(bounded: Sequence[Bounded]) -> str:
+    if not bounded:
         return "No policy has a bound on its real success from simulation. The notes give the reasons."
-    helped = [cell for cell in found if cell.default.diagnostics.get("helps")]
-    widths = sorted(cell.default.width for cell in found)
+    helped = [cell for cell in bounded if cell.default.diagnostics.get("helps")]
+    widths = sorted(cell.default.width for cell in bounded)
     typical = f"{100 * widths[len(widths) // 2]:.0f} points wide"
-    if len(found) == 1:
-        one = found[0].default
-        bounds = f"The real success rate of {found[0].policy} is between {one.low or 0:.0%} and {one.high or 0:.0%}"
+    if len(bounded) == 1:
+        interval = bounded[0].default
+        ends = f"{interval.low or 0:.0%} and {interval.high or 0:.0%}"
+        bounds = f"The real success rate of {bounded[0].policy} is between {ends}"
         return (
             f"{bounds} (95% confidence interval). Simulation {'makes' if helped else 'does not make'} this interval "
             "narrower."
         )
-    told = f"in {len(helped)} of {len(found)} cases" if helped else "in no case"
-    return f"The 95% confidence interval of real success is typically {typical}. Simulation makes it narrower {told}."
+    share = f"in {len(helped)} of {len(bounded)} cases" if helped else "in no case"
+    return f"The 95% confidence interval of real success is typically {typical}. Simulation makes it narrower {share}."
 
 
 def _cells(tried: Group, simulated: Group, left: list[str]) -> list[Bounded]:
@@ -151,10 +152,11 @@ def _blocks(cells: list[Bounded], tail: list[str], on: str, real: str) -> list[B
 def _intervals(cells: list[Bounded], name: str, title: str, real: str) -> Chart:
     rows = []
     for cell in cells:
-        for one in cell.answer.intervals:
-            row: dict[str, Any] = {"policy": cell.policy, "method": one.method, "estimate": one.estimate}
-            row |= {"low": one.low, "high": one.high, "width": one.width, "uses": KINDS.get(one.method, "")}
-            row |= {"default": "default" if one.method == cell.answer.default else "", "guarantee": one.guarantee}
+        for interval in cell.answer.intervals:
+            row: dict[str, Any] = {"policy": cell.policy, "method": interval.method, "estimate": interval.estimate}
+            row |= {"low": interval.low, "high": interval.high, "width": interval.width}
+            row |= {"uses": KINDS.get(interval.method, ""), "guarantee": interval.guarantee}
+            row |= {"default": "default" if interval.method == cell.answer.default else ""}
             rows.append(row)
     order = {method: i for i, method in enumerate(dict.fromkeys(("strata", *LIVELY, *KINDS)))}
     rows.sort(key=lambda row: ([c.policy for c in cells].index(row["policy"]), order.get(row["method"], 99)))
@@ -215,10 +217,11 @@ def _sheet(cells: list[Bounded], name: str, title: str) -> Sheet:
     """A line for every policy: its bound, what simulation does to its width, and real trials saved."""
     rows: list[list[Any]] = []
     for cell in cells:
-        one, found, saved = cell.default, cell.default.diagnostics, cell.saved
-        rho, widths = found.get("correlation"), [found["width_real"], found["width_sim"]]
+        interval, diagnostics, saved = cell.default, cell.default.diagnostics, cell.saved
+        rho, widths = diagnostics.get("correlation"), [diagnostics["width_real"], diagnostics["width_sim"]]
         widths.append(None if cell.curve is None else cell.curve.floor)
-        row = [cell.policy, f"{one.low or 0.0:.0%} to {one.high or 0.0:.0%}", found["n"], found["n_extra"]]
+        ends = f"{interval.low or 0.0:.0%} to {interval.high or 0.0:.0%}"
+        row = [cell.policy, ends, diagnostics["n"], diagnostics["n_extra"]]
         row += ["" if rho is None else f"{rho:.2f}", *("" if w is None else f"{100 * w:.1f}" for w in widths)]
         row += ["", ""] if saved is None else [saved.best, f"{saved.best - saved.n:+d}".replace("-", "−")]
         rows.append(row)

@@ -138,14 +138,14 @@ def dots(
         def across(field: str) -> Any:
             return alt.X(f"{field}:Q", scale=scale, title=title, axis=alt.Axis(tickCount=6, **AXES[unit]))
 
-        told = _tips(tips)
+        tooltips = _tips(tips)
         bar = _sound(alt.Chart(), *ends).mark_bar(height=3, opacity=0.55)
         shade = {"color": coded["color"]} if series else {}
         layers = [
-            bar.encode(x=across(ends[0]), x2=f"{ends[1]}:Q", tooltip=told, **shade, **at),
+            bar.encode(x=across(ends[0]), x2=f"{ends[1]}:Q", tooltip=tooltips, **shade, **at),
             _sound(alt.Chart(), x)
             .mark_point(filled=True, size=80, opacity=1)
-            .encode(x=across(x), tooltip=told, **coded, **at),
+            .encode(x=across(x), tooltip=tooltips, **coded, **at),
         ]
         if text:
             lines: dict[str, Any] = {"lineBreak": "\n", "lineHeight": 12}  # two fit where a name stands
@@ -212,24 +212,26 @@ def scatter(rows: Sequence[Row], *, label: str, titles: tuple[str, str], tips: T
                 for name, (channel, field, title) in {"x": across, "y": up}.items()
             }
 
-        coded, told = _coded(_names(rows, label), label, legend=False), _tips(tips)
+        coded, tooltips = _coded(_names(rows, label), label, legend=False), _tips(tips)
         bar: dict[str, Any] = {"strokeWidth": 2.5, "opacity": 0.4}
-        shade = {"color": coded["color"], "tooltip": told}
+        shade = {"color": coded["color"], "tooltip": tooltips}
         layers = [
             _data([{"sim": v, "real": v} for v in (0, 1)])
             .mark_line(strokeDash=[4, 4], strokeWidth=1, opacity=0.6)
             .encode(**at("sim", "real"), color=alt.value("gray")),
             alt.Chart().mark_rule(**bar).encode(**at("sim_low", "real"), x2="sim_high:Q", **shade),
             alt.Chart().mark_rule(**bar).encode(**at("sim", "real_low"), y2="real_high:Q", **shade),
-            alt.Chart().mark_point(filled=True, size=100, opacity=1).encode(**at("sim", "real"), tooltip=told, **coded),
+            alt.Chart()
+            .mark_point(filled=True, size=100, opacity=1)
+            .encode(**at("sim", "real"), tooltip=tooltips, **coded),
         ]
         for left, sign in ((True, -1), (False, 1)):
-            mine = [one for one in labels if one.left is left]
+            mine = [tag for tag in labels if tag.left is left]
             names = _data(
                 [
-                    {label: one.names[0], "said": one.text, "all": ", ".join(one.names), "written": one.at}
-                    | {"sim": one.point[0], "real": one.point[1]}
-                    for one in mine
+                    {label: tag.names[0], "said": tag.text, "all": ", ".join(tag.names), "written": tag.at}
+                    | {"sim": tag.point[0], "real": tag.point[1]}
+                    for tag in mine
                 ]
             )
             if mine:

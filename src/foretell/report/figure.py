@@ -14,9 +14,11 @@ from typing import Any
 from foretell.errors import UsageError, suggest
 from foretell.files import require_writable
 from foretell.notebook import Displayed
+from foretell.reality.cards import no_formula
 from foretell.report import Chart, Runs
 from foretell.report.contents import sections
 from foretell.report.page import needs_extra, theme
+from foretell.terminal import safe
 
 __all__ = ["WIDTHS", "Drawn", "Listed", "figure", "figures"]
 
@@ -136,7 +138,7 @@ def _label() -> float:
 def paper(chart: Chart, width: float | None = None, columns: int | None = None, title: bool = False) -> Spec:
     """The chart's specification in the theme for paper; `width` of its plot in pixels, and at most so many columns in
     its legends. A composed chart keeps its own width."""
-    spec: Spec = json.loads(json.dumps(chart.spec))
+    spec: Spec = _printable(json.loads(json.dumps(chart.spec)))
     if width is not None and _single(spec):
         spec["width"] = round(width, 2)
     if title:
@@ -145,6 +147,15 @@ def paper(chart: Chart, width: float | None = None, columns: int | None = None, 
         _narrow(spec, columns)
     spec["config"] = {**theme()["paper"], "font": FONT, "background": "white", "padding": 1, **spec.get("config", {})}
     return spec
+
+
+def _printable(part: Any) -> Any:
+    """Without control characters, which names may have: what converts a chart aborts the process on one."""
+    if isinstance(part, dict):
+        return {_printable(name): _printable(value) for name, value in part.items()}
+    if isinstance(part, list):
+        return [_printable(item) for item in part]
+    return safe(part) if isinstance(part, str) else part
 
 
 def _single(spec: Spec) -> bool:
@@ -212,5 +223,12 @@ def table(chart: Chart) -> str:
     writer = csv.DictWriter(file, columns)
     writer.writeheader()
     for row in chart.rows:
-        writer.writerow({k: json.dumps(v) if isinstance(v, list | dict) else v for k, v in row.items()})
+        writer.writerow({k: _cell(v) for k, v in row.items()})
     return file.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """A value as a spreadsheet may open it."""
+    if isinstance(value, list | dict):
+        return json.dumps(value)
+    return no_formula(safe(value)) if isinstance(value, str) else value

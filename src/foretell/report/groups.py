@@ -263,7 +263,7 @@ def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: li
         tables.append(_with(table, policy=spread(names, index)))
     real = all(run.real for run, _ in parts)
     table, design = pa.concat_tables(tables), weakest(design_of(run.provenance) for run, _ in parts)
-    late = set().union(*(one.late for one in ahead))
+    late = set().union(*(part.late for part in ahead))
     leading = frozenset(cells(units(table))) - late if ahead else frozenset()
     called = {name for (name,) in grouped([table[NAMED]])[1]}
     label = called.pop() if len(called) == 1 else family_label(clock)
@@ -277,9 +277,9 @@ def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: li
         stands_in=real and any(run.stands_in for run, _ in parts),
         design=design,
         table=table,
-        missing=sum(one.episodes for one in ahead),
+        missing=sum(part.episodes for part in ahead),
         leading=leading,
-        planned=sum(one.planned for one in ahead),
+        planned=sum(part.planned for part in ahead),
     )
 
 

@@ -30,7 +30,7 @@ def contents(board: Leaderboard) -> Row:
 
     ground = board.ground
     whole = sum(entry["episodes"] for entry in board.entries)
-    solved = sum(round(c["success"]["estimate"] * c["success"]["n"]) for e in board.entries for c in _told(e))
+    solved = sum(round(c["success"]["estimate"] * c["success"]["n"]) for e in board.entries for c in _cells(e))
     run = {
         "name": "leaderboard",
         "path": ground.source,
@@ -62,7 +62,7 @@ def leaderboard_page(board: Leaderboard) -> str:
     return page(contents(board))
 
 
-def _told(entry: Row) -> list[Row]:
+def _cells(entry: Row) -> list[Row]:
     return [cell for cell in entry["cells"] if cell["success"]]
 
 
@@ -202,8 +202,8 @@ def _sheet(board: Leaderboard) -> Sheet:
             if "not_charged" in row:
                 rows.append([*about, ", ".join(row["not_charged"]["tasks"]), spared(row), "-", "-"])
     columns = ["policy", "arm", "tasks", "success", "change, points", "change, percent"]
-    told = "Percentages are of the mean success of the clean control, as in THE COLOSSEUM; undefined if that is 0."
-    return Sheet(name="by-factor", title="Every figure", columns=columns, rows=rows, right=columns[3:], about=told)
+    below = "Percentages are of the mean success of the clean control, as in THE COLOSSEUM; undefined if that is 0."
+    return Sheet(name="by-factor", title="Every figure", columns=columns, rows=rows, right=columns[3:], about=below)
 
 
 def _curves(board: Leaderboard) -> list[Chart]:

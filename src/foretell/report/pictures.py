@@ -32,7 +32,7 @@ def section(runs: Runs) -> Section | None:
         if len(shown) == SHOWN:
             break
         if (picture := _picture(run, row["episode"])) is not None:
-            shown.append({**_said(run, row, worlds), "picture": picture})
+            shown.append({**_caption(run, row, worlds), "picture": picture})
     if not shown:
         return None
     solved = sum(film["outcome"] == "success" for film in shown)
@@ -65,7 +65,7 @@ def _place(row: dict[str, Any]) -> tuple[str, str, bool, str, bool]:
     return row["task"], row["policy"], row["arm"] != "none", row["arm"], not row["success"]
 
 
-def _said(run: OneRun, row: dict[str, Any], worlds: bool) -> dict[str, Any]:
+def _caption(run: OneRun, row: dict[str, Any], worlds: bool) -> dict[str, Any]:
     parts = [row["task"], row["policy"], *([f"arm {row['arm']}"] if row["arm"] != "none" else [])]
     parts += [row["clock"]] if row["clock"] != "sync" else []
     parts += [f"world {row['world']}"] if worlds else []

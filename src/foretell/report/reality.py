@@ -93,8 +93,8 @@ def section(runs: Runs) -> Section | None:
 
 
 def _says(answer: Predictivity, sim: str, real: str) -> str:
-    found = answer.mean or answer.metrics[""]
-    accuracy, gap = found["pairwise_accuracy"], found["success_gap"]
+    overall = answer.mean or answer.metrics[""]
+    accuracy, gap = overall["pairwise_accuracy"], overall["success_gap"]
     many = f"; means over {len(answer.metrics)} tasks" if answer.mean else ""
     apart = f"success differs by {100 * gap.estimate:.0f} points on average"
     each = {task: metrics["pairwise_accuracy"].estimate for task, metrics in answer.metrics.items()}
@@ -194,13 +194,13 @@ def _metrics(measured: dict[str, dict[str, Interval]], name: str, title: str) ->
 def _sheet(measured: dict[str, dict[str, Interval]], name: str, title: str) -> Sheet:
     """A line for every metric, a column for every task."""
 
-    def said(interval: Interval) -> str:
+    def in_words(interval: Interval) -> str:
         if not math.isfinite(interval.estimate):
             return "undefined"
         ends = "" if interval.low is None or interval.high is None else f" ({interval.low:.2f} to {interval.high:.2f})"
         return f"{interval.estimate:.3f}{ends}"
 
-    rows = [[NAMES[m], MEANING[m], *(said(metrics[m]) for metrics in measured.values())] for m in NAMES]
+    rows = [[NAMES[m], MEANING[m], *(in_words(metrics[m]) for metrics in measured.values())] for m in NAMES]
     columns = ["metric", "meaning", *measured]
     reasons = {interval.reason for metrics in measured.values() for interval in metrics.values() if interval.reason}
     about = "With 95% intervals: the range of each metric over all true rates that the trials leave plausible together."

@@ -138,8 +138,8 @@ def _says(deaths: Mapping[str, Counter[tuple[str, str]]], tasks: bool, worlds: b
     together = "; clocks are counted together" if clocks else ""
     if all(count == failed for _, count, failed in parts):
         return f"Every failed episode gets stuck {listed([after for after, *_ in parts])}{together}."
-    told = [f"{after} ({count:,} of {failed:,})" for after, count, failed in parts]
-    return f"Failed episodes most often get stuck {listed(told)}{together}."
+    places = [f"{after} ({count:,} of {failed:,})" for after, count, failed in parts]
+    return f"Failed episodes most often get stuck {listed(places)}{together}."
 
 
 def _order(rows: Ended, runs: Runs) -> list[str]:
@@ -200,13 +200,13 @@ def _lines(rows: Ended) -> tuple[dict[str, Ended], str]:
 def _chart(lines: Mapping[str, Ended], stages: Sequence[str], name: str, where: str, together: str) -> Chart:
     counted = {line: mine.ends(stages) for line, mine in list(lines.items())[:LINES]}
     last = any(ends[stages[-1]] for ends in counted.values())  # mostly it is success itself
-    order = [_said(stage) for stage in (NONE, *stages[: None if last else -1])] + [DONE]
+    order = [_label(stage) for stage in (NONE, *stages[: None if last else -1])] + [DONE]
     rows = []
     for line, ends in counted.items():
         n = ends.total()
         for stage in (NONE, *stages, DONE):
             if ends[stage] or stage == DONE:
-                row = {"policy": line, "ended": _said(stage), "share": ends[stage] / n, "count": ends[stage], "n": n}
+                row = {"policy": line, "ended": _label(stage), "share": ends[stage] / n, "count": ends[stage], "n": n}
                 rows.append(row)
     tips = {"policy": ("policy", ""), "ended": ("ended", ""), "count": ("episodes", "d"), "n": ("of", "d")}
     tips |= {"share": ("share", ".1%")}
@@ -216,7 +216,7 @@ def _chart(lines: Mapping[str, Ended], stages: Sequence[str], name: str, where: 
     return Chart(name=name, title=f"Where episodes end{where}", spec=spec, rows=rows, about=about + together)
 
 
-def _said(stage: str) -> str:
+def _label(stage: str) -> str:
     return stage if stage == DONE else "before the first stage" if stage == NONE else f"stuck after {stage}"
 
 

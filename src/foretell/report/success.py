@@ -7,7 +7,7 @@ from typing import Any
 
 from foretell.answers.show import figures
 from foretell.counting import counted
-from foretell.episodes.tally import method_name
+from foretell.episodes.count import method_name
 from foretell.report.charts import dots, slug
 from foretell.report.runs import Runs, place
 from foretell.report.section import Block, Chart, Section, Sheet

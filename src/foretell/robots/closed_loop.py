@@ -85,6 +85,7 @@ class ClosedLoop(Kinematics):
             self._place(slots, now)
         if self._glide:
             error = self._error(slots, now, origin, back)
+        began = now
         near = np.zeros(len(slots), dtype=bool)
         for _ in range(self.NEWTON):
             answer, regular = self._answer(slots, error - left)
@@ -94,7 +95,7 @@ class ClosedLoop(Kinematics):
             near = _length(error - left) < 1e-3 * self.CLOSE
             if (near | ~certain).all():
                 break
-        return now, certain & near & (np.abs(now - q).max(axis=1) < 0.5)
+        return now, certain & near & (np.abs(now - began).max(axis=1) < 0.5)
 
     def _walk(self, slots: Ints, q: Floats, error: Floats, origin: Floats, back: Floats) -> tuple[Floats, Bools]:
         """Take the steps one by one: where they lead (n, joints), and (n,) whether they arrive."""

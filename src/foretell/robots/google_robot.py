@@ -156,7 +156,7 @@ class GoogleRobot(DrivenRobot):
     numbers = numbers_of(_DRIVES)
     controller = "ee_profile+gripper:grip_profile"
     action_rate = 3.0
-    steps = Steps(1 / 513, "euler")
+    steps = Steps(1 / 513, "euler", sleep=True)
     groups = {
         "arm": Group(
             joints=tuple(_CHAIN),

@@ -34,7 +34,7 @@ class Kinematics:
         if chain.tool is None:
             raise UsageError(f"controller: group {group!r} of {robot.name} has no tool, so `ee_delta` cannot move it")
         spec = robot.spec(visuals=False)
-        spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+        spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT  # only poses are asked for
         model = spec.compile()
         self._batch = Batch(model, nsim=slots, nthread=1)
         self._address = np.array([model.joint(name).qposadr[0] for name in chain.joints])

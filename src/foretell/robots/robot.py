@@ -70,6 +70,8 @@ class Steps:
     tick: float = 0.002
     """One physics step, s."""
     integrator: str = "implicitfast"
+    sleep: bool = False
+    """Whether physics leaves out what lies still until something touches it. Not with `rk4`."""
 
     @property
     def implicit(self) -> bool:

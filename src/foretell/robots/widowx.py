@@ -163,7 +163,7 @@ class WidowX(DrivenRobot):
     numbers = numbers_of(_DRIVES)
     controller = "ee_step+gripper:grip_step"
     action_rate = 5.0
-    steps = Steps(0.002, "euler")
+    steps = Steps(0.002, "euler", sleep=True)
     frame = "ee_gripper_link"
     groups = {
         "arm": Group(

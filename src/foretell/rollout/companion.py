@@ -39,8 +39,8 @@ class Companion:
 
     def __init__(self, module: str, opening: dict[str, Any], fds: tuple[int, ...]):
         self.process = start(module, fds=fds)
-        self._said: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
-        listen(self.process, self._said.put)
+        self._messages: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
+        listen(self.process, self._messages.put)
         self.tell(opening)
 
     def tell(self, message: dict[str, Any]) -> None:
@@ -52,7 +52,7 @@ class Companion:
     def heard(self) -> dict[str, Any] | None:
         """A message that has come, or None. Raises CompanionDied where there will be no more."""
         try:
-            message = self._said.get_nowait()
+            message = self._messages.get_nowait()
         except queue.Empty:
             if not gone(self.process):
                 return None
@@ -64,7 +64,7 @@ class Companion:
     def _last(self) -> dict[str, Any] | None:
         """What a dead process has left to say. Its pipe need not end: a helper of the policy may hold it."""
         try:
-            return self._said.get(timeout=LOOK_S)
+            return self._messages.get(timeout=LOOK_S)
         except queue.Empty:
             return None
 
@@ -74,7 +74,7 @@ class Companion:
         while True:
             left = until - time.monotonic()
             try:
-                message = self._said.get(timeout=max(0.0, min(LOOK_S, left)))
+                message = self._messages.get(timeout=max(0.0, min(LOOK_S, left)))
             except queue.Empty:
                 if gone(self.process):
                     message = self._last()

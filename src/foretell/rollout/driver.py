@@ -183,12 +183,12 @@ class Driver:
 
     def _beat(self, jobs: list[Job]) -> Callable[[], None]:
         """Tells the watch that the policy is called for these jobs: at once, and again at later calls, but seldom."""
-        told = 0.0
+        last = 0.0
 
         def beat() -> None:
-            nonlocal told
-            if time.monotonic() - told > BEAT_S:
-                told = time.monotonic()
+            nonlocal last
+            if time.monotonic() - last > BEAT_S:
+                last = time.monotonic()
                 self.watch("policy", jobs)
 
         return beat
@@ -283,7 +283,12 @@ class Driver:
             if begun is not None and begun.video is not None:
                 strip = begun.steps.with_suffix(".jpg") if begun.steps else None
                 self.videos[slot] = self.VIDEO(
-                    begun.video, slot=slot, rate=self._spec(slot).action_rate, camera=begun.camera, strip=strip
+                    begun.video,
+                    slot=slot,
+                    rate=self._spec(slot).action_rate,
+                    time_limit=self.world.task.time_limit,
+                    camera=begun.camera,
+                    strip=strip,
                 )
             self._note(slot)
 

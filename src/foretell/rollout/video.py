@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ import numpy as np
 from foretell.camera import Camera
 from foretell.errors import ForetellError, UsageError, suggest
 
-__all__ = ["AFTER_S", "LateVideo", "Video", "film_camera", "require_encoder"]
+__all__ = ["AFTER_S", "LateVideo", "Video", "every", "film_camera", "require_encoder"]
 
 RATE = 10.0
-"""Frames per simulated second, at most. A frame takes 75 ms of one core to draw with shadows."""
+"""Frames per simulated second, at most. A frame takes 50 to 75 ms of one core to draw with shadows, at any size."""
+FRAMES = 100
+"""Frames of an episode that runs to its time limit, at most; a long one has fewer per second."""
 STRIP = 5
 """Pictures of a strip, which tells a film at a glance."""
 AFTER_S = 1.0
@@ -28,6 +31,11 @@ def require_encoder() -> Any:
     except ImportError:
         raise ForetellError("videos need PyAV: pip install 'foretell[video]'") from None
     return av
+
+
+def every(rate: float, time_limit: float) -> int:
+    """One in how many actions is drawn. rate: actions per simulated second; time_limit: simulated s."""
+    return max(1, round(rate / RATE), math.ceil(rate * time_limit / FRAMES))
 
 
 def film_camera(world: Any, asked: str | None = None) -> str | Camera:
@@ -50,14 +58,23 @@ class Video:
 
     HEIGHT, WIDTH = 480, 640
 
-    def __init__(self, path: Path, *, slot: int, rate: float, camera: str | None = None, strip: Path | None = None):
+    def __init__(
+        self,
+        path: Path,
+        *,
+        slot: int,
+        rate: float,
+        time_limit: float,
+        camera: str | None = None,
+        strip: Path | None = None,
+    ):
         av = require_encoder()
         path.parent.mkdir(parents=True, exist_ok=True)
         self._path, self._part = path, path.with_suffix(".part.mp4")
         self._slot, self._camera, self._av = slot, camera, av
         self._strip = strip
         self._small: list[np.ndarray] = []
-        self._every, self._calls = max(1, round(rate / RATE)), 0
+        self._every, self._calls = every(rate, time_limit), 0
         self._part.unlink(missing_ok=True)  # it may be a link, in a folder from someone else
         self._file = av.open(str(self._part), "w", options={"movflags": "faststart"})
         self._stream = self._file.add_stream("libx264", rate=Fraction(rate / self._every).limit_denominator(1000))

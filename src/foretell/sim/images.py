@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 
 import mujoco
 import numpy as np
@@ -57,10 +57,23 @@ class Images:
     def film(
         self, model: mujoco.MjModel, qpos: np.ndarray, camera: str | Camera, height: int, width: int
     ) -> np.ndarray:
-        """(height, width, 3) uint8, with shadows, without noise; the camera may stand anywhere."""
+        """(height, width, 3) uint8, with shadows, without noise; the camera may stand anywhere. One that is not part of
+        the scene turns and widens to keep the hand in the picture."""
         stand = camera if isinstance(camera, Camera) else None
         name = camera if isinstance(camera, str) else FILM
-        return self._taken(model, qpos, View(name=name, height=height, width=width, fine=True, stand=stand))
+        view = View(name=name, height=height, width=width, fine=True, stand=stand, keep=self._hand)
+        return self._taken(model, qpos, view)
+
+    @cached_property
+    def _hand(self) -> str | None:
+        """The site that films keep in the picture; None where there are several."""
+        tools = [
+            f"{name}/{group.tool}"
+            for name, robot in self._scene.robots.items()
+            for group in robot.groups.values()
+            if group.tool
+        ]
+        return tools[0] if len(tools) == 1 else None
 
     def _taken(self, model: mujoco.MjModel, qpos: np.ndarray, view: View) -> np.ndarray:
         """(height, width, 3) uint8: rendered and transformed."""

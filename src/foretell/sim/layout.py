@@ -9,6 +9,8 @@ from mujoco.batch import Batch, SimulationError
 from foretell.arrays import Floats, Ints
 from foretell.rotation import from_matrix
 from foretell.sim.scene import Scene
+from foretell.sim.timers import stop_timers
+from foretell.tasks.events import EventCounter
 
 __all__ = ["Layout"]
 
@@ -41,12 +43,15 @@ class Layout:
     sensordata: Floats
 
     def __init__(self, model: mujoco.MjModel, *, slots: int, threads: int, scene: Scene, delay: int = 0):
+        stop_timers()
         if mujoco.get_mju_user_warning() is None:
             # the reason goes into the row; MuJoCo would also write MUJOCO_LOG.TXT into the user's folder
             mujoco.set_mju_user_warning(lambda message: None)
         self.model, self.scene = model, scene
         self.models = [model] * slots
-        self.batch = Batch(model, nsim=slots, nthread=threads)
+        # what sleeps is known to MjData alone, so that every slot keeps its own
+        asleep = bool(model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP)
+        self.batch = Batch(model, nsim=slots, nthread=threads, persistent=asleep)
         bind = self.batch.bind
         self.qpos, self.qvel, self.ctrl = bind("qpos"), bind("qvel"), bind("ctrl")
         self.xpos, self.xquat = bind("xpos"), bind("xquat")
@@ -109,6 +114,20 @@ class Layout:
             if tools := [group.tool for group in robot.groups.values() if group.tool]:
                 self.tools[name] = self.sites[f"{name}/{tools[0]}"]
 
+    def counter(self) -> EventCounter:
+        """What counts the events of episodes that run here."""
+        task, groups = self.scene.task, {name: robot.groups.values() for name, robot in self.scene.robots.items()}
+        return EventCounter(
+            len(self.models),
+            tick=self.scene.steps.tick,
+            objects=self.objects,
+            targets=[name for name, role in task.roles.items() if role == "MO"],
+            robots=list(groups),
+            arms=[name for name, own in groups.items() if any(group.tool for group in own)],
+            grippers=[name for name, own in groups.items() if any(group.pads for group in own)],
+            lowest=task.lowest,
+        )
+
     def start(self, slots: Ints, names: list[str], values: Floats) -> None:
         """Put joints (by full name) of some slots at values (n, joints), at rest."""
         self.qpos[slots[:, None], np.array([self.address[name] for name in names])] = values
@@ -156,8 +175,8 @@ class Layout:
     def sensed_pose(self, slots: Ints, name: str) -> tuple[Floats, Floats]:
         """Position (n, 3) and orientation (n, 4) of a body or site as sensors show them now."""
         pos, quat = np.empty((len(slots), 3)), np.empty((len(slots), 4))
-        data = mujoco.MjData(self.model)
         for row, (slot, qpos) in enumerate(zip(slots.tolist(), self.sensed("qpos", slots), strict=True)):
+            data = mujoco.MjData(self.models[slot])
             data.qpos[:] = qpos
             mujoco.mj_kinematics(self.models[slot], data)
             if name in self.bodies:

@@ -138,12 +138,14 @@ class MujocoFile(WorldFile):
     def steps(self, kinds: Collection[type[Robot]]) -> Steps:
         """How time is cut in a scene with robots of these kinds: as the file says, or else as the robots ask."""
         tick, integrator = self.physics.timestep, self.physics.integrator
+        asked = [kind.steps or STEPS for kind in kinds] or [STEPS]
         if tick is None:
             tick = min((kind.steps.tick for kind in kinds if kind.steps is not None), default=STEPS.tick)
         if integrator is None:
-            asked = {kind.steps.integrator if kind.steps else STEPS.integrator for kind in kinds}
-            return Steps(tick, asked.pop() if len(asked) == 1 else STEPS.integrator)
-        return Steps(tick, integrator)
+            same = len({steps.integrator for steps in asked}) == 1
+            integrator = asked[0].integrator if same else STEPS.integrator
+        sleep = integrator != "rk4" and all(steps.sleep for steps in asked)
+        return Steps(tick, integrator, sleep)
 
     def robot(self, kind: type[Robot], steps: Steps | None = None) -> RobotPhysics:
         """What this world believes of a kind of robot. `steps`: those of the scene; None: those of the robot alone."""

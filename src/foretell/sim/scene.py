@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,7 +13,7 @@ from foretell import factors
 from foretell.camera import Intrinsics, camera_features
 from foretell.errors import UsageError, suggest
 from foretell.objects import Asset, Fixture, ObjectPhysics, arena, asset
-from foretell.registry import names, resolve
+from foretell.registry import names
 from foretell.robots import Robot
 from foretell.robots.lens import set_lens
 from foretell.rotation import from_axis_angle, from_yaw, multiply, rotate, yaw
@@ -23,6 +22,7 @@ from foretell.seeding import generator
 from foretell.sim.params import MujocoFile
 from foretell.sim.parts import Parts
 from foretell.spec import Feature
+from foretell.tasks.starts import Startable, check_start, robot_kinds, startable
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Mount
 
@@ -43,7 +43,7 @@ class Scene:
 
     def __init__(self, task: TabletopTask, world: MujocoFile):
         self.task, self.world = task, world
-        kinds = {name: _kind(mount) for name, mount in task.robots.items()}
+        kinds = robot_kinds(task)
         self.steps = world.steps(kinds.values())
         self.robots: dict[str, Robot] = {name: kind(world.robot(kind, self.steps)) for name, kind in kinds.items()}
         known = [*names("robots"), *(robot.name for robot in self.robots.values())]
@@ -59,6 +59,8 @@ class Scene:
         spec.modelname = self.task.name
         spec.option.timestep = self.steps.tick
         spec.option.integrator = INTEGRATORS[self.steps.integrator]
+        if self.steps.sleep and not visuals:  # a renderer puts every joint where it likes
+            spec.option.enableflags |= mujoco.mjtEnableBit.mjENBL_SLEEP
         spec.option.cone = CONES[physics.cone]
         spec.option.impratio = physics.impratio
         spec.default.geom.solref = [physics.contact_time, 1.0]
@@ -93,7 +95,8 @@ class Scene:
     def params(self) -> dict[str, Any]:
         """Those of the world, with the steps of this scene."""
         params, steps = self.world.params, {"timestep": self.steps.tick, "integrator": self.steps.integrator}
-        return {**params, "physics": params["physics"] | steps}
+        sleep = {"sleep": True} if self.steps.sleep else {}
+        return {**params, "physics": params["physics"] | steps | sleep}
 
     @property
     def cameras(self) -> list[str]:
@@ -138,31 +141,16 @@ class Scene:
     @cached_property
     def startable(self) -> dict[str, Startable]:
         """What has joints, by the names of `Scenario.start`."""
-        starts = {}
-        for name, robot in self.robots.items():
-            for key, group in robot.groups.items():
-                called = name if key == robot.first() else f"{name}/{key}"
-                joints = tuple(f"{name}/{joint}" for joint in group.joints)
-                starts[called] = Startable(joints, group.home, group.low, group.high)
-        for name, part in self.placed.items():
-            if isinstance(part, Fixture) and part.joints:
-                has = part.joints.values()
-                limits = tuple(j.low for j in has), tuple(j.high for j in has)
-                starts[name] = Startable(tuple(f"{name}/{j}" for j in part.joints), tuple(j.home for j in has), *limits)
-        return starts
+        return startable(self.robots, self.placed)
 
     def start(self, scenario: Scenario) -> dict[str, np.ndarray]:
-        """Where every joint starts under a scenario and its factors, by the names of `Scenario.start`; within limits.
-        Raises UsageError for a start that the scene does not have."""
+        """Where every joint starts under a scenario and its factors, by the names of `Scenario.start`. Raises
+        UsageError for a start that the scene does not have or that is out of range. What factors move stays in range.
+        """
         known = self.startable
-        for name, values in scenario.start.items():
-            if name not in known:
-                raise UsageError(f"scenario: start: the scene has no {name!r}; {suggest(name, known)}")
-            if len(values) != len(known[name].joints):
-                has = f"{len(known[name].joints)} joints ({', '.join(known[name].joints)})"
-                raise UsageError(f"scenario: start: {name}: {len(values)} values were given, it has {has}")
-        begins = factors.starts(scenario, {name: has.home for name, has in known.items()}, self.task)
-        return {name: np.clip(begins[name], has.low, has.high) for name, has in known.items()}
+        check_start(scenario, known)
+        begins = factors.starts(scenario, {name: part.home for name, part in known.items()}, self.task)
+        return {name: np.clip(begins[name], part.low, part.high) for name, part in known.items()}
 
     def compile(self, scenario: Scenario, trial: int) -> mujoco.MjModel:
         """The model of one scenario, bare: the shells of the robots cost 8 ms to compile and carry no physics.
@@ -180,7 +168,8 @@ class Scene:
     ) -> mujoco.MjModel:
         spread = self.world.physics.placement_noise
         slip = generator(scenario.base, trial, "placement") if spread > 0 else None
-        for name, placement in factors.place(scenario, self.task).items():
+        placed = factors.place(scenario, self.task)
+        for name, placement in placed.items():
             kind = asset(placement.asset)
             pos, quat = np.array(placement.pos), np.array(placement.quat)
             if slip is not None and kind.free:
@@ -199,10 +188,11 @@ class Scene:
         for a, b in self.task.touch:
             if unknown := next((part for part in (a, b) if part not in {*bodies, *self.robots, ANYTHING}), None):
                 raise UsageError(f"touch: the scene has no part {unknown!r}; {suggest(unknown, bodies)}")
-            one, other = (part if part == ANYTHING else root(bodies, part, self.robots) for part in (a, b))
-            _add_touch(spec, one, other, whole=True, name=f"{a}/{b}")
+            first, second = (part if part == ANYTHING else root(bodies, part, self.robots) for part in (a, b))
+            _add_touch(spec, first, second, whole=True, name=f"{a}/{b}")
         for transform in self.world.transforms if seen else ():
             transform.dress(spec)
+            transform.dress_objects(spec, placed)
         factors.apply(factors.Setting(spec=spec, task=self.task, scenario=scenario, seen=seen, physics=physics))
         self._watch(spec, scenario)
         return spec.compile()
@@ -223,28 +213,10 @@ class Scene:
                 _add_touch(spec, own, its, whole=True, name=f"{name}/{other}", kind="clash")
 
 
-@dataclass(frozen=True)
-class Startable:
-    """Joints that a scenario may start somewhere."""
-
-    joints: tuple[str, ...]
-    """Full names."""
-    home: tuple[float, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-
-
 ANYTHING = "*"
 """In a task's `touch`: whatever there is."""
 ROBOT = 2
 """Contype of a robot's geoms: they touch the world and its objects (contype 1, MuJoCo's default), never the robot."""
-
-
-def _kind(mount: Mount) -> type[Robot]:
-    robot = resolve("robots", mount.robot)
-    if not (isinstance(robot, type) and issubclass(robot, Robot) and robot.groups):
-        raise UsageError(f"robots: {mount.robot!r:.200} should be a subclass of foretell.robots.Robot with `groups`")
-    return robot
 
 
 def _add_stand(spec: mujoco.MjSpec, robot: str, mount: Mount) -> None:

@@ -21,6 +21,7 @@ from foretell.errors import UsageError, suggest
 from foretell.files import read_file
 from foretell.fingerprint.source import own_classes, source_hash
 from foretell.registry import resolve
+from foretell.scenario import Placement
 from foretell.sim.parts import Parts
 from foretell.sim.photo import MOST_BYTES, decode, resize
 from foretell.world_file import explain
@@ -67,6 +68,9 @@ class Transform(BaseModel):
     def dress(self, spec: mujoco.MjSpec) -> None:
         """Change the scene that is drawn: textures, colours, cameras, lights. Called for each scenario, before its
         factors; physics runs on another model."""
+
+    def dress_objects(self, spec: mujoco.MjSpec, placed: Mapping[str, Placement]) -> None:
+        """As `dress`, for what the scenario places: body -> its asset, pose and scale."""
 
     def apply(self, image: np.ndarray, shot: Shot) -> np.ndarray:
         """(height, width, 3) uint8: a picture, changed. Called for each picture of the cameras that it acts on."""

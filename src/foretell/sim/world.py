@@ -25,6 +25,7 @@ from foretell.sim.scene import Scene, lens_of
 from foretell.sim.sensors import Sensors
 from foretell.sim.stages import Stages
 from foretell.sim.state import Rows
+from foretell.sim.trace import traced
 from foretell.sim.variants import Variant, shared_variants
 from foretell.sim.viewer import Viewer
 from foretell.spec import Feature, Stream
@@ -117,7 +118,7 @@ class MujocoWorld:
                 self._layouts[variant.sizes] = made = Layout(
                     model, slots=self.slots, threads=self.threads, scene=self.scene, delay=self._late
                 )
-                self._events[id(made)] = self._counter(made)
+                self._events[id(made)] = made.counter()
             layout = self._layouts[variant.sizes]
             self._where[slot], self._scenario[slot], self._trial[slot] = layout, scenario, trial
             self._dressed.pop(slot, None)
@@ -148,19 +149,6 @@ class MujocoWorld:
                 controller.reset(rows, layout.hold[rows[:, None], layout.motors[key]], delay)
             layout.begin(rows)
             self._events[id(layout)].start(rows, self._rows(layout, rows))
-
-    def _counter(self, layout: Layout) -> EventCounter:
-        groups = {name: robot.groups.values() for name, robot in self.scene.robots.items()}
-        return EventCounter(
-            self.slots,
-            tick=self.tick,
-            objects=layout.objects,
-            targets=[name for name, role in self.task.roles.items() if role == "MO"],
-            robots=list(groups),
-            arms=[name for name, own in groups.items() if any(group.tool for group in own)],
-            grippers=[name for name, own in groups.items() if any(group.pads for group in own)],
-            lowest=self.task.lowest,
-        )
 
     def _variant(self, scenario: Scenario, trial: int, seen: bool) -> Variant:
         """The model of a scenario: that which is drawn (`seen`), or that which physics runs on."""
@@ -360,18 +348,8 @@ class MujocoWorld:
 
     def trace(self, slot: int) -> dict[str, float]:
         """The true state in m and the last action: a sensor read here would use up its noise."""
-        layout, scenario = self._layout(slot), self._of(slot)
-        state = self._rows(layout, np.array([slot]))
-        points = {name: state.ee_pos(name)[0] for name in self.scene.robots}
-        points |= {name: state.pos(name)[0] for name in scenario.placements}
-        values = {f"{name}/{axis}": float(v) for name, p in points.items() for axis, v in zip("xyz", p, strict=True)}
-        for name, robot in self.scene.robots.items():
-            for key, group in robot.groups.items():
-                if group.pads:
-                    values[f"{name}/{key}"] = float(layout.qpos[slot, layout.joints[name, key]].sum())
-        for name, has in self.scene.startable.items():
-            if name in scenario.placements:
-                values |= {joint: float(layout.qpos[slot, layout.address[joint]]) for joint in has.joints}
+        layout = self._layout(slot)
+        values = traced(layout, slot, self._rows(layout, np.array([slot])), self._of(slot).placements)
         meanings = [d.meaning for d in self.action.dims for _ in range(d.size)]
         done = {f"action/{i} {m}": float(self._commanded[slot, i]) for i, m in enumerate(meanings)}
         return {"time": float(self._age[slot] * self.tick), **values, **done}

@@ -69,8 +69,8 @@ def _make(opening: dict[str, Any]) -> Any:
     from foretell.rollout.shared import Latest, Queue
     from foretell.rollout.thinker import ANSWERS, Thinker
     from foretell.spec import ActionSpec, DimSpec, Feature, Stream
-    from foretell.study.config import PolicyEntry
-    from foretell.study.plan import make_task
+    from foretell.study.policy_entry import PolicyEntry
+    from foretell.tasks.make import make_task
     from foretell.world_file import make_world
 
     task = make_task(opening["task"], opening["time_limit"])

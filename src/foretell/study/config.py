@@ -104,9 +104,9 @@ class ScenarioSource(_Model):
         if len(given) > 1:
             raise ValueError(f"give either `{given[0]}` or `{given[1]}`, not both")
         if given and self.fix:
-            raise ValueError(f"`fix` is for scenarios that are drawn; those of `{given[0]}` are as they are")
+            raise ValueError(f"`fix` changes scenarios that are drawn, and `{given[0]}` draws none: leave `fix` out")
         if given == ["layouts"] and "seed" in self.model_fields_set and self.seed:
-            raise ValueError("`seed` is for scenarios that are drawn; `layouts` are as they are")
+            raise ValueError("`seed` draws scenarios, and published layouts are not drawn: leave `seed` out")
         return self
 
 
@@ -123,20 +123,29 @@ HowMany = Annotated[int | Literal["all"], BeforeValidator(_how_many)]
 
 def _how_filmed(value: Any) -> Any:
     try:
-        return value if value == "failures" else _how_many(value)
+        return value if value in ("few", "failures") else _how_many(value)
     except ValueError:
-        raise ValueError("should be a whole number from 0, `none`, `failures` or `all`") from None
+        raise ValueError("should be a whole number from 0, `none`, `few`, `failures` or `all`") from None
 
 
-Films = Annotated[int | Literal["failures", "all"], BeforeValidator(_how_filmed)]
+Films = Annotated[int | Literal["few", "failures", "all"], BeforeValidator(_how_filmed)]
+
+
+def _usual_films() -> Any:
+    """What is filmed where a study does not say: a few episodes, or what the environment says."""
+    usual = os.environ.get("FORETELL_VIDEO") or "few"
+    try:
+        return _how_filmed(int(usual) if usual.isdecimal() else usual)
+    except ValueError as error:
+        raise UsageError(f"the environment variable FORETELL_VIDEO {error}; it is {usual!r:.80}") from None
 
 
 class Record(_Model):
     """What to keep besides the rows."""
 
-    video: Films = 0
+    video: Films = Field(default_factory=_usual_films)
     """So many videos of each task, policy, clock and arm, of failures and of successes; or of up to 20 `failures`; or
-    of `all` episodes. See `study.films`."""
+    of `all` episodes; or `few` of the whole study, where that takes little time. See `study.films`."""
     events: HowMany = 0
     """What happened when (looks, inferences, actions), of the first so many scenarios of each task and policy, or of
     `all`; see `foretell timeline`."""
@@ -169,7 +178,7 @@ class Study(_Model):
     arms: list[InstanceOf[Arm]] = Field(default=[parse_arm("none")], min_length=1)
     """Perturbations, written as `factors.arms` describes."""
     clocks: list[InstanceOf[Clock]] = Field(default=[Sync()], min_length=1)
-    record: Record = Record()
+    record: Record = Field(default_factory=Record)
     engine: str | None = None
     """Who runs the episodes: `here` or `processes`; None leaves it to the command. Rows do not depend on it."""
     policy_timeout: float = Field(default=TIMEOUT, gt=0, le=1e6)

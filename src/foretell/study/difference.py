@@ -2,11 +2,13 @@
 
 The same study is one that asks for the same episodes. Its name, its engine, what is recorded besides the rows and how
 long a policy may hang are no part of that. Nor is what is in the files that it names (weights, source): rows tell these
-apart.
+apart. A file of the same name elsewhere counts as the same, because folders move, unless both files are there and
+differ.
 """
 
 from __future__ import annotations
 
+import filecmp
 import json
 import os
 import re
@@ -48,6 +50,27 @@ def _unplaced(use: str) -> str:
     return re.sub(r"[^:]*/", "", use)
 
 
+def _places(study: Study) -> dict[str, str]:
+    """Field -> what it names, such as `/home/ann/lab/policy.py:Mine`, with its folder."""
+    uses = {f"policies.{name}.use": entry.use for name, entry in study.policies.items()}
+    uses |= {f"tasks.{_unplaced(entry.use)}": entry.use for entry in study.tasks}
+    world = study.world if isinstance(study.world, str) else study.world.get("kind")
+    return {**uses, "world": world} if isinstance(world, str) else uses
+
+
+def _elsewhere(there: Study, here: Study) -> list[str]:
+    """Fields that name files of one name in two folders that both are there and differ."""
+    before, lines = _places(there), []
+    for field, use in _places(here).items():
+        old = before.get(field, use)
+        if old == use or _unplaced(old) != _unplaced(use):
+            continue
+        files = [next((part for part in (*u.split(":"), u) if os.path.isfile(part)), None) for u in (old, use)]
+        if None not in files and not filecmp.cmp(*files, shallow=False):
+            lines.append(f"{field}: {old} there, {use} here")
+    return lines
+
+
 def identity(study: Study) -> str:
     """A digest of all fields that decide which episodes a study has."""
     return digest(contents(study))
@@ -55,7 +78,7 @@ def identity(study: Study) -> str:
 
 def difference(there: Study, here: Study) -> list[str]:
     """Field by field, how the study in a folder and the one to be run differ."""
-    return list(_differ("", contents(there), contents(here)))
+    return [*_differ("", contents(there), contents(here)), *_elsewhere(there, here)]
 
 
 def _differ(where: str, there: Any, here: Any) -> Iterator[str]:
@@ -66,15 +89,15 @@ def _differ(where: str, there: Any, here: Any) -> Iterator[str]:
             yield from _differ(f"{where}.{name}" if where else str(name), there.get(name), here.get(name))
     elif isinstance(there, list) and isinstance(here, list):
         for words, ours, others in (("only there", there, here), ("only here", here, there)):
-            if rest := [_said(item) for item in ours if item not in others]:
+            if rest := [_in_words(item) for item in ours if item not in others]:
                 yield f"{where}: {', '.join(rest)} {words}"
         if sorted(map(repr, there)) == sorted(map(repr, here)):
             yield f"{where}: in another order"
     else:
-        yield f"{where}: {_said(there)} there, {_said(here)} here"
+        yield f"{where}: {_in_words(there)} there, {_in_words(here)} here"
 
 
-def _said(value: Any) -> str:
+def _in_words(value: Any) -> str:
     if value is None:
         return "nothing"
     if isinstance(value, dict) and set(value) == {"use"}:
@@ -106,7 +129,10 @@ def settle(study: Study, run: Path, *, add: bool, retire: bool) -> tuple[Study, 
     if retire:
         return study, [mine], False
     known = _known(run) or ([identity(there)] if there is not None else [])
-    if there is not None and len(known) == 1 and identity(there) == mine:
+    if there is not None and _elsewhere(there, study):
+        mine = digest([mine, _places(study)])
+        known = [*dict.fromkeys([*known, digest([identity(there), _places(there)])])]
+    elif there is not None and len(known) == 1 and identity(there) == mine:
         return study, [mine], False  # whatever an older version called it
     if mine in known and there is not None:
         several = len(known) > 1

@@ -16,6 +16,7 @@ from foretell.counting import counted
 from foretell.latency.latency import Latency
 from foretell.notebook import Displayed
 from foretell.rollout import Job
+from foretell.rollout.video import every
 from foretell.study.config import Study, load_study
 from foretell.study.films import at_most
 from foretell.study.patience import Patience
@@ -32,8 +33,8 @@ VIDEO_BYTES = 560_000
 """A film of 400 actions, the larger of two measured; a solved episode's is a tenth of that."""
 STEP_BYTES = 610
 """The steps of one action: the mean of 11,890 actions of three tasks. States hardly compress."""
-FRAME_S = 0.13
-"""A frame of a video, drawn with shadows on a CPU and written, one per action; mean over four films."""
+FRAME_S = 0.08
+"""A frame of a film, drawn with shadows on a CPU and written: the demonstration's four films take 0.075 s."""
 BETWEEN_S = 0.3
 """Wall seconds between two episodes in real time."""
 TRIAL_S = 1.5
@@ -51,12 +52,18 @@ class Estimate(Displayed):
     """Task -> seconds of its episodes."""
     until: bool = False
     """Whether cells stop by a rule, so that there may be fewer episodes."""
+    films: int = 0
+    """Episodes that are filmed at most."""
+    early: bool = True
+    """Whether all episodes end when they are solved. Those of a task that is judged at its end do not."""
 
     def text(self) -> str:
+        sooner = " (solved episodes end sooner)" if self.early else ""
+        films = f", with up to {counted(self.films, 'film')}" if self.films else ""
         minutes = f"{self.seconds / 60:.1f} min" if self.seconds > 90 else f"{self.seconds:.0f} s"
         return (
-            f"{'at most ' * self.until}{counted(self.episodes, 'episode')}, at most {minutes} here (solved episodes "
-            f"end sooner), about {self.bytes / 1e6:.1f} MB"
+            f"{'at most ' * self.until}{counted(self.episodes, 'episode')}, at most {minutes} here{sooner}{films}, "
+            f"about {self.bytes / 1e6:.1f} MB"
         )
 
 
@@ -83,6 +90,8 @@ def estimate(
     cores = os.cpu_count() or 1
     crew = max(1, cores if workers is None else workers)
     untried = attended(study.world)  # nothing is tried on a robot for an estimate
+    early = all(make_task(entry.use).success_rule == "any" for entry in study.tasks)
+    films = left = at_most(study.record, episodes)
     per_task: dict[str, float] = {}
     by_group: dict[Group, list[Planned]] = {}
     for episode in episodes:
@@ -111,16 +120,21 @@ def estimate(
             session, [Job(policy=e.policy, scenario=e.scenario, trial=e.trial) for e in mixed]
         )
         limit = session.world.task.time_limit * session.world.task.action_rate
-        filming = at_most(study.record, mine) * limit * FRAME_S
+        filmed = min(left, at_most(study.record, mine))
+        left -= filmed
+        frames = limit / every(session.world.task.action_rate, session.world.task.time_limit)
+        filming = filmed * (frames * FRAME_S + limit / actions)
         per_task[group.task.use] = used + (len(mine) * limit / actions + filming) / min(crew, cores)
         session.close()
-    size = len(episodes) * ROW_BYTES + at_most(study.record, episodes) * VIDEO_BYTES + _steps_bytes(episodes)
+    size = len(episodes) * ROW_BYTES + films * VIDEO_BYTES + _steps_bytes(episodes)
     return Estimate(
         episodes=len(episodes),
         seconds=sum(per_task.values()),
         bytes=size,
         per_task=per_task,
         until=study.until is not None,
+        early=early,
+        films=films,
     )
 
 

@@ -19,13 +19,13 @@ import pyarrow as pa
 from foretell.counting import counted
 from foretell.episode import Episode, key
 from foretell.episodes.cells import Cell
+from foretell.episodes.count import METHOD_NAMES
 from foretell.episodes.names import names_of
 from foretell.episodes.parts import DamagedError, read_parquet
 from foretell.episodes.read import read
 from foretell.episodes.scenarios import read_scenarios
-from foretell.episodes.tally import METHOD_NAMES
 from foretell.episodes.units import by_unit, unit_of
-from foretell.errors import UsageError, suggest
+from foretell.errors import UsageError
 from foretell.files import inside
 from foretell.notebook import Displayed
 from foretell.rollout.job import Outcome
@@ -78,7 +78,7 @@ class Judged(Displayed):
                 name: pair for name, pair in difference["changes"].items() if name not in ("success_any", "success_end")
             }
             shown = shown or difference["changes"]
-            changes = "; ".join(f"{n} {_said(n, then)} -> {_said(n, now)}" for n, (then, now) in shown.items())
+            changes = "; ".join(f"{n} {_in_words(n, then)} -> {_in_words(n, now)}" for n, (then, now) in shown.items())
             lines.append(f"  {difference['episode']} ({difference['task']}, {difference['policy']}): {changes}")
         if len(self.differences) > SHOWN:
             lines.append(f"  and {len(self.differences) - SHOWN} more; --json lists all")
@@ -135,7 +135,7 @@ def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = 
             world.close()
     if not before:
         why = "; ".join(f"{counted(n, 'episode')}: {why}" for why, n in left_out.items())
-        raise UsageError(f"{run}: no episode can be judged again: {why or 'it has none'}")
+        raise UsageError(f"{run}: no episode can be judged again: {why or 'the run has no episode'}")
     if target is not None:
         write_judged(target, run, study, uses, [row["episode"] for row in before], after, list(scenarios.values()))
     differences = [d for then, now in zip(before, after, strict=True) if (d := _difference(then, now))]
@@ -152,7 +152,7 @@ def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = 
 
 def _free(out: Path) -> Path:
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise UsageError(f"out: {out} already exists; judged rows go into a new folder")
+        raise UsageError(f"out: {out} is not empty; give the name of a new folder")
     return out
 
 
@@ -172,7 +172,8 @@ def _chosen(
             continue
         if entry is None and wanted is None:
             raise UsageError(
-                f"{run}/study.yaml no longer has task {row['task']!r} with controller {row['controller']!r}"
+                f"{run}/study.yaml has no task {row['task']!r} with controller {row['controller']!r}, and rows of the "
+                "run have: restore that file, or choose a task with --task"
             )
         use = task if task is not None else _use(entry)
         if entry is not None:
@@ -180,7 +181,10 @@ def _chosen(
         groups.setdefault((use, row["controller"], None if entry is None else entry.time_limit), []).append(row)
     if wanted is not None and not groups:
         names = sorted(set(table["task"].to_pylist()))
-        raise UsageError(f"task: {wanted.name!r} cannot judge any task of the run; {suggest(wanted.name, names)}")
+        raise UsageError(
+            f"task: {wanted.name!r} cannot judge this run, whose tasks are {', '.join(names)}: use a task with the "
+            "same `name`, or a subclass of one of them"
+        )
     return groups, uses
 
 
@@ -231,7 +235,9 @@ def _steps(run: Path, row: dict[str, Any], scenarios: dict[str, Scenario]) -> tu
 
 def _same_world(row: dict[str, Any], world: World) -> None:
     if not isinstance(world, Recording):
-        raise UsageError(f"world {world.name!r} cannot be put into a recorded state, so it cannot judge again")
+        raise UsageError(
+            f"world {world.name!r} has no `state`, `restore` and `trace`, so its episodes cannot be judged again"
+        )
     if world.hash != row["world_hash"]:
         raise UsageError(
             f"world {row['world']!r} (hash of its parameters) has changed since the run: {row['world_hash']} then, "
@@ -317,7 +323,7 @@ def _share(successes: int, low: float | None, high: float | None, n: int) -> str
     return f"{successes}/{n} ({low:.0%} to {high:.0%})" if low is not None and high is not None else "none decided"
 
 
-def _said(column: str, value: Any) -> str:
+def _in_words(column: str, value: Any) -> str:
     if isinstance(value, dict):
         return "{" + ", ".join(f"{name} {number:g}" for name, number in value.items()) + "}"
     if value is None:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from foretell.clock import Clock, Realtime
 from foretell.episodes.provenance import design_of
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
 from foretell.factors import arms, factor
-from foretell.fingerprint.loaded import loading, remember
-from foretell.registry import resolve
-from foretell.scenario import Scenario
+from foretell.fingerprint.source import own_classes
+from foretell.scenario import Scenario, checked
 from foretell.stats.order import by_id
 from foretell.study.config import Study, TaskEntry
 from foretell.study.films import FAILURES, while_it_runs
@@ -24,6 +22,8 @@ from foretell.study.fix import fixed
 from foretell.study.patience import Patience
 from foretell.study.scenario_file import ScenarioFile, read_scenario_file
 from foretell.study.scenarios import Scenarios
+from foretell.tasks.make import make_task
+from foretell.tasks.starts import Startable, check_start, startable_of
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 from foretell.world_file import attended
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from foretell.study.latencies import Settle
 
 __all__ = [
-    "Group", "Perturbed", "Planned", "TooLarge", "check_size", "left_out", "perturb_scenarios", "plan",
+    "Group", "Perturbed", "Planned", "TooLarge", "check_size", "left_out", "make_task", "perturb_scenarios", "plan",
     "resolve_scenarios",
 ]  # fmt: skip
 
@@ -90,23 +90,6 @@ class Planned:
         return self.scenarios[self.index]
 
 
-def make_task(use: str, time_limit: float | None = None) -> Any:
-    """The task of a name, with its own time limit or another one."""
-    made = resolve("tasks", use)
-    try:
-        with loading() as opened:
-            task = made() if isinstance(made, type) else made
-    except Exception as error:
-        raise UsageError(f"tasks: {use} could not be made: {type(error).__name__}: {error}") from error
-    if not isinstance(task, Task):
-        raise UsageError(f"tasks: {use} is a {type(task).__name__}, it should be a foretell.Task")
-    if time_limit is not None:
-        task = copy(task)  # the registry may hold the task itself
-        task.time_limit = time_limit
-    remember(task, opened)
-    return task
-
-
 class TooLarge(UsageError):  # noqa: N818 - says what is wrong
     """A study with so many episodes that it may be a mistake."""
 
@@ -132,6 +115,8 @@ def check_size(study: Study, large: bool = False, scenarios: Mapping[str, Sequen
 def _published(use: str, task: Task, wanted: Literal["all"] | tuple[int, ...]) -> list[Scenario]:
     """The layouts of a task, all or those of these numbers."""
     layouts = list(task.layouts())
+    if own_classes(type(task)):
+        layouts = [checked(layout, f"tasks: {use}: layout {i}") for i, layout in enumerate(layouts)]
     if not layouts:
         raise UsageError(f"scenarios: layouts: task {use!r} publishes no layouts; draw scenarios by `count`")
     if wanted == "all":
@@ -151,6 +136,8 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, Scenarios], str]:
         study.until.check(study.policies)
     if source.layouts is not None:
         published = {use: _published(use, task, source.layouts)[: source.count] for use, task in tasks.items()}
+        for use, layouts in published.items():
+            _check_starts(layouts, f"layouts of {use!r}", _startable(tasks[use]))
         design = "grid" if source.layouts == "all" else "chosen"
         return {use: Scenarios.of(_in_turn(study, use, layouts)) for use, layouts in published.items()}, design
     if source.file is None and source.like is None:
@@ -214,14 +201,33 @@ def _check_fit(scenarios: Sequence[Scenario], use: str, task: Task, where: str) 
             raise UsageError(f"scenarios: {where}: scenario {scenario.id} of {use!r} does not place {missing[0]!r}")
         if why := next((why for name in scenario.factors if (why := factor(name).applies(task))), None):
             raise UsageError(f"scenarios: {where}: scenario {scenario.id}: {why}")
+    _check_starts(scenarios, where, _startable(task))
+
+
+def _check_starts(scenarios: Iterable[Scenario], where: str, known: Mapping[str, Startable] | None) -> None:
+    """Raises UsageError for a scenario with a start that the scene does not have, or that is out of range. known: what
+    may start somewhere; None where only the world knows."""
+    for scenario in scenarios if known is not None else ():
+        try:
+            check_start(scenario, known or {})
+        except UsageError as error:
+            why = str(error).removeprefix("scenario: ")
+            raise UsageError(f"scenarios: {where}: scenario {scenario.id}: {why}") from None
+
+
+def _startable(task: Task) -> Mapping[str, Startable] | None:
+    return startable_of(task) if isinstance(task, TabletopTask) else None
 
 
 def _drawn(study: Study, task: Task) -> Scenarios:
     """The scenarios of a task that a study draws by seed."""
-    source = study.scenarios
+    source, known, own = study.scenarios, _startable(task), bool(own_classes(type(task)))
 
     def make(index: int) -> Scenario:
         scenario = task.scenario(source.seed + index)
+        if own:
+            scenario = checked(scenario, f"tasks: {task.name}: scenario of seed {source.seed + index}")
+        _check_starts([scenario], f"seed {scenario.seed} of {task.name!r}", known)
         return fixed(scenario, task, source.fix) if source.fix else scenario
 
     # a task of one's own may give its scenarios factors
@@ -258,7 +264,13 @@ def perturb_scenarios(study: Study, scenarios: Mapping[str, Scenarios]) -> Pertu
 
 
 def _under(arm: arms.Arm, plain: Scenarios, task: Task) -> Scenarios:
-    return Scenarios(len(plain), make=lambda index: arm.on(plain[index], task))
+    own = any(own_classes(type(factor(use.factor))) for use in arm.uses)
+
+    def make(index: int) -> Scenario:
+        scenario = arm.on(plain[index], task)
+        return checked(scenario, f"arms: {arm.name} on scenario {plain[index].id}") if own else scenario
+
+    return Scenarios(len(plain), make=make)
 
 
 def left_out(study: Study) -> list[str]:

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from foretell.counting import counted
-from foretell.study.run import Progress
+from foretell.study.status import Progress
 from foretell.terminal import plain
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from foretell.rollout import Job
 from foretell.rollout.video import film_camera
 from foretell.study.config import Study, TaskEntry, load_study
 from foretell.study.plan import Group, Planned, make_task
-from foretell.study.run import row_of
+from foretell.study.rows import row_of
 from foretell.study.scenarios import Scenarios
 from foretell.study.session import Opened, Session
 
@@ -69,18 +69,18 @@ def replay(
     run: str | Path,
     episode: str,
     *,
-    video: str | Path | None = None,
+    out: str | Path | None = None,
     camera: str | None = None,
     policies: Mapping[str, Any] | None = None,
 ) -> Replay:
     """Run an episode of a run folder again in this process. `episode` is its key, or the first characters of its key.
     The column `episode` of `foretell.read(run)` has the keys.
 
-    `video` writes an mp4, filmed by `camera`. `policies` gives the policy if it was a Python object.
+    `out` is an mp4 to write, filmed by `camera`. `policies` gives the policy if it was a Python object.
     """
     run = Path(run)
-    if camera is not None and video is None:
-        raise UsageError(f"camera: {camera!r} needs `video`: give the file for the film")
+    if camera is not None and out is None:
+        raise UsageError(f"camera: {camera!r} films: give the file for the film (`out`)")
     row = find_episode(run, episode)
     who = f"episode {row['episode']}"
     if row["judge"] == "person" or row["real"]:
@@ -95,7 +95,7 @@ def replay(
     if scenario is None:
         raise ForetellError(f"{who}: {run}/scenarios.parquet has no scenario {row['scenario']}")
     policy = _policy(study, row, policies or {})
-    film = None if video is None else Path(video)
+    film = None if out is None else Path(out)
     session = Session(
         task=task.use,
         time_limit=task.time_limit,
@@ -217,14 +217,14 @@ def _same_things(row: dict[str, Any], opened: Opened) -> None:
 def _aim(session: Session, film: Path, camera: str | None) -> None:
     """Find out now, rather than in the middle, whether the film can be drawn and written."""
     if film.suffix.lower() != ".mp4":
-        raise UsageError(f"video: {film} should end in .mp4")
+        raise UsageError(f"out: {film} should end in .mp4")
     session.world.require_drawing()
     film_camera(session.world, camera)
     try:
         film.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"video: cannot write {film}: {error.strerror}") from None
-    require_writable(film, "video")
+        raise UsageError(f"out: cannot write {film}: {error.strerror}") from None
+    require_writable(film, "out")
 
 
 def _filmed(film: Path | None, episodes: Iterator[Any]) -> list[Any]:
@@ -236,7 +236,7 @@ def _filmed(film: Path | None, episodes: Iterator[Any]) -> list[Any]:
     try:
         return list(episodes)
     except (OSError, FFmpegError) as error:
-        raise UsageError(f"video: cannot write {film}: {error.strerror or error}") from None
+        raise UsageError(f"out: cannot write {film}: {error.strerror or error}") from None
 
 
 def _same(a: Any, b: Any) -> bool:

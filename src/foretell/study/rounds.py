@@ -76,12 +76,12 @@ class _Race:
 
 def _scores(cell: _Cell, end: int, success: Mapping[str, bool | None]) -> dict[str, float]:
     """Unit -> share of its judged episodes that succeeded, of the first so many units that have one."""
-    found = {}
+    scores = {}
     for unit in list(cell.units)[:end]:
         judged = [value for name in cell.units[unit] if (value := success.get(name)) is not None]
         if judged:
-            found[unit] = sum(judged) / len(judged)
-    return found
+            scores[unit] = sum(judged) / len(judged)
+    return scores
 
 
 class Rounds:
@@ -111,14 +111,14 @@ class Rounds:
     def _entrants(self) -> Iterator[_Race]:
         """Cells of the plan, those together that stop together."""
         assert self.until is not None
-        found: dict[tuple[int, str, str], _Cell] = {}
+        cells: dict[tuple[int, str, str], _Cell] = {}
         kept: dict[tuple[str, str], dict[str, list[_Cell]]] = defaultdict(lambda: defaultdict(list))
         for name, episode in self._named.items():
             key = (id(episode.group), episode.policy, episode.arm)
-            if key not in found:
-                found[key] = _Cell(episode.policy)
-                kept[episode.group.task.use, episode.arm][episode.policy].append(found[key])
-            found[key].units.setdefault(episode.scenarios.units[episode.index], []).append(name)
+            if key not in cells:
+                cells[key] = _Cell(episode.policy)
+                kept[episode.group.task.use, episode.arm][episode.policy].append(cells[key])
+            cells[key].units.setdefault(episode.scenarios.units[episode.index], []).append(name)
         for policies in kept.values():  # of one task and arm; the clocks of each policy follow each other
             for policy, mine in policies.items():
                 if not self.until.applies_to(policy):

@@ -13,9 +13,9 @@ from foretell.policy import TIMEOUT
 from foretell.rollout import Job, Outcome, run_realtime, run_sync, run_virtual
 from foretell.rollout.able import check_able
 from foretell.rollout.companion import Companion
-from foretell.study.config import PolicyEntry
-from foretell.study.plan import make_task
+from foretell.study.policy_entry import PolicyEntry
 from foretell.tasks.identity import task_hash
+from foretell.tasks.make import make_task
 from foretell.world import Recording
 from foretell.world_file import make_world, world_hash
 
@@ -40,6 +40,8 @@ class Opened:
     time_limit: float
     policies: dict[str, dict[str, Any]]
     """Policy name -> its `hash` and `options`."""
+    draws: bool = False
+    """Whether the world can be filmed, if OpenGL is there."""
 
     def check_same(self, now: Opened) -> None:
         """Raise ForetellError if files were edited since: their rows would go under the name of what was there."""
@@ -134,6 +136,7 @@ class Session:
             success_rule=task.success_rule,
             time_limit=task.time_limit,
             policies={n: {"hash": b.hash, "options": b.options} for n, b in self.policies.items()},
+            draws="draw" in world.can and bool(getattr(task, "film", None) or world.cameras),
         )
 
     def run(

@@ -76,7 +76,7 @@ class Store:
         self.path = Path(path)
         self.done, self.problems = {}, []
         self._sealed: dict[str, tuple[bool, float]] = {}  # key -> rank, of the rows in parts
-        self._found: list[pa.Table] = []  # rows that were there, until `earlier` gives them away
+        self._earlier: list[pa.Table] = []  # rows that were there, until `earlier` gives them away
         self._known: set[str] = set()  # ids of scenarios that were found or written
         self._pending = 0  # lines in the journal
         self._failed = False
@@ -99,7 +99,7 @@ class Store:
     def earlier(self) -> pa.Table | None:
         """The rows that were there when the store was opened, as `read_columns` gives the columns of a tally. For one
         call: they are not kept. None where there were none."""
-        tables, self._found = self._found, []
+        tables, self._earlier = self._earlier, []
         if not self.done:
             return None
         rows = together(tables)
@@ -270,12 +270,12 @@ class Store:
             except DamagedError as damage:
                 self._set_aside(path, damage, "its episodes are run again")
                 continue
-            self._found.append(table.select(TALLIED))
+            self._earlier.append(table.select(TALLIED))
             self._take(table)
         for path in journals(self.path):
             lines = parse(read_file(path, JOURNAL), path)
             self._note(lines.rows)
-            self._found.append(to_table(lines.rows).cast(encoded(arrow_schema())).select(TALLIED))
+            self._earlier.append(to_table(lines.rows).cast(encoded(arrow_schema())).select(TALLIED))
             self._pending += len(lines.rows)
             faults = list(lines.faults)
             if lines.torn:

@@ -91,6 +91,7 @@ def corners(half: float) -> list[tuple[float, float]]:
 class BridgeTask(TabletopTask):
     """Puts one object on another. Subclasses say which, and where they stand."""
 
+    version = 2
     source: Thing
     target: Thing
     slack = 0.02
@@ -147,7 +148,7 @@ class BridgeTask(TabletopTask):
         return Scenario(task=self.name, seed=index, placements=placements, start=start, instruction=self.instruction)
 
     def build(self, spec: mujoco.MjSpec) -> None:
-        arena.room(spec)
+        arena.room(spec, near=False)
         (near, far), (right, left) = EDGES
         half = (far - near) / 2, (left - right) / 2
         body = spec.worldbody.add_body(name="table", pos=[(near + far) / 2, (right + left) / 2, 0.0])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from foretell.arrays import Bools
-from foretell.tasks.drawers import DrawerTask, panel
+from foretell.tasks.drawers import DrawerTask, only, panel
 from foretell.tasks.state import State
 from foretell.tasks.task import Stage
 from foretell.tasks.waypoints import Leg, Shift, pointing
@@ -48,22 +48,6 @@ class CloseDrawer(DrawerTask):
         )
 
 
-class CloseTopDrawer(CloseDrawer):
-    """Push the top drawer shut."""
-
-    name = "google_robot_close_top_drawer"
-    drawers = ("top",)
-
-
-class CloseMiddleDrawer(CloseDrawer):
-    """Push the middle drawer shut."""
-
-    name = "google_robot_close_middle_drawer"
-    drawers = ("middle",)
-
-
-class CloseBottomDrawer(CloseDrawer):
-    """Push the bottom drawer shut."""
-
-    name = "google_robot_close_bottom_drawer"
-    drawers = ("bottom",)
+CloseTopDrawer = only(CloseDrawer, "top", "CloseTopDrawer")
+CloseMiddleDrawer = only(CloseDrawer, "middle", "CloseMiddleDrawer")
+CloseBottomDrawer = only(CloseDrawer, "bottom", "CloseBottomDrawer")

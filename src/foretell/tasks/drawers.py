@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 import mujoco
 import numpy as np
@@ -31,6 +32,7 @@ from foretell.tasks.waypoints import Leg, Shift, To, Waypoints, pointing
 ROBOT, CABINET = "google_robot", "cabinet"
 WHERE = {"top": "at the top", "middle": "in the middle", "bottom": "at the bottom"}
 Stand = tuple[float, float, float]
+NAMED = " that the instruction names"
 STANDS: tuple[Stand, ...] = (
     (0.644, -0.179, -0.03),
     (0.765, -0.182, -0.02),
@@ -87,6 +89,7 @@ def named(instruction: str, drawers: Sequence[str]) -> str:
 class DrawerTask(FractalTask):
     """Base of the drawer tasks. Subclasses say which drawers, and what is to be done with them."""
 
+    version = 2  # light and colours are closer to the original's
     drawers: tuple[str, ...] = tuple(DRAWERS)
     """Those that scenarios ask for. Where there are several, the instruction names the one."""
     words: tuple[str, ...]
@@ -150,6 +153,10 @@ class DrawerTask(FractalTask):
 
     def build(self, spec: mujoco.MjSpec) -> None:
         room(spec, (0.0, 0.0, -0.3))
+        # the original's light comes from everywhere: the fronts of its drawers are nearly as bright as its top
+        spec.visual.headlight.ambient, spec.visual.headlight.diffuse = [0.78] * 3, [0.16] * 3
+        for light in spec.lights:
+            light.diffuse = [0.16] * 3
 
     # -- rules ------------------------------------------------------------------------------------------------
 
@@ -179,6 +186,21 @@ class DrawerTask(FractalTask):
         if len(self.drawers) == 1:
             return Waypoints({ROBOT: self.legs(self.drawers[0])})
         return ByName({drawer: Waypoints({ROBOT: self.legs(drawer)}) for drawer in self.drawers})
+
+
+Kind = TypeVar("Kind", bound=DrawerTask)
+
+
+def only(kind: type[Kind], drawer: str, called: str) -> type[Kind]:
+    """A task that always asks for the same drawer, as a class of a module's own."""
+    asked = {
+        "__module__": kind.__module__,
+        "__qualname__": called,
+        "__doc__": (kind.__doc__ or "").replace("the drawer", f"the {drawer} drawer", 1).replace(NAMED, ""),
+        "name": kind.name.replace("drawer", f"{drawer}_drawer"),
+        "drawers": (drawer,),
+    }
+    return type(called, (kind,), asked)
 
 
 def panel(drawer: str, ahead: float, up: float, facing: Quat | None = None) -> To:

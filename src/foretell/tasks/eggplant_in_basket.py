@@ -111,7 +111,7 @@ class EggplantInBasket(BridgeTask):
         return [self.layout(index, self._rests(index)) for index in range(len(LAYOUTS))]
 
     def build(self, spec: mujoco.MjSpec) -> None:
-        arena.room(spec)
+        arena.room(spec, near=False)
         body = spec.worldbody.add_body(name="table", pos=[0.20, -0.13, 0.0])
         arena.box(body, "table/top", (0.0, 0.0, -0.02), (0.21, 0.45, 0.02), (0.78, 0.58, 0.34, 1.0), **arena.SURFACE)
         arena.legs(body, 0.16, 0.40, -0.04)

@@ -144,13 +144,22 @@ class EventCounter:
         self._open = np.zeros((slots, len(grippers)), dtype=bool)
         self._touched = np.full((2, slots, len(robots)), NEVER)  # tick of the last touch: furniture, robots
         self._home, self._anchor = np.zeros((*arm, 3)), np.zeros((*arm, 3))
-        self._far, self._since, self._told = np.zeros(arm), np.zeros(arm, dtype=np.int64), np.zeros(arm, dtype=bool)
+        self._far, self._since, self._reported = np.zeros(arm), np.zeros(arm, dtype=np.int64), np.zeros(arm, dtype=bool)
 
     def start(self, slots: Ints, state: State) -> None:
         """An episode begins in these slots."""
         for count in self._counts.values():
             count[slots] = 0
-        for field in (self._streak, self._held, self._fell, self._over, self._left, self._far, self._since, self._told):
+        for field in (
+            self._streak,
+            self._held,
+            self._fell,
+            self._over,
+            self._left,
+            self._far,
+            self._since,
+            self._reported,
+        ):
             field[slots] = 0
         self._lost[slots] = NEVER
         pos = state.object_pos()
@@ -196,8 +205,8 @@ class EventCounter:
         self._anchor[moved, column], self._since[moved, column] = ee[free], ticks[free]
         stuck = ticks - self._since[at, column] >= self._stuck
         if stuck.any():
-            self._add("stuck", at, stuck & ~self._told[at, column])
-        self._told[at, column] = stuck | (self._told[at, column] & ~away)
+            self._add("stuck", at, stuck & ~self._reported[at, column])
+        self._reported[at, column] = stuck | (self._reported[at, column] & ~away)
 
     def _look_at_objects(self, at: Any, state: State, now: Ints, gained: Bools) -> None:
         pos, before = state.object_pos(), self._held[at]

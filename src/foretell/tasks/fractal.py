@@ -89,7 +89,8 @@ class Across:
         across = fingers if axis is None else np.array([*sides[axis, :2], 0.0])
         if across @ fingers < 0:  # fingers may change places
             across = -across
-        return [(goal - self.above * approach, np.array(pointing(approach.tolist(), across.tolist())))]
+        (x, y, z), (i, j, k) = approach.tolist(), across.tolist()
+        return [(goal - self.above * approach, np.array(pointing((x, y, z), (i, j, k))))]
 
     def _thinnest(self, sides: Floats) -> int | None:
         """The level axis along which the thing is thinnest; None: it is as thin along another."""
@@ -100,6 +101,7 @@ class Across:
 class FractalTask(TabletopTask):
     """A task on top of the cabinet. Subclasses say what stands there and what is asked."""
 
+    version = 2
     robots: Mapping[str, Mount] = {"google_robot": Mount("google_robot", (-0.35, -0.20, BASE), stand=False)}
     controller = "ee_profile+gripper:grip_profile"
     action_rate = 3.0

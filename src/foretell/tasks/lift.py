@@ -43,7 +43,7 @@ class Lift(TabletopTask):
         "front": Camera(pos=(0.5, 0.0, 0.55), target=(0.0, 0.0, 0.05)),
         "overview": Camera(pos=(0.95, -0.95, 0.75), target=(-0.15, 0.0, 0.15)),
     }
-    film = Camera(pos=(0.48, -0.52, 0.38), target=(-0.21, 0.01, 0.27), fovy=60.0)
+    film = Camera(pos=(0.48, -0.52, 0.38), target=(-0.21, 0.01, 0.29), fovy=63.0)
     stages = (
         Stage("reach", "finger tips within 3 cm of the cube's middle"),
         Stage("grasp", "both fingers touch the cube"),

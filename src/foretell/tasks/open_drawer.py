@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from foretell.arrays import Bools
-from foretell.tasks.drawers import OPEN, DrawerTask, pull
+from foretell.tasks.drawers import OPEN, DrawerTask, only, pull
 from foretell.tasks.state import State
 from foretell.tasks.task import Stage
 from foretell.tasks.waypoints import Leg
@@ -13,7 +13,7 @@ class OpenDrawer(DrawerTask):
     """Pull the drawer open that the instruction names."""
 
     name = "google_robot_open_drawer"
-    version = 2
+    version = 3  # 3: light and colours are closer to the original's
     words = (
         "open {drawer} drawer",
         "pull the {drawer} drawer open",
@@ -37,22 +37,6 @@ class OpenDrawer(DrawerTask):
         return pull(drawer)
 
 
-class OpenTopDrawer(OpenDrawer):
-    """Pull the top drawer open."""
-
-    name = "google_robot_open_top_drawer"
-    drawers = ("top",)
-
-
-class OpenMiddleDrawer(OpenDrawer):
-    """Pull the middle drawer open."""
-
-    name = "google_robot_open_middle_drawer"
-    drawers = ("middle",)
-
-
-class OpenBottomDrawer(OpenDrawer):
-    """Pull the bottom drawer open."""
-
-    name = "google_robot_open_bottom_drawer"
-    drawers = ("bottom",)
+OpenTopDrawer = only(OpenDrawer, "top", "OpenTopDrawer")
+OpenMiddleDrawer = only(OpenDrawer, "middle", "OpenMiddleDrawer")
+OpenBottomDrawer = only(OpenDrawer, "bottom", "OpenBottomDrawer")

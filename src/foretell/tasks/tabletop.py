@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from foretell.camera import Camera
 from foretell.errors import UsageError
 from foretell.registry import resolve
-from foretell.scenario import Placement, Scenario
+from foretell.scenario import Placement, Scenario, first_fault
 from foretell.seeding import generator
 from foretell.tasks.task import Task
 
@@ -64,10 +64,7 @@ class TabletopTask(Task):
         try:
             placements = self.place(rng)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            field = ".".join(map(str, first["loc"]))
-            reason = first["msg"].removeprefix("Value error, ")
-            raise UsageError(f"{who}: {field}: {reason} (given: {first.get('input')!r:.100})") from None
+            raise UsageError(f"{who}: {first_fault(error)}") from None
         if not isinstance(placements, Mapping):
             raise UsageError(f"{who} returns {type(placements).__name__}, it should be a dict of object -> Placement")
         for name, role in self.roles.items():

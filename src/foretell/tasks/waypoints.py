@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -48,7 +49,8 @@ STEP = 0.1
 """Angle between two points of an arc, rad."""
 
 
-def pointing(approach: Sequence[float], opening: Sequence[float]) -> Quat:
+@lru_cache(maxsize=256)  # a thing at rest is asked for at every action
+def pointing(approach: Vector, opening: Vector) -> Quat:
     """The orientation of a tool that points along `approach` and whose fingers open along `opening`."""
     z = np.asarray(approach, dtype=float) / np.linalg.norm(approach)
     y = np.asarray(opening, dtype=float)

@@ -88,14 +88,14 @@ class TestSet(Displayed):
             tasks = list(head.tasks)
             of = {(c.task, c.arm): c for c in head.certificates}
             rows = [
-                [arm, *(_said(of.get((task, arm))) for task in tasks)]
+                [arm, *(_in_words(of.get((task, arm))) for task in tasks)]
                 for arm in dict.fromkeys(c.arm for c in head.certificates)
             ]
             parts.append(table(["arm", *(f"expert on {task}" for task in tasks)], rows))
         return "\n".join([*parts, *(f"note: {note}" for note in self.notes)])
 
 
-def _said(cell: Certificate | None) -> str:
+def _in_words(cell: Certificate | None) -> str:
     if cell is None:
         return "-"
     ends = f"{cell.successes}/{cell.n} ({100 * cell.low:.0f} to {100 * cell.high:.0f}%)"
@@ -164,6 +164,7 @@ def testset(
     work.mkdir(parents=True, exist_ok=True)
     write_testset(draft, header, lines)
     study = {"name": "expert", "tasks": list(tasks), "policies": ["expert"], "scenarios": {"file": str(draft)}}
+    study["record"] = {"video": "none"}
     done = run(study, out=work, workers=workers, progress=progress, notify=notify, add=True)
     certificates = _certified(work, header, lines, required)
     stated = header.protocol.model_copy(update={"required": required})
