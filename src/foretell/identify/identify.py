@@ -1,18 +1,29 @@
-"""How closely a world's robot follows recorded motion. The fit of θ to it will come here too."""
+"""How closely a world's robot follows recorded motion, before and after θ is fitted to it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from foretell.errors import UsageError, suggest
-from foretell.identify.recording import read_recordings
-from foretell.identify.replay import Likeness, free_space, replay
+from foretell.files import require_writable
+from foretell.identify.fit import Notify
+from foretell.identify.fitted import Fitted
+from foretell.identify.parameter import space
+from foretell.identify.plausible import require_plausible
+from foretell.identify.read import read_recordings
+from foretell.identify.recording import Recording
+from foretell.identify.replay import FreeSpace, Likeness, free_space, replay
+from foretell.identify.search import search
 from foretell.registry import names, resolve
 from foretell.robots import Robot, controllers
-from foretell.sim.params import load_world
+from foretell.robots.controller import scheme
+from foretell.sim.params import MujocoFile, load_world
 from foretell.world_file import WorldFile
 
 __all__ = ["Identified", "identify"]
@@ -20,52 +31,139 @@ __all__ = ["Identified", "identify"]
 
 @dataclass(frozen=True)
 class Identified:
-    """How closely a world follows each sequence of a file."""
+    """How closely a world follows each sequence of a file, and the fit of θ, if there was one."""
 
     robot: str
     world: str
     sequences: tuple[Likeness, ...]
+    """In the world as it is, unfitted."""
+    fitted: Fitted | None = None
+    refined: tuple[Likeness, ...] = ()
+    """In the fitted world."""
 
     def to_list(self) -> list[dict[str, Any]]:
         """One object for each sequence, JSON-able."""
         return [asdict(likeness) for likeness in self.sequences]
 
+    def to_dict(self) -> dict[str, Any]:
+        """With the fit, JSON-able."""
+        fitted = {} if self.fitted is None else self.fitted.to_dict()
+        after = [asdict(likeness) for likeness in self.refined]
+        return {"robot": self.robot, "from": self.world, **fitted, "unfitted": self.to_list(), "fitted": after}
+
     def text(self) -> str:
-        """A table."""
-        wide = max(len("sequence"), *(len(s.sequence) for s in self.sequences))
-        lines = [f"{'sequence':<{wide}}  actions  joint RMS  tool, at most         IK failures (recorded)"]
-        for s in self.sequences:
-            tool = "not recorded" if s.ee_mm_max is None else f"{s.ee_mm_max:.2f} mm, {s.ee_deg_max:.3f} deg"
-            recorded = "" if s.ik_failures_recorded is None else f" ({s.ik_failures_recorded})"
-            lines.append(
-                f"{s.sequence:<{wide}}  {s.actions:>7}  {s.joint_rms:>9.5f}  {tool:<20}  {s.ik_failures}{recorded}"
-            )
-        return "\n".join(lines)
+        """A table, and what was fitted."""
+        if self.fitted is None:
+            return _table(self.sequences)
+        parts = [f"{self.world}, unfitted:", _table(self.sequences), "", "fitted:", _table(self.refined)]
+        return "\n".join([*parts, "", self.fitted.text()])
+
+
+def _table(sequences: Sequence[Likeness]) -> str:
+    wide = max(len("sequence"), *(len(s.sequence) for s in sequences))
+    lines = [f"{'sequence':<{wide}}  actions  joint RMS  tool, at most         IK failures (recorded)"]
+    for s in sequences:
+        tool = "not recorded" if s.ee_mm_max is None else f"{s.ee_mm_max:.2f} mm, {s.ee_deg_max:.3f} deg"
+        recorded = "" if s.ik_failures_recorded is None else f" ({s.ik_failures_recorded})"
+        lines.append(
+            f"{s.sequence:<{wide}}  {s.actions:>7}  {s.joint_rms:>9.5f}  {tool:<20}  {s.ik_failures}{recorded}"
+        )
+    return "\n".join(lines)
 
 
 def identify(
-    file: str | Path,
+    data: str | Path,
     robot: str,
     *,
     world: str | Path | Mapping[str, Any] | WorldFile = "mujoco",
     controller: str | None = None,
     fit: bool = True,
+    vary: Sequence[str] = ("gains",),
+    way: str = "least-squares",
+    to: Sequence[str] = (),
+    held_out: float = 0.25,
+    width: float = 5.0,
+    evaluations: int = 400,
+    seed: int = 0,
+    out: str | Path | None = None,
+    notify: Notify = lambda tried, loss: None,
 ) -> Identified:
-    """Replay the recorded actions of a file (see `foretell.identify.recording`) in a world, in free space, and compare
-    joints and tool after every action.
+    """Replay the recorded actions of a file or folder (see `foretell.identify.read`) in a world, in free space, compare
+    joints and tool after every action, and fit what the world believes of the robot.
 
-    `fit=False` compares with θ as it is. To fit θ is not possible yet, so `fit=True` is refused.
+    `fit=False` compares with θ as it is. `vary` names what is fitted (`foretell.identify.VARIES`), `way` how
+    (`foretell.identify.WAYS`), `to` what the motion is compared by: `tool`, `joints` or both; by default the tool where
+    poses were recorded, and the joints otherwise. `out` is the world file to write.
     """
-    if fit:
-        raise UsageError("identify: θ cannot be fitted yet; use --no-fit (fit=False) to compare with θ as it is")
+    kind = _robot(robot)
+    task = free_space(robot, kind, controller)
+    _, action = controllers(task.controller, {"robot": kind()}, 1, 0.002)
+    recordings = read_recordings(data, kind, action.size, task.controller)
+    file = load_world(world)
+    if not fit:
+        return Identified(robot, file.name, tuple(replay(recordings, task, world)))
+    if out is not None:
+        require_writable(Path(out), "--out")
+    compared = _compared(to, recordings)
+    require_plausible(recordings, kind, tool="tool" in compared)
+    fitted = _fit(
+        recordings, task, kind, file, compared, vary=vary, width=width, way=way, held_out=held_out,
+        evaluations=evaluations, seed=seed, notify=notify, name=Path(data).stem,
+    )  # fmt: skip
+    if out is not None:
+        fitted.write(Path(out))
+    before, after = tuple(replay(recordings, task, world)), tuple(replay(recordings, task, fitted.world))
+    return Identified(robot, file.name, before, fitted, after)
+
+
+def _robot(robot: str) -> type[Robot]:
     known = names("robots")
     if robot not in known and ":" not in robot:
         raise UsageError(f"identify: robot {robot!r:.100} is not known; {suggest(robot, known)}")
     kind = resolve("robots", robot)
     if not (isinstance(kind, type) and issubclass(kind, Robot) and kind.groups):
         raise UsageError(f"identify: {robot!r:.100} should be a subclass of foretell.robots.Robot with `groups`")
-    task = free_space(robot, kind, controller)
-    joints = sum(len(group.joints) for group in kind.groups.values())
-    _, action = controllers(task.controller, {"robot": kind()}, 1, 0.002)
-    recordings = read_recordings(file, joints, action.size)
-    return Identified(robot, load_world(world).name, tuple(replay(recordings, task, world)))
+    return kind
+
+
+COMPARED = ("tool", "joints")
+
+
+def _compared(to: Sequence[str], recordings: Sequence[Recording]) -> tuple[str, ...]:
+    poses = [recording.name for recording in recordings if recording.ee is not None]
+    if not to:
+        return ("tool",) if len(poses) == len(recordings) else ("joints",)
+    for word in to:
+        if word not in COMPARED:
+            raise UsageError(f"identify: to: {word!r:.100} is not known; {suggest(word, list(COMPARED))}")
+    if "tool" in to and len(poses) < len(recordings):
+        missing = next(recording.name for recording in recordings if recording.ee is None)
+        raise UsageError(f"identify: to: tool: recording {missing!r:.100} has no poses of the tool; use --to joints")
+    return tuple(dict.fromkeys(to))
+
+
+def _fit(
+    recordings: Sequence[Recording],
+    task: FreeSpace,
+    kind: type[Robot],
+    file: MujocoFile,
+    to: tuple[str, ...],
+    *,
+    vary: Sequence[str],
+    width: float,
+    name: str,
+    **how: Any,
+) -> Fitted:
+    named = file.model_copy(update={
+        "name": f"{file.name}-{name}",
+        "about": f"{file.name} with {', '.join(vary)} of {kind.name} fitted to {len(recordings)} recordings of {name}.",
+        "fitted_to": tuple(sorted({*file.fitted_to, *(r.source for r in recordings)})),
+    })  # fmt: skip
+    around = space(named, kind, vary, width, file.steps([kind]).tick)
+    groups = {group for _, group in scheme(task.controller, {"robot": kind()})}
+    moved = np.array([key in groups for key, group in kind.groups.items() for _ in group.joints])
+    joints = np.array([joint for group in kind.groups.values() for joint in group.joints])[moved].tolist()
+    outputs = [f"tool {axis}" for axis in ("x", "y", "z", "turn x", "turn y", "turn z")] if "tool" in to else []
+    outputs += joints if "joints" in to else []
+    threads = min(4, os.cpu_count() or 1)
+    return search(recordings, task, around, to=to, moved=moved, outputs=outputs, threads=threads, **how)

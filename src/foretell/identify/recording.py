@@ -22,7 +22,7 @@ import numpy as np
 from foretell.arrays import Bools, Floats
 from foretell.errors import UsageError
 
-__all__ = ["Recording", "read_recordings"]
+__all__ = ["Recording", "read_npz"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,10 +32,12 @@ class Recording:
     name: str
     actions: Floats
     q: Floats
-    ee: Floats | None
-    ik_failed: Bools | None
-    fine: Floats | None
+    ee: Floats | None = None
+    ik_failed: Bools | None = None
+    fine: Floats | None = None
     """Joints after every physics step, where they were recorded."""
+    source: str = ""
+    """What a world that is fitted to it says of it: the id of a scenario, or file and sequence."""
 
     @property
     def ticks(self) -> int | None:
@@ -43,11 +45,8 @@ class Recording:
         return None if self.fine is None else (len(self.fine) - 1) // len(self.actions)
 
 
-def read_recordings(path: str | Path, joints: int, size: int) -> list[Recording]:
+def read_npz(path: Path, joints: int, size: int) -> list[Recording]:
     """All sequences of a file, for a robot with so many joints that takes so many numbers in an action."""
-    path = Path(path)
-    if not path.is_file():
-        raise UsageError(f"identify: there is no file {path}")
     try:
         if not zipfile.is_zipfile(path):
             raise ValueError("it is no archive")
@@ -100,4 +99,5 @@ def _recording(path: Path, name: str, fields: dict[str, np.ndarray], joints: int
         ee=None if ee is None else ee.astype(float),
         ik_failed=None if failed is None else failed.astype(bool),
         fine=None if fine is None else fine.astype(float),
+        source=f"{path.name}/{name}",
     )

@@ -69,6 +69,9 @@ class Controller:
         self._start[slots], self._goal[slots] = now, goal
         self._ramp[slots], self._elapsed[slots] = ticks, 0
 
+    def set_lead(self, slots: Ints, lead: Floats) -> None:
+        """Slots may have robots with other gains: `Robot.lead` (n, width) of each. Most controllers do not use it."""
+
     def _goals(self, slots: Ints, actions: Floats, now: Floats, q: Floats, seconds: Floats) -> tuple[Floats, Floats]:
         """(n, width) where the plans begin, at the targets `now` unless there is a reason, and where they lead."""
         raise NotImplementedError

@@ -115,6 +115,11 @@ class Panda(Robot):
     """Seven-axis arm with a two-finger hand."""
 
     name = "panda"
+    numbers = {
+        **{f"kp_{joint}": float(gain) for joint, gain in zip(_JOINTS, _KP, strict=True)},
+        **{f"kv_{joint}": float(gain) for joint, gain in zip(_JOINTS, _KV, strict=True)},
+        "armature": _ARMATURE,
+    }
     joint_range: Final = _frozen(
         [
             [-2.8973, 2.8973],
@@ -205,7 +210,7 @@ class Panda(Robot):
             axis=[0, 0, 1],
             limited=True,
             range=self.joint_range[i],
-            armature=_ARMATURE,
+            armature=self.own("armature"),
             damping=[_DAMPING * self.physics.damping_scale, 0, 0],
             frictionloss=self.physics.joint_friction * share,
         )
@@ -225,7 +230,8 @@ class Panda(Robot):
 
     def _add_motor(self, spec: mujoco.MjSpec, joint: str, i: int) -> None:
         motor = spec.add_actuator(name=joint, target=joint, trntype=mujoco.mjtTrn.mjTRN_JOINT)
-        motor.set_to_position(kp=_KP[i] * self.physics.kp_scale, kv=_KV[i] * self.physics.kv_scale)
+        p = self.physics
+        motor.set_to_position(kp=self.own(f"kp_{joint}") * p.kp_scale, kv=self.own(f"kv_{joint}") * p.kv_scale)
         motor.ctrllimited = True
         motor.ctrlrange = self.joint_range[i]
         motor.forcelimited = True

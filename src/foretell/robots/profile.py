@@ -20,7 +20,7 @@ class Profile(Controller):
         super().__init__(robot, group=group, slots=slots, tick=tick, most_delay=most_delay)
         width = self.group.width
         self._at, self._rate = np.zeros((slots, 1, width)), np.zeros((slots, 1, width))
-        self._lead = np.zeros(width)
+        self._lead = np.zeros((slots, width))
 
     def reset(self, slots: Ints, q: Floats, delay: Ints) -> None:
         super().reset(slots, q, delay)
@@ -55,7 +55,7 @@ class Profile(Controller):
     def _coming(self, slots: Ints, elapsed: Ints) -> Floats:
         index = np.minimum(elapsed, self._at.shape[1] - 1)
         rows = slots[:, None]
-        ahead: Floats = self._at[rows, index] + self._lead * self._rate[rows, index]
+        ahead: Floats = self._at[rows, index] + self._lead[rows] * self._rate[rows, index]
         return ahead
 
 

@@ -115,7 +115,10 @@ class FingerProfile(Profile):
 
     def __init__(self, robot: Robot, *, group: str, slots: int, tick: float, most_delay: int = 0):
         super().__init__(robot, group=group, slots=slots, tick=tick, most_delay=most_delay)
-        self._lead = robot.lead(group)
+        self._lead[:] = robot.lead(group)
+
+    def set_lead(self, slots: Ints, lead: Floats) -> None:
+        self._lead[slots] = lead
 
     def moves(self, actions: Floats, q: Floats) -> Bools:
         return np.asarray((np.abs(self.SPAN * actions) >= self.SMALL).any(axis=1))
@@ -131,7 +134,8 @@ class FingerProfile(Profile):
     def _coming(self, slots: Ints, elapsed: Ints) -> Floats:
         index = np.minimum(elapsed, self._at.shape[1] - 1)
         rows = slots[:, None]
-        ahead: Floats = np.clip(self._at[rows, index], self.low, self.high) + self._lead * self._rate[rows, index]
+        ideal = np.clip(self._at[rows, index], self.low, self.high)
+        ahead: Floats = ideal + self._lead[rows] * self._rate[rows, index]
         return ahead
 
 

@@ -1,0 +1,93 @@
+"""Recordings whose numbers cannot be what they should be: degrees, millimetres, another order of quaternions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import mujoco
+import numpy as np
+
+from foretell.arrays import Floats
+from foretell.errors import UsageError
+from foretell.identify.recording import Recording
+from foretell.robots import Robot
+from foretell.rotation import conjugate, from_matrix, multiply, to_axis_angle
+
+__all__ = ["require_plausible"]
+
+BEYOND = 0.2
+"""Share of a joint's range that a recorded position may lie outside."""
+NEAR, FAR = 0.02, 0.05
+"""m between the recorded tool and that of the model at the same joints."""
+ALIKE, OTHER = np.radians(3.0), np.radians(10.0)
+"""Angles between them."""
+
+
+def require_plausible(recordings: Sequence[Recording], kind: type[Robot], *, tool: bool) -> None:
+    """Raises UsageError with the reason where numbers do not fit the robot. `tool`: recorded poses will be used."""
+    low = np.concatenate([group.low for group in kind.groups.values()])
+    high = np.concatenate([group.high for group in kind.groups.values()])
+    names = [joint for group in kind.groups.values() for joint in group.joints]
+    slack = BEYOND * (high - low)
+    for recording in recordings:
+        outside = (recording.q < low - slack) | (recording.q > high + slack)
+        if not outside.any():
+            continue
+        row, joint = np.argwhere(outside)[0].tolist()
+        where = f"identify: {recording.name}: joint {names[joint]} is {recording.q[row, joint]:.4g} after action {row}"
+        turns = np.array([group.unit == "rad" for group in kind.groups.values() for _ in group.joints])
+        degrees = np.where(turns, np.radians(recording.q), recording.q)
+        if ((degrees >= low - slack) & (degrees <= high + slack)).all():
+            raise UsageError(
+                f"{where}, and its limits are {low[joint]:.4g} to {high[joint]:.4g} rad: these are degrees"
+            )
+        raise UsageError(
+            f"{where}, and its limits are {low[joint]:.4g} to {high[joint]:.4g}: check units and order of the joints, "
+            f"which is {', '.join(names)}"
+        )
+    if tool:
+        for recording in recordings:
+            if recording.ee is not None:
+                _require_tool(recording, kind)
+
+
+def _require_tool(recording: Recording, kind: type[Robot]) -> None:
+    assert recording.ee is not None
+    where = f"identify: {recording.name}: ee_base"
+    norm = np.linalg.norm(recording.ee[:, 3:], axis=1)
+    if (np.abs(norm - 1) > 0.01).any():
+        row = int(np.argmax(np.abs(norm - 1)))
+        raise UsageError(f"{where}: the quaternion after action {row} has length {norm[row]:.3g}, it should be 1")
+    pos, quat = _poses(kind, recording.q)
+    apart = float(np.median(np.linalg.norm(pos - recording.ee[:, :3], axis=1)))
+    thousandth = float(np.median(np.linalg.norm(pos - recording.ee[:, :3] / 1000, axis=1)))
+    if apart > FAR and thousandth < NEAR:
+        raise UsageError(f"{where}: positions look like millimetres; they should be metres")
+    angle, rolled = _angle(quat, recording.ee[:, 3:]), _angle(quat, np.roll(recording.ee[:, 3:], 1, axis=1))
+    if angle > OTHER and rolled < ALIKE:
+        raise UsageError(f"{where}: quaternions look like x, y, z, w; they should be w, x, y, z")
+    if apart > FAR or angle > OTHER:
+        raise UsageError(
+            f"{where}: at the recorded joints the tool of {kind.name} is {1000 * apart:.0f} mm and "
+            f"{np.degrees(angle):.0f} degrees from the recorded pose: another tool frame or base; use --to joints"
+        )
+
+
+def _poses(kind: type[Robot], q: Floats) -> tuple[Floats, Floats]:
+    """(T, 3) and (T, 4) of the tool in the base frame at joints (T, joints)."""
+    robot = kind()
+    model = robot.spec(visuals=False).compile()
+    data = mujoco.MjData(model)
+    site = model.site(robot.frame or robot.groups[robot.first()].tool).id
+    address = [int(model.joint(joint).qposadr[0]) for group in robot.groups.values() for joint in group.joints]
+    pos, quat = np.empty((len(q), 3)), np.empty((len(q), 4))
+    for row, joints in enumerate(q):
+        data.qpos[address] = joints
+        mujoco.mj_kinematics(model, data)
+        pos[row], quat[row] = data.site_xpos[site], from_matrix(data.site_xmat[site].reshape(3, 3))
+    return pos, quat
+
+
+def _angle(quat: Floats, recorded: Floats) -> float:
+    """Median angle between orientations (T, 4), rad."""
+    return float(np.median(np.linalg.norm(to_axis_angle(multiply(quat, conjugate(recorded))), axis=1)))

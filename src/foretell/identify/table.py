@@ -1,0 +1,127 @@
+"""Recorded motion as a table: a row holds the state before an action, and the action. The action of a sequence's last
+row is not used: nobody recorded where it led.
+
+Columns of a CSV file: `sequence` (optional), `time` (s, optional), `action_0`, `action_1`, ..., the joints by their
+names in the robot, or `q_0`, `q_1`, ... in its order, and optionally the pose of the tool in the base frame: `x`, `y`,
+`z`, `qw`, `qx`, `qy`, `qz`. A LeRobot dataset has `action`, `observation.state` (the joints, in the robot's order),
+`episode_index` and `timestamp`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foretell.arrays import Floats
+from foretell.errors import UsageError
+from foretell.identify.recording import Recording
+
+__all__ = ["read_csv", "read_lerobot"]
+
+POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
+GAP = 1.5
+"""Action periods between two rows from which on something is missing."""
+
+
+def read_csv(path: Path, joints: Sequence[str], size: int, rate: float) -> list[Recording]:
+    """All sequences of a file. `rate`: actions per second."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    try:
+        table = csv.read_csv(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise UsageError(f"identify: {path} is no CSV file: {str(error).splitlines()[0]:.200}") from None
+    columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
+    named = list(joints) if set(joints) <= set(columns) else [f"q_{i}" for i in range(len(joints))]
+    wanted = [f"action_{i}" for i in range(size)] + named
+    if missing := [name for name in wanted if name not in columns]:
+        raise UsageError(
+            f"identify: {path} has no column {missing[0]!r}; it should have action_0 to action_{size - 1} and the "
+            f"joints {', '.join(joints)} (or q_0 to q_{len(joints) - 1})"
+        )
+    pose = list(POSE) if set(POSE) <= set(columns) else []
+    for name in [*wanted, *pose, *(["time"] if "time" in columns else [])]:
+        _require_numbers(path, name, columns[name])
+    labels = columns.get("sequence", np.zeros(table.num_rows, dtype=int))
+    recordings = []
+    for label in dict.fromkeys(labels.tolist()):
+        rows = labels == label
+        times = columns["time"][rows].astype(float) if "time" in columns else None
+        parts = [_stack(columns, names, rows) for names in (wanted[:size], named)]
+        ee = _stack(columns, pose, rows) if pose else None
+        recordings.append(_recording(path, str(label), parts[0], parts[1], ee, times, rate))
+    return recordings
+
+
+def read_lerobot(path: Path, joints: Sequence[str], size: int, rate: float) -> list[Recording]:
+    """All episodes of a dataset, in the layouts of versions 2 and 3."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        info = json.loads((path / "meta" / "info.json").read_text())
+        files = sorted((path / "data").rglob("*.parquet"))
+        columns = ["action", "observation.state", "episode_index", "timestamp"]
+        table = pa.concat_tables([pq.read_table(file, columns=columns) for file in files])
+    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
+        raise UsageError(f"identify: {path} is no LeRobot dataset: {str(error).splitlines()[0]:.200}") from None
+    fps = info.get("fps") if isinstance(info, dict) else None
+    if isinstance(fps, (int, float)) and abs(fps - rate) > 1e-6 * rate:
+        raise UsageError(
+            f"identify: {path} has {fps:g} actions a second, and the robot's controller takes {rate:g}; "
+            "record at that rate, or name a robot or controller with the dataset's"
+        )
+    actions, q = _rows(path, table, "action", size), _rows(path, table, "observation.state", len(joints))
+    episodes, times = table["episode_index"].to_numpy(), table["timestamp"].to_numpy().astype(float)
+    return [
+        _recording(path, f"episode_{number}", actions[rows], q[rows], None, times[rows], rate)
+        for number in np.unique(episodes).tolist()
+        for rows in [episodes == number]
+    ]
+
+
+def _rows(path: Path, table: Any, name: str, width: int) -> Floats:
+    """(rows, width) of a column of lists."""
+    lists = table[name].to_pylist()
+    if any(len(row) != width for row in lists):
+        given = next(len(row) for row in lists if len(row) != width)
+        raise UsageError(f"identify: {path}: {name} has {given} numbers in a row, and the robot needs {width}")
+    values = np.array(lists, dtype=float).reshape(-1, width)
+    _require_numbers(path, name, values)
+    return values
+
+
+def _stack(columns: dict[str, np.ndarray], names: Sequence[str], rows: np.ndarray) -> Floats:
+    return np.stack([columns[name][rows].astype(float) for name in names], axis=1)
+
+
+def _require_numbers(path: Path, name: str, values: np.ndarray) -> None:
+    if values.dtype.kind not in "fiu":
+        raise UsageError(f"identify: {path}: column {name!r} holds {values.dtype}, it should hold numbers")
+    if not np.isfinite(values).all():
+        row = int(np.argwhere(~np.isfinite(values))[0][0])
+        raise UsageError(f"identify: {path}: column {name!r} is empty or not finite in row {row + 1}")
+
+
+def _recording(
+    path: Path, name: str, actions: Floats, q: Floats, ee: Floats | None, times: Floats | None, rate: float
+) -> Recording:
+    if len(q) < 2:
+        raise UsageError(f"identify: {path}: sequence {name!r:.100} has one row; a motion has two or more")
+    if times is not None:
+        steps = np.diff(times)
+        if (steps <= 0).any():
+            row = int(np.argmax(steps <= 0)) + 1
+            raise UsageError(f"identify: {path}: sequence {name!r:.100}: time does not increase at row {row + 1}")
+        if (steps > GAP / rate).any():
+            row = int(np.argmax(steps > GAP / rate))
+            raise UsageError(
+                f"identify: {path}: sequence {name!r:.100} has a gap of {steps[row]:.3g} s after row {row + 1}, and an "
+                f"action takes {1 / rate:.3g} s; make it two sequences that begin at rest, or leave it out"
+            )
+    return Recording(name=name, actions=actions[:-1], q=q, ee=ee, source=f"{path.name}/{name}")

@@ -1,0 +1,119 @@
+"""Recordings come as tables, datasets and run folders; numbers that cannot be right are refused with the reason."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
+import pytest
+from test_identify import Q0, write
+
+import foretell
+from foretell.errors import UsageError
+from foretell.identify import identify, read_recordings
+from foretell.robots.panda import Panda
+from foretell.robots.widowx import WidowX
+
+JOINTS = [joint for group in WidowX.groups.values() for joint in group.joints]
+POSE = np.array([0.29207, -0.00609, 0.13532, 0.68671, 0.00526, 0.72687, -0.00808])
+
+
+def table(path: Path, joints: list[str] = JOINTS, times: list[float] | None = None, **more: object) -> Path:
+    """A CSV file of two sequences, at rest."""
+    columns: dict[str, object] = {"sequence": ["a"] * 3 + ["b"] * 3}
+    columns |= {"time": times} if times else {}
+    columns |= {f"action_{i}": [1.0 if i == 6 else 0.0] * 6 for i in range(7)}
+    columns |= {name: [value] * 6 for name, value in zip(joints, Q0, strict=True)}
+    pc.write_csv(pa.table(columns | more), path)
+    return path
+
+
+def read(path: Path) -> list:
+    return read_recordings(path, WidowX, 7, WidowX.controller)
+
+
+def test_a_table_by_joint_names_and_by_numbers(tmp_path: Path) -> None:
+    a, b = read(table(tmp_path / "x.csv"))
+    assert (a.name, b.name, a.source) == ("a", "b", "x.csv/a")
+    assert a.actions.shape == (2, 7)
+    assert a.q.shape == (3, 8)
+    assert a.ee is None
+    numbered = read(table(tmp_path / "y.csv", [f"q_{i}" for i in range(8)], **{
+        name: [float(value)] * 6 for name, value in zip(("x", "y", "z", "qw", "qx", "qy", "qz"), POSE, strict=True)
+    }))  # fmt: skip
+    assert np.array_equal(numbered[0].q, a.q)
+    assert numbered[1].ee.shape == (3, 7)
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({"times": [0.0, 0.2, 0.4, 0.0, 0.2, 1.4]}, r"'b' has a gap of 1.2 s after row 2, and an action takes 0.2 s"),
+    ({"times": [0.0, 0.2, 0.1, 0.0, 0.2, 0.4]}, "sequence 'a': time does not increase at row 3"),
+    ({"joints": [*JOINTS[:-1], "other"]}, "no column 'q_0'; it should have action_0 to action_6 and the joints waist"),
+    ({"waist": ["x"] * 6}, "column 'waist' holds object, it should hold numbers"),
+    ({"waist": [0.0, None, 0.0, 0.0, 0.0, 0.0]}, "column 'waist' is empty or not finite in row 2"),
+])  # fmt: skip
+def test_a_wrong_table_is_explained(tmp_path: Path, change: dict, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        read(table(tmp_path / "x.csv", **change))
+
+
+def dataset(folder: Path, fps: float = 5, width: int = 8) -> Path:
+    (folder / "meta").mkdir(parents=True)
+    (folder / "meta" / "info.json").write_text(json.dumps({"fps": fps, "codebase_version": "v3.0"}))
+    (folder / "data" / "chunk-000").mkdir(parents=True)
+    rows = {
+        "action": [[0.0] * 6 + [1.0]] * 6,
+        "observation.state": [list(Q0[:width])] * 6,
+        "episode_index": [0, 0, 0, 1, 1, 1],
+        "timestamp": [0.0, 0.2, 0.4] * 2,
+    }
+    pq.write_table(pa.table(rows), folder / "data" / "chunk-000" / "file-000.parquet")
+    return folder
+
+
+def test_a_lerobot_dataset(tmp_path: Path) -> None:
+    first, second = read(dataset(tmp_path / "set"))
+    assert first.name == "episode_0"
+    assert first.actions.shape == (2, 7)
+    assert np.allclose(second.q, Q0)
+    with pytest.raises(UsageError, match="has 30 actions a second, and the robot's controller takes 5"):
+        read(dataset(tmp_path / "fast", fps=30))
+    with pytest.raises(UsageError, match=r"observation\.state has 7 numbers in a row, and the robot needs 8"):
+        read(dataset(tmp_path / "narrow", width=7))
+    (tmp_path / "fast" / "meta" / "info.json").write_text("{")
+    with pytest.raises(UsageError, match="is no LeRobot dataset"):
+        read(tmp_path / "fast")
+    with pytest.raises(UsageError, match="is neither a run folder nor a LeRobot dataset"):
+        read(tmp_path)
+
+
+def test_a_run_folder_with_steps(tmp_path: Path) -> None:
+    study = {"name": "moves", "tasks": [{"use": "lift", "time_limit": 1.0}], "policies": {"expert": "expert"},
+             "scenarios": {"count": 2, "seed": 0}, "record": {"steps": "all"}}  # fmt: skip
+    foretell.run(study, out=tmp_path / "run", workers=0)
+    identified = identify(tmp_path / "run", "panda", fit=False)
+    assert len(identified.sequences) == 2
+    # the arm is in free space for a second, so that the same world follows itself
+    assert max(s.joint_rms for s in identified.sequences) < 1e-9
+    recordings = read_recordings(tmp_path / "run", Panda, 7, "ee_delta")
+    table = foretell.read(tmp_path / "run")
+    assert {r.source for r in recordings} == set(table["scenario"].to_pylist())
+    with pytest.raises(UsageError, match="has no episode with recorded steps"):
+        read(tmp_path / "run")
+
+
+@pytest.mark.parametrize(("fields", "words"), [
+    ({"qpos": np.tile([*np.degrees(Q0[:6]), *Q0[6:]], (4, 1))}, "these are degrees"),
+    ({"qpos": np.tile(Q0[::-1], (4, 1)) * 9}, "check units and order of the joints, which is waist"),
+    ({"ee_base": np.tile(POSE * ([1000] * 3 + [1] * 4), (4, 1))}, "positions look like millimetres"),
+    ({"ee_base": np.tile([*POSE[:3], *POSE[4:], POSE[3]], (4, 1))}, "quaternions look like x, y, z, w"),
+    ({"ee_base": np.tile(POSE * 2, (4, 1))}, "the quaternion after action 0 has length 2"),
+    ({"ee_base": np.tile(POSE + [0.2, 0, 0, 0, 0, 0, 0], (4, 1))}, "another tool frame or base; use --to joints"),
+])  # fmt: skip
+def test_wrong_units_and_orders_are_recognised(tmp_path: Path, fields: dict, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        identify(write(tmp_path / "f.npz", **fields), "widowx", vary=("delay",))
