@@ -13,7 +13,7 @@ import numpy as np
 from foretell import stats
 from foretell.answers.bound import design_of
 from foretell.answers.choice import Choice, choose, labels
-from foretell.answers.forecast import CHOOSE_FIRST, at_every_look, simulated, simulations
+from foretell.answers.forecast import CHOOSE_FIRST, Forecast, at_every_look, simulated, simulations
 from foretell.answers.held_out import leave_out
 from foretell.answers.inputs import PROTOCOL, Source, Table, open_table
 from foretell.answers.reality import check_roles
@@ -144,10 +144,12 @@ def compare(
     order = sorted(entrants, key=lambda name: -float(entrants[name].units.scores.mean()))
     names = list(entrants) if len(entrants) == 2 else order
     pairs = list(combinations(names, 2))
+    control: dict[str, Measured] = {}
+    ahead: Forecast | None = None
     if sims and horizon is not None:
-        control, ahead = {}, at_every_look(sims, entrants)
-    else:
-        control, ahead = simulated(sims, entrants, test, unpaired) if sims else ({}, None)
+        ahead = at_every_look(sims, entrants)
+    elif sims:
+        control, ahead = simulated(sims, entrants, test, unpaired)
     aim = bets_aim(alpha, len(names), ahead is not None)
     try:
         found = [

@@ -32,7 +32,7 @@ def widths(world: Regime, shuffles: int, alpha: float, seed: int) -> tuple[Float
     for i in range(shuffles):
         order, other = rng.permutation(real.size), rng.permutation(extra.size)
         found = blocked(real[order], sim[order], extra[other], alpha, horizon=real.size)
-        ends[i] = found.low, found.high
+        ends[i] = found.low or 0.0, 1.0 if found.high is None else found.high
     whole = ends[: shuffles // TOGETHER * TOGETHER].reshape(-1, TOGETHER, 2)
     return ends[:, 1] - ends[:, 0], whole[:, :, 1].max(axis=1) - whole[:, :, 0].min(axis=1)
 

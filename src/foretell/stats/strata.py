@@ -348,7 +348,7 @@ def strata(
     mean = q * y[first].mean() + (1.0 - q) * y[~first].mean() if split else y.mean()
     guess = min(max(float(mean), low), high)
     assumes = (IID, PAIRS, ALIKE, UNFITTED, BINARY, FIXED_N)
-    notes = () if used else (RARE.format(solved, e.size, y.size),)
+    notes: tuple[str, ...] = () if used else (RARE.format(solved, e.size, y.size),)
     if party.size:
         notes = (*notes, CUT.format(sim_within[0] + cut * (sim_within[1] - sim_within[0]), party.size))
     unit = Interval(
