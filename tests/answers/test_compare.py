@@ -240,7 +240,6 @@ def test_looking_more_than_once_needs_a_plan(refused):
     assert found["p_value"] == stats.paired_betting(a, b, aim=0.05, horizon=60).p_value  # the rows as they were run
     assert compare(table(FAIR), table(POOR), horizon=60).to_dict()["test"] == "betting"
     assert "takes no horizon" in refused(compare, table(FAIR), table(POOR), test="mcnemar", horizon=60)
-    assert "horizon cannot be combined with sim" in refused(compare, table(a), table(b), sim=table(a), horizon=60)
 
 
 def test_one_verdict_for_one_set_of_rows():
@@ -333,3 +332,39 @@ def test_a_study_counts_up_to_the_first_trial_to_come(tmp_path):
             store.write_plan(plan)
         sizes[name] = compare(path, horizon=12).pairs[0].n_a
     assert sizes == {"all": 12, "gap": 4}  # the fifth of b is missing: those behind it ended early, and wait
+
+
+def in_turn(count, rates, seed):
+    """Rows of policies a, b, ... tried one after the other on each scenario."""
+    draw = np.random.default_rng(seed)
+    return [
+        (name, f"s{k}", float(draw.random() < p)) for k in range(count) for name, p in zip("abcd", rates, strict=False)
+    ]
+
+
+def test_simulation_orders_the_tests_of_whoever_looks_early(refused):
+    rows, sim = in_turn(40, (0.95, 0.55, 0.1), 3), several(60, rates=(0.9, 0.5, 0.1), prefix="x")
+    looks = [look(rows[: 3 * k], sim=sim, horizon=40) for k in range(4, 41, 4)]
+    first = looks[0].to_dict()["forecast"]
+    assert all(found.to_dict()["forecast"] == first for found in looks), "the order is the same at every look"
+    assert all(pair.anytime and pair.test == "betting" for found in looks for pair in found.pairs)
+    by_pair = [{frozenset((pair.a, pair.b)): pair.p_adjusted for pair in found.pairs} for found in looks]
+    for pair in by_pair[0]:
+        seen = [found[pair] for found in by_pair]
+        assert seen == sorted(seen, reverse=True), "what was decided stays decided"
+    assert looks[-1].pairs[0].verdict == "better"
+    told = refused(look, rows, sim=several(60, rates=(0.9, 0.5, 0.1)), horizon=40)
+    assert (
+        "40 scenarios of policy 'a' with a real trial ('s" in told and "give sim scenarios that are never tried" in told
+    )
+    two = look([row for row in rows if row[0] != "c"], sim=sim, horizon=40)
+    assert two.pairs[0].expected == "greater" and two.pairs[0].test == "betting"
+
+
+def test_ranking_at_every_look_errs_as_seldom_as_it_says():
+    # Equal policies and a wrong forecast. A p-value never rises (above), so the last look has every error.
+    sim, errors, draws = several(60, rates=(0.9, 0.5, 0.1), prefix="x"), 0, 40
+    for seed in range(draws):
+        found = look(in_turn(24, (0.5, 0.5, 0.5), 200 + seed), sim=sim, horizon=24, alpha=0.2)
+        errors += any(pair.verdict in ("better", "worse") for pair in found.pairs)
+    assert errors <= 15  # 8 are expected at most; more than 15 has a chance of 0.3 %

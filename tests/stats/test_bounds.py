@@ -171,7 +171,7 @@ def test_trials_saved_agrees_with_the_widths_it_was_asked_about():
         (40, 60, 1, "only 60 extra simulated scenarios, and with fewer than 300 the default uses none", 300),
         (20, 10, 1, "only from 30 real trials on: there are 20", None),
         (20, 0, 1, "only from 30 real trials on: there are 20", None),
-        (40, 20, 4, "only 20 extra simulated scenarios, and blocked needs at least 40", 40),
+        (40, 20, 4, "only 20 extra simulated scenarios, and with fewer than 300 the default uses none", 300),
     ],
 )
 def test_why_simulation_is_not_used_is_what_would_change_it(n, extra, grades, reason, wanted):

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom, multinomial
 
+from foretell import stats
 from foretell.stats import bound
 from foretell.stats.betting import betting, star
 from foretell.stats.blocked import blocked
 from foretell.stats.bounds import METHODS
 from foretell.stats.compare import compare, paired_betting
 from foretell.stats.disorder import CASES, cover_case, cover_looks, cover_pool, false_differences
-from foretell.stats.interval import AS_RUN, FIXED_N, HASHED, PLANNED, SAME_EXTRA, UNITED
+from foretell.stats.interval import AS_RUN, FIXED_N, HASHED, PLANNED, SAME_EXTRA, SHUFFLED, UNITED
 from foretell.stats.order import by_content, by_id
 from foretell.stats.sequence import sequence
 
@@ -214,3 +215,40 @@ def test_what_simulation_is_worth_is_told_of_the_same_looks():
     few = bound(real, sim[:40], sim[40:90], horizon=60)
     assert few.method == "star" and "only 50 extra" in few.notes[-1] and "at least 60" in few.notes[-1]
     assert SAME_EXTRA not in few.assumes and SAME_EXTRA not in bound(*pairs, method="blocked").assumes
+
+
+ALONE = {
+    "betting": lambda y, f: stats.betting(y, 0.1),
+    "star": lambda y, f: stats.star(y, 0.1),
+    "blocked": lambda y, f: stats.blocked(y, f, f, 0.1, steps=200),
+    "suresim": lambda y, f: stats.suresim(y, f, f, 0.1),
+    "suresim_ub": lambda y, f: stats.suresim_ub(y, f, f, 0.1),
+    "suresim_2stage": lambda y, f: stats.suresim_2stage(y, f, f, 0.1),
+    "suresim_2stage_ub": lambda y, f: stats.suresim_2stage_ub(y, f, f, 0.1),
+    "strata": lambda y, f: stats.strata(y, f, f, 0.1),
+    "bound": lambda y, f: stats.bound(y, f, f, alpha=0.1, diagnostics=False),
+}
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_every_public_bound_covers_on_a_sorted_array(name):
+    # Summed over all outcomes of sorted successes, with a simulator that gives the same everywhere: nothing is sampled.
+    n = 12
+    ends = []
+    for k in range(n + 1):
+        found = ALONE[name](np.r_[np.zeros(n - k), np.ones(k)], np.full(n, 0.75))
+        assert found.guarantee == "finite-sample"
+        ends.append((found.low, found.high))
+    for rate in (0.15, 0.3, 0.5, 0.7, 0.85):
+        held = sum(binom.pmf(k, n, rate) for k, (low, high) in enumerate(ends) if low <= rate <= high)
+        assert held >= 0.9, (name, rate)
+
+
+def test_a_row_order_that_is_known_to_be_random_is_bet_on_once():
+    y = np.tile([0.0, 0.5, 1.0], 5)
+    assert UNITED in stats.star(y).assumes and UNITED not in stats.star(y, shuffled=True).assumes
+    assert stats.star(y).low == stats.star(np.sort(y)).low
+    assert UNITED in stats.blocked(y, y, y).assumes and UNITED in stats.suresim_ub(y, y, y).assumes
+    fine = np.linspace(0.0, 1.0, 60)
+    assert HASHED in stats.suresim(fine, fine, fine).assumes
+    assert SHUFFLED in stats.suresim(fine, fine, fine, shuffled=True).assumes

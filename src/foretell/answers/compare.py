@@ -13,7 +13,7 @@ import numpy as np
 from foretell import stats
 from foretell.answers.bound import design_of
 from foretell.answers.choice import Choice, choose, labels
-from foretell.answers.forecast import CHOOSE_FIRST, simulated, simulations
+from foretell.answers.forecast import CHOOSE_FIRST, Forecast, at_every_look, simulated, simulations
 from foretell.answers.held_out import leave_out
 from foretell.answers.inputs import PROTOCOL, Source, Table, open_table
 from foretell.answers.reality import check_roles
@@ -117,13 +117,12 @@ def compare(
     sources. Without `sim` policies may be compared in any world.
 
     horizon: for whoever looks more than once: the number of scenarios planned before the first look, or "open". Rows
-    must then stand as run; the test is betting, and simulation is not used. Pairs are taken as they became complete,
-    and each scenario counts by its first trial. Two files tell that only if both policies met scenarios in one order.
+    must then stand as run, and the test is betting. Pairs are taken as they became complete, and each scenario counts
+    by its first trial. Two files tell that only if both policies met scenarios in one order. `sim` then only gives the
+    order and direction of the tests, and must hold scenarios that are never tried, the same at every look.
     """
     if not sources:
         raise UsageError("nothing to compare: give two files, or a run folder with two policies or more")
-    if horizon is not None and sim is not None:
-        raise UsageError("horizon cannot be combined with sim: scenarios that are only simulated change between looks")
     _check(test, effect, alpha)
     opened = [open_table(source, f"table {i + 1}", metric=metric) for i, source in enumerate(sources)]
     given = [*opened, *([open_table(sim, "sim", metric=metric)] if sim is not None else [])]
@@ -131,7 +130,7 @@ def compare(
     for tried in chosen[: len(opened)] if sim is not None else ():
         notes += check_roles(tried, chosen[-1], stand_in)
     entrants = _entrants(chosen[: len(opened)], [policy] if isinstance(policy, str) else policy)
-    horizon, more_notes = compared_horizon([m.table for m in entrants.values()], horizon, test, sim is not None)
+    horizon, more_notes = compared_horizon([m.table for m in entrants.values()], horizon, test)
     notes += more_notes
     if horizon is not None:
         entrants = {name: entrant.as_run() for name, entrant in entrants.items()}
@@ -145,7 +144,12 @@ def compare(
     order = sorted(entrants, key=lambda name: -float(entrants[name].units.scores.mean()))
     names = list(entrants) if len(entrants) == 2 else order
     pairs = list(combinations(names, 2))
-    control, ahead = simulated(sims, entrants, test, unpaired) if sims else ({}, None)
+    control: dict[str, Measured] = {}
+    ahead: Forecast | None = None
+    if sims and horizon is not None:
+        ahead = at_every_look(sims, entrants)
+    elif sims:
+        control, ahead = simulated(sims, entrants, test, unpaired)
     aim = bets_aim(alpha, len(names), ahead is not None)
     try:
         compared = [

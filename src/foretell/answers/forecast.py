@@ -19,11 +19,12 @@ from foretell.answers.choice import Choice, choose, labels
 from foretell.answers.inputs import Table
 from foretell.answers.units import Measured, measure
 from foretell.answers.words import listed, plain
+from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.stats.compare import Test
 from foretell.stats.scores import is_binary
 
-__all__ = ["CHOOSE_FIRST", "Forecast", "forecast", "simulated", "simulations"]
+__all__ = ["CHOOSE_FIRST", "Forecast", "at_every_look", "forecast", "simulated", "simulations"]
 
 CHOOSE_FIRST = (
     "choose whether to use simulation before you look at the outcomes: "
@@ -72,6 +73,21 @@ def simulated(
     bets = bets and common >= 2 and not unpaired
     ahead = forecast(sims, entrants, bets=bets)
     return ahead.control or {}, ahead
+
+
+def at_every_look(sims: dict[str, Measured], tried: dict[str, Measured]) -> Forecast:
+    """The forecast of whoever looks more than once. It must be the same at every look, so none of its scenarios may be
+    tried, now or later; it is no control."""
+    real = {unit for measured in tried.values() for unit in measured.ids}
+    for name, measured in sims.items():
+        both = [unit for unit in measured.ids if unit in real]
+        if both:
+            raise UsageError(
+                f"{measured.table.name} has {counted(len(both), 'scenario')} of policy {plain(name)!r} with a real "
+                f"trial ({plain(both[0])!r} is one). With a horizon the order of the tests must be the same at every "
+                "look: give sim scenarios that are never tried"
+            )
+    return forecast(sims, tried, bets=False)
 
 
 def forecast(sims: dict[str, Measured], tried: dict[str, Measured], *, bets: bool) -> Forecast:

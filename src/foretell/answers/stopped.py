@@ -29,7 +29,7 @@ def planned_horizon(real: Table, asked: Horizon, method: str) -> tuple[Horizon, 
     return planned, [_words(real.name, planned)]
 
 
-def compared_horizon(tables: Sequence[Table], asked: Horizon, test: str, sim: bool) -> tuple[Horizon, list[str]]:
+def compared_horizon(tables: Sequence[Table], asked: Horizon, test: str) -> tuple[Horizon, list[str]]:
     """The horizon of a comparison of these policies, and what to say of it."""
     planned = {table.horizon: table.name for table in tables if table.horizon is not None}
     if not planned:
@@ -38,11 +38,6 @@ def compared_horizon(tables: Sequence[Table], asked: Horizon, test: str, sim: bo
     name = planned[most]
     if asked not in (None, most):
         raise UsageError(f"horizon: {asked} was given, and the study in {name} fixed {most} (`until`): leave it out")
-    if sim:
-        raise UsageError(
-            f"sim: the study in {name} stopped by `until`, and simulation as control needs a fixed number of trials: "
-            "compare without sim"
-        )
     if test not in ("auto", "betting"):
         raise UsageError(
             f"test: {test} needs a number of trials fixed in advance, and the study in {name} stopped by `until`: use "

@@ -67,7 +67,7 @@ def main(
         effect: The smallest difference that matters to you. If +effect and -effect are both still possible, the result
             is "too few trials".
         horizon: Give this if you look at the results more than once: the number of scenarios planned before the first
-            look, or `open` if there is no plan.
+            look, or `open` if there is no plan. Then --sim only orders the tests, and holds scenarios never tried.
     """
     from foretell.answers.compare import compare
     from foretell.cli._confidence import alpha_of

@@ -33,8 +33,6 @@ MANY = 4
 """Policies above which not every method is drawn."""
 CURVES = 6
 """Policies of a task, at most, for which it is worked out what simulation buys: that resamples, which takes time."""
-DRAWS = 4
-"""Resamples of the real trials in that forecast."""
 KINDS = {
     "wilson": "real trials alone, approximate",
     "clopper_pearson": "real trials alone, exact",
@@ -137,7 +135,7 @@ def worth(tried: pa.Table, simulated: pa.Table) -> tuple[WidthCurve, TrialsSaved
     tables = [open_table(table, name) for table, name in ((tried, "real"), (simulated, "sim"))]
     paired, _ = pair(measure(tables[0]), measure(tables[1], whole=True), None)
     curve = stats.width_curve(paired.real, paired.sim, paired.extra)
-    return curve, stats.real_trials_saved(paired.real, float(curve.widths[-1]), draws=DRAWS)
+    return curve, stats.real_trials_saved(paired.real, float(curve.widths[-1]))
 
 
 def _blocks(cells: list[Bounded], tail: list[str], on: str, real: str) -> list[Block]:

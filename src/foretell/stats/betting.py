@@ -16,6 +16,7 @@ depend on the search. Bets aim at a rung, not at alpha, which makes intervals ne
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -37,6 +38,7 @@ from foretell.stats.interval import (
 from foretell.stats.order import by_content
 from foretell.stats.rungs import Ends, Games, meeting, rungs
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, scores, stretch
+from foretell.stats.united import few_valued, united
 
 CAP = 0.99
 """Share of the solvency limit that may be staked; the value used by SureSim."""
@@ -163,15 +165,19 @@ def betting(
     *,
     within: Range = UNIT,
     horizon: Horizon = None,
+    shuffled: bool = False,
     cap: float = CAP,
 ) -> Interval:
     """Hedged capital interval of the mean of real scores, shape (n,).
 
     horizon: the number of trials planned before the first look, or "open": scores then stand as run, and the interval
-    is anytime-valid. Without it scores are taken in canonical order (`order`), for a single look.
+    is anytime-valid. Without it scores are taken in canonical order (`order`), for a single look, and where they have
+    few values in several (`united`), because the array may be sorted. shuffled: its order cannot follow outcomes.
     """
     horizon = check_horizon(horizon)
     z = scores(real, "real", within=within)
+    if horizon is None and not shuffled and few_valued(z):
+        return united(partial(betting, cap=cap), real, alpha, within)
     z = z[by_content(z)] if horizon is None else z
     (low, high), level = mirrored_ends(z, check_alpha(alpha), horizon or z.size, cap=cap)
     estimate = float(np.clip(z.mean(), low, high))
@@ -195,13 +201,17 @@ def betting(
     return stretch(unit, within)
 
 
-def star(real: ArrayLike, alpha: float = ALPHA, *, within: Range = UNIT, horizon: Horizon = None) -> Interval:
+def star(
+    real: ArrayLike, alpha: float = ALPHA, *, within: Range = UNIT, horizon: Horizon = None, shuffled: bool = False
+) -> Interval:
     """Interval of the mean of real scores, shape (n,), by bets that re-aim at the missing wealth every trial.
 
-    The same game as `blocked` without a control (see there for validity and for `horizon`). Usually narrower than
-    `betting`.
+    The same game as `blocked` without a control (see there for validity, `horizon` and `shuffled`). Usually narrower
+    than `betting`.
     """
     y = scores(real, "real", within=within)
+    if horizon is None and not shuffled and few_valued(y):
+        return united(star, real, alpha, within)
     y = y[by_content(y)] if horizon is None else y
     nothing = np.zeros_like(y)
     return stretch(played(y, nothing, nothing, alpha, horizon, "star", (IID, RANGE)), within)

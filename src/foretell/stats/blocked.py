@@ -66,7 +66,7 @@ closed form (see `stake`). So beta is range-aware: control that would eat up the
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal
 
 import numpy as np
@@ -90,6 +90,7 @@ from foretell.stats.interval import (
 from foretell.stats.order import by_content
 from foretell.stats.rungs import Ends, Games, meeting, rungs
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, simulated, stretch
+from foretell.stats.united import few_valued, united_pairs
 
 CONTROLLED = (IID, PAIRS, ALIKE, UNFITTED, RANGE)
 """Assumptions of a bound that uses simulated scores as a control."""
@@ -372,14 +373,20 @@ def blocked(
     within: Range = UNIT,
     sim_within: Range = UNIT,
     horizon: Horizon = None,
+    shuffled: bool = False,
     steps: int = STEPS,
 ) -> Interval:
     """Bound on mean real performance; real and sim: shape (n,), paired; extra: shape (N,), N >= 1.
 
     horizon: the number of real trials planned before the first look, or "open". It makes the interval anytime-valid;
     rows must then stand as run, and `extra` must hold the same scenarios in the same order at every look. Without it
-    rows are taken in canonical order (`order`), so that the answer depends on the order of a file by chance only.
+    rows are taken in canonical order (`order`), so that the answer depends on the order of a file by chance only. Where
+    pairs have few values they are taken in several orders (`united`), because the arrays may be sorted. shuffled: they
+    are not, their order cannot follow outcomes.
     """
     y, f, e = simulated(real, sim, extra, within, sim_within)
+    if horizon is None and not shuffled and few_valued(y, f):
+        game = partial(blocked, steps=steps)
+        return united_pairs(game, real, sim, extra, alpha, within, sim_within, horizon=y.size)
     y, c, g = in_turn(y, f, e, horizon)
     return stretch(played(y, c, g, alpha, horizon, "blocked", CONTROLLED, e.size, steps), within)

@@ -21,10 +21,11 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from foretell.stats.bounds import REAL_ONLY, WITH_SIMULATION
+from foretell.stats.bounds import ANYTIME, DEALT, REAL_ONLY, WITH_SIMULATION
 from foretell.stats.families import FAMILIES, Family, covered
 from foretell.stats.interval import Interval
 from foretell.stats.predictivity import METRICS, with_interval
@@ -58,11 +59,14 @@ VARIANTS: dict[str, Callable[..., Interval]] = {
 def method(name: str) -> Method:
     """A shipped method, called alike; shuffles are seeded by the number of the draw, so they average out."""
 
+    known: dict[str, Any] = {"shuffled": True} if name in (*ANYTIME, *DEALT) else {}  # draws stand in random order
+
     def call(real: Floats, sim: Floats, extra: Floats, alpha: float, draw: int) -> Interval:
         if name in REAL_ONLY:
-            return REAL_ONLY[name](real, alpha)
+            return REAL_ONLY[name](real, alpha, **known)
         kind = VARIANTS.get(name) or WITH_SIMULATION[name]
-        return kind(real, sim, extra, alpha, seed=draw) if name in SEEDED else kind(real, sim, extra, alpha)
+        more = {"seed": draw} if name in SEEDED else {}
+        return kind(real, sim, extra, alpha, **more, **known)
 
     if name not in REAL_ONLY and name not in WITH_SIMULATION and name not in VARIANTS:
         raise ValueError(f"unknown method {name!r}")

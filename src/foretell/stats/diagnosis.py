@@ -12,6 +12,7 @@ from foretell.stats.betting import star
 from foretell.stats.binomial import clopper_pearson_ends
 from foretell.stats.blocked import blocked
 from foretell.stats.interval import ALPHA, Horizon
+from foretell.stats.savings import real_trials_saved
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, is_binary, scores
 from foretell.stats.strata import strata
 from foretell.stats.united import two_valued, united
@@ -59,7 +60,7 @@ def real_only_width(y: Floats, alpha: float, horizon: Horizon = None) -> float:
     if horizon is not None:
         return star(y, alpha, horizon=horizon).width
     if not is_binary(y):
-        return (united(star, y, alpha) if two_valued(y) else star(y, alpha)).width
+        return (united(star, y, alpha) if two_valued(y) else star(y, alpha, shuffled=True)).width
     low, high = clopper_pearson_ends(int(y.sum()), y.size, alpha)
     return high - low
 
@@ -79,7 +80,7 @@ def diagnose(
 ) -> Diagnosis:
     """Diagnosis of paired scores real and sim, shape (n,), n >= 2, with extra of shape (N,) or None.
 
-    method: `strata` or `blocked`; by default `strata` where all scores are binary. width_sim: its width on these data
+    method: `strata` or `blocked`; by default `strata` where real scores are binary. width_sim: its width on these data
     as a share of the range, if already known. unused: why the bound at hand leaves simulation out, if it does. horizon:
     that of the bound at hand (as in `bounds.bound`); real trials alone are then looked at as often.
     """
@@ -97,10 +98,9 @@ def diagnose(
     residual = vy - cov * cov / vf if varies else vy
     width_real = real_only_width(y, alpha, horizon)
     if method is None:
-        binary = is_binary(y) and is_binary(f) and is_binary(e)
-        method = "strata" if binary and horizon is None else "blocked"
+        method = "strata" if is_binary(y) and horizon is None else "blocked"
     if e.size and width_sim is None:
-        by = strata(y, f, e, alpha) if method == "strata" else blocked(y, f, e, alpha, horizon=horizon)
+        by = strata(y, f, e, alpha) if method == "strata" else blocked(y, f, e, alpha, horizon=horizon, shuffled=True)
         width_sim = by.width
     helps = width_sim is not None and width_sim < WORTH * width_real and unused is None
     flat = " and ".join(name for name, v in (("simulation", vf), ("reality", vy)) if v <= FLAT)
@@ -114,7 +114,7 @@ def diagnose(
     elif unused is not None:
         sentence = f"simulation is not used here: {unused} ({facts})"
     elif helps:
-        worth = round(y.size * (width_real / max(width_sim, 1e-9)) ** 2)
+        worth = real_trials_saved(y, width_sim, alpha).best
         sentence = (
             f"simulation helps here: {facts}; the bound is {width_sim:.3f} wide instead of {width_real:.3f}, "
             f"about what {worth} real trials alone would give"

@@ -18,7 +18,7 @@ from foretell.stats.interval import ALPHA
 from foretell.stats.order import by_content
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, is_binary, scores, simulated
 from foretell.stats.strata import both_ends as strata_ends
-from foretell.stats.strata import strata
+from foretell.stats.strata import solved_from, strata
 
 ENDLESS = 1000
 """So many times the simulated scenarios at hand count as endless."""
@@ -29,7 +29,7 @@ class WidthCurve:
     """Width of a method as simulated scenarios are added."""
 
     method: str
-    """`strata` where all scores are binary, else `blocked`."""
+    """`strata` where real scores are binary, else `blocked`."""
     sizes: NDArray[np.int64]
     """Numbers of extra simulated scenarios, shape (S,), ascending."""
     widths: Floats
@@ -37,7 +37,7 @@ class WidthCurve:
     floor: float
     """Width if the simulator's mean were known exactly: more simulation cannot go below about this."""
     real_only: float
-    """Width on the real trials alone: of `clopper_pearson` where all scores are binary, else of `star`."""
+    """Width on the real trials alone: of `clopper_pearson` where they are binary, else of `star`."""
 
 
 def width_curve(
@@ -50,7 +50,7 @@ def width_curve(
     within: Range = UNIT,
     sim_within: Range = UNIT,
 ) -> WidthCurve:
-    """Widths of `blocked` for N' of `extra`, for each N' in `sizes` (default: n doubled up to N).
+    """Widths of `strata` or `blocked` for N' of `extra`, for each N' in `sizes` (default: n doubled up to N).
 
     real and sim: shape (n,); extra: shape (N,). Widths are in units of `within`. The floor puts the mean of
     all simulated scores in the place of their expectation; it is a forecast and not itself a bound.
@@ -70,15 +70,17 @@ def width_curve(
         (low, high), _ = both_ends(y[order], c, g, check_alpha(alpha))
         return high - low
 
-    if is_binary(y) and is_binary(f) and is_binary(e):
+    if is_binary(y):
         kind, widths = "strata", np.array([strata(y, f, mixed[:s], alpha).width for s in picks])
-        low, high, _ = strata_ends(y, f, ENDLESS * int(e.sum()), ENDLESS * total, check_alpha(alpha))
+        cut, _ = solved_from(y, f, e)
+        split, solved = (f >= cut).astype(np.float64), int((e >= cut).sum())
+        low, high, _ = strata_ends(y, split, ENDLESS * solved, ENDLESS * total, check_alpha(alpha))
         bottom, top = clopper_pearson_ends(int(y.sum()), n, alpha)
         floor, alone = high - low, top - bottom
     else:
         kind, widths = "blocked", np.array([width(*controls(f[order], mixed[:s])) for s in picks])
         known = f - np.concatenate([f, e]).mean()
-        floor, alone = width(known[order], np.ones(n)), star(y, alpha).width
+        floor, alone = width(known[order], np.ones(n)), star(y, alpha, shuffled=True).width
     return WidthCurve(method=kind, sizes=picks, widths=widths * scale, floor=floor * scale, real_only=alone * scale)
 
 
@@ -109,7 +111,7 @@ def _mean_width(method: str, y: Floats, n: int, alpha: float, draws: int, seed: 
             low, high = clopper_pearson_ends(int(sample.sum()), n, alpha)
             widths.append(high - low)
         else:
-            widths.append((betting if method == "betting" else star)(sample, alpha).width)
+            widths.append((betting if method == "betting" else star)(sample, alpha, shuffled=True).width)
     return float(np.mean(widths))
 
 
@@ -161,13 +163,15 @@ def real_trials_saved(
     alpha: float = ALPHA,
     *,
     within: Range = UNIT,
-    draws: int = 12,
+    draws: int | None = None,
     seed: int = 0,
 ) -> TrialsSaved:
-    """Trials saved by an interval of `width`, in units of `within`, reached with real of shape (n,)."""
+    """Trials saved by an interval of `width`, in units of `within`, reached with real of shape (n,). The best classical
+    method is `clopper_pearson` for successes, else `betting` or `star`. draws: resamples, 12 or fewer for large n."""
     y = scores(real, "real", within=within)
     target = width / (within[1] - within[0])
-    kinds = ["betting", "star"] + (["clopper_pearson"] if is_binary(y) else [])
+    draws = max(2, min(12, 1200 // y.size)) if draws is None else draws
+    kinds = ["betting", "clopper_pearson" if is_binary(y) else "star"]
     needed = {k: trials_needed(k, y, target, alpha, draws=draws, seed=seed) for k in kinds}
     best = min(needed, key=lambda k: needed[k])
     n = y.size

@@ -2,8 +2,8 @@
 
 Construction
 ------------
-Real trials succeed or fail. Simulation splits scenarios in two strata: those it solves (a simulated score of at
-least half the range) and those it does not. Let q be the share of solved scenarios, a and b the real success
+Real trials succeed or fail. Simulation splits scenarios in two strata: those it solves (a simulated score from a cut
+on; below) and those it does not. Let q be the share of solved scenarios, a and b the real success
 rates in the two strata. The wanted rate is
 
     p = q a + (1 - q) b.
@@ -26,12 +26,15 @@ The upper end is one minus the lower end of 1 - Y.
 A triple of which the n trials are to have fewer than HARDLY of one stratum, n min(q, 1 - q) < HARDLY, has another test,
 because hardly a trial tells of that stratum: all K = k1 + k0 successes against the binomial of n trials and chance p,
 as Clopper and Pearson do. It is refuted when P_p(K or more successes) <= (1 - 2 GUARD) alpha/2, or by the guard of q.
+So has a triple of which the n trials are to have few failures, n (1 - p) < SCARCE: where nearly all trials succeed,
+strata only divide what little is known of failures.
 
 *Scouts.* Where one stratum is small, simulation costs more than it gains. So one extra scenario in SCOUTS is set aside
 (none where that would be fewer than PARTY) and only tells how many of the n trials each stratum is to have. If that is
 fewer than FEW, or than a fifth of n, for one of them, the answer is Clopper and Pearson's interval of the real trials;
-otherwise that of the above, from the other extra scenarios. Which scenarios are scouts is drawn, and a hash of all
-counts seeds the draw, so that the order of rows does not matter.
+otherwise that of the above, from the other extra scenarios. Scouts also set the cut where simulated scores are graded:
+their mean. (Scores of 0 and 1 it splits as any cut does.) Without scouts the cut is the middle of the range. Which
+scenarios are scouts is drawn, and a hash of all scores seeds the draw, so that the order of rows does not matter.
 
 Why it covers
 -------------
@@ -49,7 +52,8 @@ looking at outcomes. Nothing is assumed of the simulator. Let (a, b, q) be the t
 4. The lower end exceeds p only if the truth is refuted. The weighted tests of both ends do that with probability
    (1 - 2 GUARD) alpha. Both ends share the guards: that of q fails with probability GUARD * alpha, those of a and
    b with GUARD * alpha/2 each, given the simulated scores. Together at most alpha.
-5. Scouts are independent of all other scenarios and of real trials, so both answers cover given what the scouts say.
+5. Scouts are independent of all other scenarios and of real trials, so both answers cover given what the scouts say,
+   and so does the answer with the cut that they set.
 
 Nothing has to be maximised over nuisances by search: every triple is judged by itself. Triples are judged in cells of
 a fixed grid. V increases in a and in b, since the ranked outcomes form an up-set (below), so a cell is judged at the
@@ -70,8 +74,6 @@ has in the variance of the estimate. This gives power only; any weights keep 1-4
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -79,9 +81,8 @@ from numpy.typing import ArrayLike, NDArray
 from foretell.stats.binomial import clopper_pearson_ends
 from foretell.stats.interval import ALIKE, ALPHA, BINARY, FIXED_N, IID, PAIRS, UNFITTED, Interval
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, is_binary, simulated, stretch
-
-Ints = NDArray[np.int64]
-Chance = Callable[[Floats, Floats], Floats]
+from foretell.stats.scouts import graded_scouts, scouted
+from foretell.stats.staircase import SLACK, Chance, Ints, chances, staircase
 
 GUARD = 0.01
 """Share of alpha spent on leaving out values of q, and again of a and b, that the data refute by themselves.
@@ -91,10 +92,13 @@ HARDLY = 1.5
 """Expected trials of the smaller stratum below which a triple is judged by all successes together.
 
 Without it a simulator that solves every scenario cost 3 % of width at n = 60, N = 1200, and 8 % at n = 20, N = 80."""
-SCOUTS = 8
-"""One extra scenario in so many is a scout."""
-PARTY = 30
-"""Scouts without which there are none: fewer tell too little."""
+SCARCE = (8.0, 12.0)
+"""Expected failures below which the lower end judges a triple by all successes together (the upper end: successes): a
+quarter of n, but at least the first number and at most the second.
+
+Without it a useless simulator cost 4 to 11 % of width at n = 60, N = 300, where the success rate was 0.98 or 0.99. More
+than 8 at n = 30 costs what a good simulator gains at 0.9; fewer than 12 leaves a loss of 3 % at 0.98 with n = 200, and
+at 0.95 with n = 60."""
 FEW = 8.0
 """Real trials that scouts must let expect of each stratum, or a fifth of all (`FIFTH`) where that is fewer.
 
@@ -103,97 +107,21 @@ N = 300 and 10 % at n = 30, where the success rate was 0.9."""
 FIFTH = 0.2
 FLOOR = 2.5
 """z(U) counts as no less than -FLOOR, so that a simulator that never varies cannot forbid a refutation."""
-RANK_Z = 1.3
-"""Normal quantile of the limit that ranks outcomes. Widths hardly change from 0.9 to 1.5."""
-TIE = 1e-7
-MOST = 10**8
-"""Extra scenarios up to which the number of scouts solved is drawn; above, it is their share."""
 RARE = (
     "simulation solves {} of {} extra scenarios, so that {} real trials meet few of one kind: real trials are judged "
     "alone, by clopper_pearson"
 )
+CUT = "a scenario counts as solved in simulation from a score of {:.3g} on, the mean of {} extra scenarios set aside"
 BASE = 64
 """Coarse cells along a and along b, on which weights are constant."""
 SHARES = 24
 """Cells along q, equal in arcsin(sqrt(q)), on which weights are constant."""
 NONE = 2.0
 """A rate no triple can have: nothing stands in a cell."""
-SLACK = 1e-9
-"""Probabilities and quantiles are moved outwards by this share, far above their rounding."""
 PROBES = 64
 """Cells from which an upper bound of the answer is taken at every split; they set the time, never the answer."""
 LEVELS = np.concatenate([np.arange(-FLOOR, 8.0, 0.02), np.arange(8.0, 37.01, 0.25)])
 """Values of z(U) at which the least standing q is tabulated; in between the next one counts."""
-
-
-def ranks(k1: Floats, n1: int, k0: Floats, n0: int, q: float) -> Floats:
-    """Lower limit of q a + (1 - q) b by the profile likelihood ratio, for counts of equal shape.
-
-    On the constrained optimum (k - n x) / (x (1 - x)) is lam times the stratum's share, a quadratic equation for
-    the rate x. Rates fall and the likelihood ratio rises in lam, so one bisection over lam gives the limit.
-    """
-    from scipy.special import xlog1py, xlogy
-
-    parts = [(k, n, share) for k, n, share in ((k1, n1, q), (k0, n0, 1.0 - q)) if n and share > 0.0]
-    peaks = [xlogy(k, k / n) + xlog1py(n - k, -k / n) for k, n, _ in parts]
-
-    def rates(lam: Floats) -> list[Floats]:
-        sums = [n + lam * share for _, n, share in parts]
-        return [
-            2.0 * k / (s + np.sqrt(np.maximum(s * s - 4.0 * lam * share * k, 0.0)))
-            for (k, _, share), s in zip(parts, sums, strict=True)
-        ]
-
-    below, above = np.full(k1.shape, -12.0), np.full(k1.shape, math.log(1e6 * (n1 + n0)))
-    for _ in range(31):  # to 1e-8 of the limit, a tenth of TIE
-        middle = 0.5 * (below + above)
-        lost = np.zeros(k1.shape)
-        for (k, n, _), x, peak in zip(parts, rates(np.exp(middle)), peaks, strict=True):
-            lost += peak - xlogy(k, x) - xlog1py(n - k, -x)
-        enough = lost >= 0.5 * RANK_Z**2
-        above, below = np.where(enough, middle, above), np.where(enough, below, middle)
-    limit = np.zeros(k1.shape)
-    for (k, _, share), x in zip(parts, rates(np.exp(below)), strict=True):
-        limit += share * np.where(k > 0, x, 0.0)
-    return limit
-
-
-def staircase(k1: int, n1: int, k0: int, n0: int, q: float) -> Ints:
-    """Least k0 that ranks with the outcome (k1, k0) seen, for each of 0..n1, shape (n1 + 1,); n0 + 1: none does."""
-    wanted = float(ranks(np.array([float(k1)]), n1, np.array([float(k0)]), n0, q)[0]) - TIE
-    rows = np.arange(n1 + 1.0)
-    fails, holds = np.full(n1 + 1, -1), np.full(n1 + 1, n0 + 1)
-    while (holds - fails > 1).any():
-        middle = (fails + holds) // 2  # -1 and n0 + 1 are never asked for where the bracket is open
-        good = ranks(rows, n1, np.clip(middle, 0, n0).astype(np.float64), n0, q) >= wanted
-        open_ = holds - fails > 1
-        holds, fails = np.where(open_ & good, middle, holds), np.where(open_ & ~good, middle, fails)
-    return np.minimum.accumulate(holds)
-
-
-def chances(steps: Ints, n1: int, n0: int) -> Chance:
-    """P_ab(outcome in the up-set above the staircase) as a function of rates a and b of equal shape (M,)."""
-    from scipy.special import gammaln, xlog1py, xlogy
-
-    def weights(n: int, x: Floats) -> Floats:
-        k = np.arange(n + 1)
-        ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-        found: Floats = np.exp(ways + xlogy(k, x[:, None]) + xlog1py(n - k, -x[:, None]))
-        return found
-
-    def at(a: Floats, b: Floats) -> Floats:
-        rows, row = np.unique(a, return_inverse=True)
-        columns, column = np.unique(b, return_inverse=True)
-        tails = np.zeros((columns.size, n0 + 2))
-        tails[:, :-1] = weights(n0, columns)[:, ::-1].cumsum(axis=1)[:, ::-1]
-        one, other = weights(n1, rows), tails[:, steps]
-        if rows.size * columns.size <= 40 * a.size:
-            found = (one @ other.T)[row, column]
-        else:
-            found = np.einsum("ij,ij->i", one[row], other[column])
-        return np.minimum(found * (1.0 + SLACK), 1.0)
-
-    return at
 
 
 def guarded(k: int, n: int, level: float) -> Range:
@@ -236,6 +164,7 @@ class Boxes:
         from scipy.special import betaincinv, ndtr, ndtri
 
         self.chance, self.rates, self._ndtri = chance, rates, ndtri
+        self.top = scarce_from(n)
         self.goal = -float(ndtri(0.5 * alpha * (1.0 - 2.0 * GUARD) / (1.0 + ndtr(-FLOOR))))
         least = betaincinv(solved, total - solved + 1, ndtr(-LEVELS)) if solved else np.zeros(LEVELS.size)
         self._least = np.append(least * (1.0 - SLACK), 0.0)
@@ -270,7 +199,8 @@ class Boxes:
     def least(
         self, large: Floats, small: Floats, size: float, share: Ints, w: Floats, v: Floats | None = None
     ) -> Floats:
-        """Least p standing in cells with these lower corners; NONE where all of a cell is refuted.
+        """Least p standing in cells with these lower corners; NONE where all of a cell is refuted, or all that is not
+        is judged by all successes together.
 
         v: V at the upper corners, if known.
         """
@@ -280,8 +210,9 @@ class Boxes:
             need = (self.goal - np.sqrt(1.0 - w * w) * z) / w
         need = np.where(w > 0.0, need, np.where(z >= self.goal, -np.inf, np.inf))
         q = np.maximum(self._least[np.searchsorted(LEVELS, need)], self.from_[share])
-        standing = (need > -FLOOR) & (q <= self.to[share]) & self.inside(large, small, size)
-        return np.where(standing, small + q * (large - small), NONE)
+        p = small + q * (large - small)
+        standing = (need > -FLOOR) & (q <= self.to[share]) & (p <= self.top) & self.inside(large, small, size)
+        return np.where(standing, p, NONE)
 
     def pick(self, keep: NDArray[np.bool_] | Ints) -> None:
         """Go on with some of the cells."""
@@ -312,15 +243,23 @@ def judged(solved: int, total: int, n: int, alpha: float) -> tuple[bool, bool]:
     return low < from_ or high > to, max(low, from_) <= min(high, to)
 
 
+def scarce_from(n: int) -> float:
+    """Success rate above which failures are scarce among n trials. Scalar in."""
+    least, most = SCARCE
+    return 1.0 - min(max(n / 4.0, least), most) / n
+
+
 def lower_end(k1: int, n1: int, k0: int, n0: int, solved: int, total: int, alpha: float) -> float:
     """Lower end from k1 of n1 and k0 of n0 real successes and `solved` of `total` simulated ones. Scalars in."""
     if k1 + k0 == 0:
         return 0.0
     n = n1 + n0
     together, apart = judged(solved, total, n, alpha)
-    pooled = guarded(k1 + k0, n, (1.0 - 2.0 * GUARD) * alpha)[0] if together else 1.0
+    pooled = guarded(k1 + k0, n, (1.0 - 2.0 * GUARD) * alpha)[0]
     if not apart:
         return pooled
+    if not together:
+        pooled = max(pooled, scarce_from(n))
     chance = chances(staircase(k1, n1, k0, n0, solved / total), n1, n0)
     a, b = (guarded(k, m, 0.5 * GUARD * alpha) for k, m in ((k1, n1), (k0, n0)))
     sides = (
@@ -346,40 +285,40 @@ def lower_end(k1: int, n1: int, k0: int, n0: int, solved: int, total: int, alpha
     return min(pooled, *(float(side.low.min(initial=1.0)) for side in sides))
 
 
-def scouted(k1: int, n1: int, k0: int, n0: int, solved: int, extra: int) -> tuple[int, int]:
-    """How many scouts there are, and how many of them simulation solved, of `solved` in `extra` scenarios. Scalars in.
-
-    The draw is the same with successes for failures, and mirrored with the strata exchanged.
-    """
-    scouts = extra // SCOUTS
-    if scouts < PARTY:
-        return 0, 0
-    one = (solved, *min((k1, k0), (n1 - k1, n0 - k0)), n1, n0, extra)
-    other = (extra - solved, *min((k0, k1), (n0 - k0, n1 - k1)), n0, n1, extra)
-    seed = blake2b(repr(min(one, other)).encode(), digest_size=8).digest()
-    draw = np.random.Generator(np.random.PCG64(int.from_bytes(seed, "little")))
-    good = min(one, other)[0]
-    if extra <= MOST:
-        found = int(draw.hypergeometric(good, extra - good, scouts))
-    else:
-        found = round(scouts * good / extra)
-    return scouts, found if one <= other else scouts - found
-
-
 def both_ends(y: Floats, f: Floats, solved: int, extra: int, alpha: float) -> tuple[float, float, bool]:
     """(low, high, whether simulation counts) from paired scores y and f in [0, 1], shape (n,), and `solved` of `extra`
-    simulated scenarios without a real partner."""
+    simulated scenarios without a real partner. A scenario is solved from the middle of the range on."""
+    first = f >= 0.5
+    return _both_ends(y, first, solved, extra, scouted(*_counts(y, first), solved, extra), alpha)
+
+
+def _counts(y: Floats, first: NDArray[np.bool_]) -> tuple[int, int, int, int]:
+    """(k1, n1, k0, n0) of real scores y and their strata, both of shape (n,)."""
     if not is_binary(y):
         raise ValueError("strata needs binary real scores at the ends of the range; use blocked")
-    first = f >= 0.5
     n1, k1 = int(first.sum()), int(y[first].sum())
-    n0, k0 = y.size - n1, int(y[~first].sum())
-    scouts, found = scouted(k1, n1, k0, n0, solved, extra)
+    return k1, n1, int(y.sum()) - k1, y.size - n1
+
+
+def _both_ends(
+    y: Floats, first: NDArray[np.bool_], solved: int, extra: int, party: tuple[int, int], alpha: float
+) -> tuple[float, float, bool]:
+    """As `both_ends`, from the strata of the pairs. party: how many scouts there are, and how many are solved."""
+    (k1, n1, k0, n0), (scouts, found) = _counts(y, first), party
     if scouts and y.size * min(found, scouts - found) < min(FEW, FIFTH * y.size) * scouts:
         return *clopper_pearson_ends(k1 + k0, y.size, alpha), False
     solved, total = n1 + solved - found, y.size + extra - scouts
     low = lower_end(k1, n1, k0, n0, solved, total, alpha)
     return low, 1.0 - lower_end(n1 - k1, n1, n0 - k0, n0, solved, total, alpha), True
+
+
+def solved_from(y: Floats, f: Floats, e: Floats) -> tuple[float, Floats]:
+    """The simulated score from which on a scenario counts as solved, and the scores of the scouts who say so, shape
+    (S,); y, f: shape (n,), e: shape (N,). Without scouts it is the middle of the range; scores of 0 and 1 need none."""
+    if is_binary(f) and is_binary(e):
+        return 0.5, np.empty(0)
+    party = graded_scouts(y, f, e)
+    return (float(party.mean()) if party.size else 0.5), party
 
 
 def strata(
@@ -393,17 +332,25 @@ def strata(
 ) -> Interval:
     """Bound on the real success rate; real, sim: shape (n,), paired; extra: shape (N,), N >= 1; in any order.
 
-    Real scores must be binary. Simulated ones count as solved from the middle of their range on.
+    Real scores must be binary. Graded simulated ones count as solved from the scouts' mean on, or, where there are too
+    few extra scenarios for scouts, from the middle of their range on.
     """
     y, f, e = simulated(real, sim, extra, within, sim_within)
-    first, solved = f >= 0.5, int((e >= 0.5).sum())
-    low, high, used = both_ends(y, f, solved, e.size, check_alpha(alpha))
+    cut, party = solved_from(y, f, e)
+    first, solved = f >= cut, int((e >= cut).sum())
+    if party.size:
+        met = party.size, int((party >= cut).sum())
+        low, high, used = _both_ends(y, first, solved, e.size, met, check_alpha(alpha))
+    else:
+        low, high, used = both_ends(y, f, solved, e.size, check_alpha(alpha))
     q = (solved + int(first.sum())) / (y.size + e.size)
     split = used and first.any() and not first.all()
     mean = q * y[first].mean() + (1.0 - q) * y[~first].mean() if split else y.mean()
     guess = min(max(float(mean), low), high)
     assumes = (IID, PAIRS, ALIKE, UNFITTED, BINARY, FIXED_N)
-    notes = () if used else (RARE.format(solved, e.size, y.size),)
+    notes: tuple[str, ...] = () if used else (RARE.format(solved, e.size, y.size),)
+    if party.size:
+        notes = (*notes, CUT.format(sim_within[0] + cut * (sim_within[1] - sim_within[0]), party.size))
     unit = Interval(
         estimate=guess,
         low=low,

@@ -27,10 +27,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foretell.stats.betting import CAP, betting, mirrored_ends
-from foretell.stats.interval import ALIKE, ALPHA, FIXED_N, HASHED, IID, PAIRS, RANGE, UNFITTED, Interval
+from foretell.stats.interval import ALIKE, ALPHA, FIXED_N, HASHED, IID, PAIRS, RANGE, SHUFFLED, UNFITTED, Interval
 from foretell.stats.order import by_content
 from foretell.stats.rungs import Ends, meeting
 from foretell.stats.scores import UNIT, Floats, Range, check_alpha, simulated, stretch
+from foretell.stats.united import few_valued, united_pairs
 
 RECTIFIER_SHARE = 0.9
 """Share of alpha given to the rectifier in the two-stage form (the paper's rule of thumb)."""
@@ -68,12 +69,22 @@ def suresim(
     seed: int = 0,
     weights: Literal["exact", "paper"] = "exact",
     cap: float = CAP,
+    shuffled: bool = False,
 ) -> Interval:
     """Uniform prediction-powered interval. real and sim: shape (n,), paired; extra: shape (N,).
 
-    The width depends on the shuffle; the seed is fixed and noted so that nobody shops for a good one.
+    The width depends on the shuffle; the seed is fixed and noted so that nobody shops for a good one. Arrays may be
+    sorted: unless they are `shuffled`, rows are put into canonical order first, or, where pairs have few values, into
+    several (`united`). With the paper's weights they stay as given.
     """
     y, f, e = simulated(real, sim, extra, within, sim_within)
+    shuffled = shuffled or weights == "paper"
+    if not shuffled and few_valued(y, f):
+        game = partial(suresim, seed=seed, weights=weights, cap=cap, shuffled=True)
+        return united_pairs(game, real, sim, extra, alpha, within, sim_within)
+    if not shuffled:
+        order = by_content(y, f, e)
+        y, f, e = y[order], f[order], e[by_content(e)]
     if weights not in ("exact", "paper"):
         raise ValueError(f"weights must be 'exact' or 'paper', got {weights!r}")
     low, high = _uniform_ends(y, f, e, check_alpha(alpha), seed, weights, cap)
@@ -86,7 +97,7 @@ def suresim(
         alpha=alpha,
         method="suresim",
         guarantee="asymptotic" if paper else "finite-sample",
-        assumes=(IID, PAIRS, ALIKE, UNFITTED, RANGE, FIXED_N),
+        assumes=(IID, PAIRS, ALIKE, UNFITTED, RANGE, SHUFFLED if shuffled else HASHED, FIXED_N),
         n=y.size,
         n_extra=e.size,
         reason="constant weights need Bernoulli choice of the pairs, n is fixed here" if paper else None,
@@ -113,15 +124,19 @@ def suresim_2stage(
     within: Range = UNIT,
     sim_within: Range = UNIT,
     delta: float | Literal["search"] | None = None,
+    shuffled: bool = False,
 ) -> Interval:
     """Two-stage prediction-powered interval. real and sim: shape (n,), paired; extra: shape (N,).
 
     delta: share of alpha spent on the rectifier, an absolute level below alpha; None takes 0.9 alpha.
     "search" takes the level with the narrowest result; having looked at the data it claims less, and a smaller
-    alpha may then give a narrower interval.
+    alpha may then give a narrower interval. shuffled: as in `suresim`.
     """
     y, f, e = simulated(real, sim, extra, within, sim_within)
     check_alpha(alpha)
+    if not shuffled and few_valued(y, f):
+        game = partial(suresim_2stage, delta=delta, shuffled=True)
+        return united_pairs(game, real, sim, extra, alpha, within, sim_within)
     searched = delta == "search"
     if searched:
         levels = alpha * np.array([0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.995])
@@ -157,10 +172,11 @@ def _end(value: float | None) -> float:
 
 
 def _hedge(part: Callable[[float], Interval], real: ArrayLike, alpha: float, within: Range, method: str) -> Interval:
-    """Intersection of part(3/4 alpha) with `betting` at 1/4 alpha; where that is empty, the one of a smaller level."""
+    """Intersection of part(3/4 alpha) with `betting` at 1/4 alpha; where that is empty, the one of a smaller level.
+    Rows with few values stand in one of several orders here."""
 
     def parts(level: float) -> tuple[Interval, Interval]:
-        return part(0.75 * level), betting(real, 0.25 * level, within=within)
+        return part(0.75 * level), betting(real, 0.25 * level, within=within, shuffled=True)
 
     def at(level: float) -> Ends:
         first, second = parts(level)
@@ -187,9 +203,14 @@ def suresim_ub(
     within: Range = UNIT,
     sim_within: Range = UNIT,
     seed: int = 0,
+    shuffled: bool = False,
 ) -> Interval:
-    """`suresim` at 3/4 alpha cut with `betting` at 1/4 alpha; shapes (n,), (n,), (N,)."""
-    part = partial(suresim, real, sim, extra, within=within, sim_within=sim_within, seed=seed)
+    """`suresim` at 3/4 alpha cut with `betting` at 1/4 alpha; shapes (n,), (n,), (N,). shuffled: as in `suresim`."""
+    y, f, _ = simulated(real, sim, extra, within, sim_within)
+    if not shuffled and few_valued(y, f):
+        game = partial(suresim_ub, seed=seed, shuffled=True)
+        return united_pairs(game, real, sim, extra, check_alpha(alpha), within, sim_within)
+    part = partial(suresim, real, sim, extra, within=within, sim_within=sim_within, seed=seed, shuffled=shuffled)
     return _hedge(part, real, check_alpha(alpha), within, "suresim_ub")
 
 
@@ -202,15 +223,20 @@ def suresim_2stage_ub(
     within: Range = UNIT,
     sim_within: Range = UNIT,
     delta: float | None = None,
+    shuffled: bool = False,
 ) -> Interval:
     """`suresim_2stage` at 3/4 alpha cut with `betting` at 1/4 alpha; shapes (n,), (n,), (N,).
 
-    delta: level spent on the rectifier, below 3/4 alpha; None takes nine tenths of that.
+    delta: level spent on the rectifier, below 3/4 alpha; None takes nine tenths of that. shuffled: as in `suresim`.
     """
+    y, f, _ = simulated(real, sim, extra, within, sim_within)
+    if not shuffled and few_valued(y, f):
+        game = partial(suresim_2stage_ub, delta=delta, shuffled=True)
+        return united_pairs(game, real, sim, extra, check_alpha(alpha), within, sim_within)
     whole = 0.75 * check_alpha(alpha)
 
     def part(level: float) -> Interval:
         given = None if delta is None else delta * (level / whole)
-        return suresim_2stage(real, sim, extra, level, within=within, sim_within=sim_within, delta=given)
+        return suresim_2stage(real, sim, extra, level, within=within, sim_within=sim_within, delta=given, shuffled=True)
 
     return _hedge(part, real, alpha, within, "suresim_2stage_ub")

@@ -30,10 +30,10 @@ SIZES = ((30, enough(30)), (40, enough(40)), (60, enough(60)), (100, enough(100)
 """Real trials and extra simulated scenarios."""
 SHARES = (0.3, 0.5, 0.7, 0.9, 0.97, 1.0)
 """Of scenarios that the simulator solves."""
-RATES = (0.5, 0.7, 0.9)
+RATES = (0.5, 0.7, 0.9, 0.95, 0.98)
 """Real success rates."""
-MIXED_RATES = (0.5, 0.7, 0.9, 0.95, 0.98)
-MIXED_SIZES = ((40, 40), (40, 400), (60, 600))
+MIXED_SIZES = ((20, 200), (30, 300), (40, 40), (40, 400), (60, 600))
+MIXED_KINDS = ("four trials", "ten trials", "contrary")
 GRADED_SIZES = ((10, 10), (10, 100), (20, 60), (40, 40), (40, 400), (80, 800))
 
 
@@ -57,11 +57,18 @@ def graded(kind: str) -> Draw:
     return draw
 
 
-def mixed(rate: float) -> Draw:
-    """Successes of a policy, and means of four trials of a simulator that knows nothing of them."""
+def mixed(kind: str, rate: float) -> Draw:
+    """Successes of a policy, and means of several trials of a simulator: `four trials` and `ten trials` know nothing of
+    reality, and differ in how much scenarios differ; `contrary` fails more often where reality succeeds."""
 
     def draw(rng: np.random.Generator, count: int) -> tuple[Floats, Floats]:
-        return (rng.random(count) < rate).astype(float), rng.binomial(4, 0.7, count) / 4.0
+        real = (rng.random(count) < rate).astype(float)
+        sims = {
+            "four trials": rng.binomial(4, 0.7, count) / 4.0,
+            "ten trials": rng.binomial(10, rng.beta(0.5, 0.5, count)) / 10.0,
+            "contrary": rng.binomial(4, np.where(real > 0, 0.5, 0.9)) / 4.0,
+        }
+        return real, sims[kind]
 
     return draw
 
@@ -102,16 +109,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for rate in RATES:
             row = [f"{change(successes(rate, share), n, extra, *given):+.1%}" for share in SHARES]
             print(f"| {n} | {extra} | {rate:g} | " + " | ".join(row) + " |", flush=True)
-    tables = {
-        "graded": ({f"graded, {kind}": graded(kind) for kind in ("independent", "contrary", "constant")}, GRADED_SIZES),
-        "mixed": ({f"success rate {rate:g}": mixed(rate) for rate in MIXED_RATES}, MIXED_SIZES),
-    }
-    for name, (cells, sizes) in tables.items():
-        if everything or vars(options)[name]:
-            table_head(["n", "N", *cells])
-            for n, extra in sizes:
-                row = [f"{change(draw, n, extra, *given):+.1%}" for draw in cells.values()]
-                print(f"| {n} | {extra} | " + " | ".join(row) + " |", flush=True)
+    if everything or options.graded:
+        kinds = ("independent", "contrary", "constant")
+        table_head(["n", "N", *(f"graded, {kind}" for kind in kinds)])
+        for n, extra in GRADED_SIZES:
+            row = [f"{change(graded(kind), n, extra, *given):+.1%}" for kind in kinds]
+            print(f"| {n} | {extra} | " + " | ".join(row) + " |", flush=True)
+    if everything or options.mixed:
+        table_head(["simulator", "n", "N", *(f"success rate {rate:g}" for rate in RATES)])
+        for kind in MIXED_KINDS:
+            for n, extra in MIXED_SIZES:
+                row = [f"{change(mixed(kind, rate), n, extra, *given):+.1%}" for rate in RATES]
+                print(f"| {kind} | {n} | {extra} | " + " | ".join(row) + " |", flush=True)
     return 0
 
 
