@@ -53,8 +53,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 BUDGET_S = 10.0
 """CPU seconds of a test with the fixtures it is the first to ask for, unless it is marked `slow` or `daily`."""
-LIMIT_S = 60.0
-"""CPU seconds with which a test without these marks fails a daily run; machines differ, so it is far above."""
 COSTS: dict[str, tuple[float, bool]] = {}
 """Test -> its CPU seconds, and whether it may be slow."""
 BEGAN = pytest.StashKey[float]()
@@ -82,15 +80,9 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
         COSTS[report.nodeid] = seconds, bool({"slow", "daily"} & set(report.keywords))
 
 
-def _over(limit: float) -> list[str]:
-    """Tests that take more CPU seconds without a mark."""
-    return [test for test, (seconds, may) in COSTS.items() if seconds > limit and not may]
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    if session.config.getoption("--daily") and _over(LIMIT_S) and session.exitstatus == pytest.ExitCode.OK:
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+def _over() -> list[str]:
+    """Tests above their budget without a mark."""
+    return [test for test, (seconds, may) in COSTS.items() if seconds > BUDGET_S and not may]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -99,7 +91,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section(f"{total / 60:.1f} minutes of CPU; the slowest")
         for test, (seconds, _) in sorted(COSTS.items(), key=lambda cost: -cost[1][0])[:10]:
             terminalreporter.line(f"{seconds:6.1f} s  {test}")
-    for test in _over(BUDGET_S):
+    for test in _over():
         terminalreporter.line(f"over {BUDGET_S:.0f} s of CPU: share, shrink or mark it (CONTRIBUTING.md): {test}")
 
 
