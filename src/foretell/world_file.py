@@ -245,7 +245,8 @@ def _contents(source: str | Path | Mapping[str, Any] | WorldFile) -> tuple[dict[
         contents, where = {"name": str(source).rpartition(":")[2].lower(), "kind": str(source)}, str(source)
     else:
         raise UsageError(
-            f"world: {str(source)!r} is not known; {suggest(str(source), names('worlds'))}, or a .yaml file"
+            f"world: {str(source)!r} is not known; {suggest(str(source), names('worlds'))} (a world is a name, "
+            'a .yaml file or "file.py:Class")'
         )
     if not isinstance(contents, dict):
         raise UsageError(f"world: {where} should be a mapping with name, theta and physics")

@@ -58,7 +58,7 @@ def test_one_cube_for_all() -> None:
     ("scenarios", "said"),
     [
         ({"fix": ["sise"]}, "'sise' cannot be fixed; did you mean 'size'"),
-        ({"fix": "size", "like": "runs/other"}, "`fix` is for scenarios that are drawn"),
+        ({"fix": "size", "like": "runs/other"}, "`fix` changes scenarios that are drawn"),
     ],
 )
 def test_what_cannot_be_fixed_is_told(scenarios: dict[str, object], said: str) -> None:

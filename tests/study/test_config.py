@@ -149,7 +149,7 @@ def test_a_name_that_is_a_folder_name_is_taken(name: str) -> None:
         ({"tasks": ["foretell.tasks.lift:Lfit"]}, "tasks: foretell.tasks.lift has no 'Lfit'; did you mean 'Lift'?"),
         ({"tasks": ["foretell.scenario:digest"]}, "tasks: foretell.scenario:digest is a function, it should be a"),
         ({"tasks": ["/no/such/file.py:Task"]}, "tasks: there is no file /no/such/file.py"),
-        ({"world": "mujcoo"}, "world: 'mujcoo' is not known; did you mean 'mujoco'?, or a .yaml file"),
+        ({"world": "mujcoo"}, "world: 'mujcoo' is not known; did you mean 'mujoco'?"),
         ({"world": "none.yaml"}, "world: there is no file none.yaml"),
         ({"world": {"name": "w", "theta": {"pad_fricton": 1}}}, "theta.pad_fricton is not a field; did you mean 'pad_"),
         ({"policies": ["expertt"]}, "policies: 'expertt' is not known; did you mean 'expert'?"),

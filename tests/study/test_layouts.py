@@ -59,8 +59,8 @@ def test_some_can_be_asked_for_by_number() -> None:
         ({"layouts": []}, r"layouts: should be `all`, or a list"),
         ({"layouts": [1, 1]}, r"layouts: names a layout twice"),
         ({"layouts": "all", "like": "it"}, "give either `layouts` or `like`, not both"),
-        ({"layouts": "all", "fix": "size"}, "`fix` is for scenarios that are drawn; those of `layouts`"),
-        ({"layouts": "all", "seed": 3}, "`seed` is for scenarios that are drawn"),
+        ({"layouts": "all", "fix": "size"}, "`fix` changes scenarios that are drawn, and `layouts`"),
+        ({"layouts": "all", "seed": 3}, "`seed` draws scenarios"),
     ],
 )
 def test_what_makes_no_sense_is_refused(scenarios: dict[str, object], said: str) -> None:

@@ -30,7 +30,7 @@ RERUN = "machine"
 
 
 @dataclass(eq=False)
-class _Cell:
+class _Entrant:
     """Scenarios of one task, policy, clock and arm: of each the episodes, in the order planned."""
 
     policy: str
@@ -44,7 +44,7 @@ class _Cell:
 class _Race:
     """Cells that stop together: one, or those of two policies on the same scenarios."""
 
-    def __init__(self, cells: list[_Cell], until: Until | None) -> None:
+    def __init__(self, cells: list[_Entrant], until: Until | None) -> None:
         self.cells, self.until = cells, until
         self.horizon = max(len(cell.units) for cell in cells)
         self.looks = looks(self.horizon, until.every if until is not None else self.horizon)
@@ -74,7 +74,7 @@ class _Race:
         return is_decided(a, b, self.horizon, self.until.alpha)
 
 
-def _scores(cell: _Cell, end: int, success: Mapping[str, bool | None]) -> dict[str, float]:
+def _scores(cell: _Entrant, end: int, success: Mapping[str, bool | None]) -> dict[str, float]:
     """Unit -> share of its judged episodes that succeeded, of the first so many units that have one."""
     scores = {}
     for unit in list(cell.units)[:end]:
@@ -111,14 +111,14 @@ class Rounds:
     def _entrants(self) -> Iterator[_Race]:
         """Cells of the plan, those together that stop together."""
         assert self.until is not None
-        cells: dict[tuple[int, str, str], _Cell] = {}
-        kept: dict[tuple[str, str], dict[str, list[_Cell]]] = defaultdict(lambda: defaultdict(list))
+        entrants: dict[tuple[int, str, str], _Entrant] = {}
+        kept: dict[tuple[str, str], dict[str, list[_Entrant]]] = defaultdict(lambda: defaultdict(list))
         for name, episode in self._named.items():
             key = (id(episode.group), episode.policy, episode.arm)
-            if key not in cells:
-                cells[key] = _Cell(episode.policy)
-                kept[episode.group.task.use, episode.arm][episode.policy].append(cells[key])
-            cells[key].units.setdefault(episode.scenarios.units[episode.index], []).append(name)
+            if key not in entrants:
+                entrants[key] = _Entrant(episode.policy)
+                kept[episode.group.task.use, episode.arm][episode.policy].append(entrants[key])
+            entrants[key].units.setdefault(episode.scenarios.units[episode.index], []).append(name)
         for policies in kept.values():  # of one task and arm; the clocks of each policy follow each other
             for policy, mine in policies.items():
                 if not self.until.applies_to(policy):
