@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -122,6 +123,7 @@ def test_a_hedge_whose_parts_do_not_meet_falls_back_to_the_level_where_they_do(h
     y = np.r_[np.zeros(20), np.ones(20)]
     f, e = np.zeros(40), np.zeros(400)
     y, f = np.where(np.arange(40) % 2, y, 0), np.where(np.arange(40) % 2, f, 1)
+    hedge = partial(hedge, shuffled=True)  # one order: several have several levels
     found = hedge(y, f, e, 0.9)
     assert any("do not meet above level" in note for note in found.notes)
     assert 0.0 <= found.low <= found.estimate <= found.high <= 1.0
