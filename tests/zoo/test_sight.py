@@ -39,7 +39,6 @@ def test_every_task_has_strong_weak_and_blind_ones() -> None:
 def test_none_reads_the_pose_of_an_object(card: Card) -> None:
     things = resolve("tasks", card.task).roles
     assert not [name for name in card.reads if name.partition("/")[0] in things]
-    assert card.success is None or card.success.n == len(resolve("tasks", card.task)().layouts())
 
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda c: f"{c.task}-{c.name}")

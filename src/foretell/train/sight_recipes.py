@@ -77,7 +77,7 @@ _ALL: dict[str, dict[str, SightRecipe]] = {
             shape=Shape(head="variational", execute=4),
             steps=8000,
         ),
-        steps=8000,
+        steps=4000,
     ),
     "sight-dp": _robots(
         replace(
@@ -86,7 +86,7 @@ _ALL: dict[str, dict[str, SightRecipe]] = {
             shape=Shape(head="diffusion", execute=8),
             steps=10000,
         ),
-        steps=7000,
+        steps=4000,
     ),
     "sight-rnn": _robots(
         replace(
