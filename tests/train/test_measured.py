@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import made
@@ -44,7 +45,7 @@ def test_an_episode_in_which_the_world_failed_counts_neither_way(tmp_path: Path)
     layouts, weights = resolve("tasks", task)().layouts(), read_card("sight", task).sha256
     rows = [made.row("sight", s, i < 6, policy_hash=weights, task=task) for i, s in enumerate(layouts)]
     lost = {"success": None, "blame": "world", "end": "error", "error": "physics diverged"}
-    rows[-1] = rows[-1].model_copy(update=lost)
+    rows[-1] = replace(rows[-1], **lost)
     write_success([made.run(tmp_path / "run", layouts, rows)], models)
     success = read_card("sight", task, models).success
     assert success is not None and (success.n, success.successes) == (23, 6)
