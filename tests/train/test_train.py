@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from foretell.objects.block import HALF
+from foretell.registry import resolve
+from foretell.rollout import Job
+from foretell.rotation import from_yaw, multiply, yaw
+from foretell.scenario import Scenario
+from foretell.study.session import Session
 from foretell.train.demos import FIRST_SEED, Demos, record
-from foretell.train.guided import guide
-from foretell.train.views import HEIGHT, WIDTH
+from foretell.train.guided import TURN, Guide, guide, widened
+from foretell.train.views import HEIGHT, VIEWS, WIDTH
 
 try:
     import torch
@@ -57,13 +63,49 @@ def test_demonstrations_of_simplers_tasks_show_pictures_and_recoveries() -> None
     assert right.count == sum(demos.states[demos.episode == e][0, 9] < 0 for e in range(2))
 
 
+def turned(task: str, scenario: Scenario, degrees: float) -> np.ndarray:
+    """The rotation, rad, that the demonstrating expert first asks for where the object is turned by so much."""
+    guide = Guide(0.0)
+    name = VIEWS[task].things[0]
+    placement = scenario.placements[name]
+    w, i, j, k = multiply(from_yaw(math.radians(degrees)), np.array(placement.quat)).tolist()
+    scenario = scenario.model_copy(
+        update={"placements": {**scenario.placements, name: placement.model_copy(update={"quat": (w, i, j, k)})}}
+    )
+    session = Session(task=task, controller=None, world="mujoco", policies={"it": guide}, slots=1, threads=1)
+    jobs = iter([Job(policy="it", scenario=scenario)])
+    list(session.run(lambda: next(jobs, None)))
+    session.close()
+    (steps,) = guide.steps.values()
+    return np.array([step[1][3:6] for step in steps[:3]]).sum(0)
+
+
+@pytest.mark.gl
+@pytest.mark.slow
+def test_the_expert_turns_to_one_side_about_a_published_layout() -> None:
+    task = "widowx_spoon_on_towel"
+    lies = resolve("tasks", task)().layouts()[1]  # turned by 90 degrees
+    a, b = turned(task, lies, -8.0), turned(task, lies, 8.0)
+    assert abs(a[2]) > 0.5 and a[2] * b[2] > 0
+
+
+def test_demonstrated_cubes_lie_within_half_a_quarter_turn() -> None:
+    task = resolve("tasks", "widowx_stack_cube")()
+    for seed in range(40):
+        scenario = widened(task.scenario(seed), np.array([0.16, 0.0]))
+        for placement in scenario.placements.values():
+            assert abs(float(yaw(np.array(placement.quat)))) <= math.pi / 4 + TURN + 1e-9
+
+
 @needs_torch
 @pytest.mark.gl
 @pytest.mark.slow
-def test_a_tiny_seeing_student_acts_as_its_file_does(tmp_path: Path) -> None:
+@pytest.mark.parametrize("memory", [0, 8])
+def test_a_tiny_seeing_student_acts_as_its_file_does(memory: int, tmp_path: Path) -> None:
     import onnxruntime
 
-    from foretell.train.sight import Senses, fit_eye, fit_sight, spelled
+    from foretell.train.sight import Eye, Senses, spelled
+    from foretell.train.sight_fit import fit_eye, fit_memory, fit_sight, seen
     from foretell.train.sight_make import export_sight
     from foretell.train.students import Shape
 
@@ -72,9 +114,11 @@ def test_a_tiny_seeing_student_acts_as_its_file_does(tmp_path: Path) -> None:
     assert demos.pictures is not None
     hashes = set()
     for _ in range(2):
-        senses = Senses(instruction=True)
-        eye = fit_eye(senses, {task: demos}, seed=1, steps=3, batch=4)
-        student = fit_sight(eye, Shape(head="points"), senses, {task: demos}, seed=1, steps=3, batch=8)
+        torch.manual_seed(1)
+        senses = Senses(instruction=True, memory=memory)
+        eye = fit_eye(Eye("widowx"), {task: demos}, seed=1, steps=3, batch=4)
+        data, shape = {task: seen(eye, demos)}, Shape(head="point" if memory else "points")
+        student = (fit_memory if memory else fit_sight)(eye, shape, senses, data, seed=1, steps=3, batch=8)
         export_sight(student, task, tmp_path / "it.onnx")
         hashes.add((tmp_path / "it.onnx").read_bytes())
     assert len(hashes) == 1, "the same seed gives the same file"
@@ -83,11 +127,29 @@ def test_a_tiny_seeing_student_acts_as_its_file_does(tmp_path: Path) -> None:
         "third_view__rgb": demos.pictures[:4, 0],
         "instruction": spelled(["stack the green block on the yellow block"] * 4),
     }
-    (found,) = onnxruntime.InferenceSession(str(tmp_path / "it.onnx")).run(None, feed)
+    if memory:
+        feed["memory"] = np.linspace(-1, 1, 4 * memory, dtype=np.float32).reshape(4, memory)
+    found = onnxruntime.InferenceSession(str(tmp_path / "it.onnx")).run(None, feed)
     with torch.no_grad():
-        wanted = student(*(torch.from_numpy(v) for v in feed.values())).numpy()
-    assert np.allclose(found, wanted, atol=1e-5)
-    assert np.abs(found[..., :3]).max() <= 0.05 and found[..., 6].max() <= 0.6 + 1e-6  # m; +1 would open all the way
+        wanted = student(*(torch.from_numpy(v) for v in feed.values()))
+    for a, b in zip(found, wanted if memory else [wanted], strict=True):
+        assert np.allclose(a, b.numpy(), atol=1e-5)
+    assert np.abs(found[0][..., :3]).max() <= 0.05 and np.abs(found[0][..., 6]).max() <= 1  # m; +1 opens all the way
+
+
+@needs_torch
+def test_a_point_of_the_task_is_where_the_camera_shows_it() -> None:
+    from foretell.train.sight_fit import camera, spots
+
+    assert camera("google_robot_pick_coke_can").pos[2] > 0.3  # on the head, above the table
+    for task, view in VIEWS.items():
+        kind = resolve("tasks", task)()
+        for scenario in kind.layouts():
+            states = np.zeros((1, 22), dtype=np.float32)
+            for at, name in zip((8, 15), view.things, strict=True):
+                placement = scenario.placements[name]
+                states[0, at : at + 7] = [*placement.pos, *placement.quat]
+            assert np.abs(spots(task, states)[0, :2]).max() < 1, f"{task}: outside of what the eye looks at"
 
 
 def test_training_scenarios_are_no_studys() -> None:

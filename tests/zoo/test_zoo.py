@@ -12,6 +12,7 @@ from foretell.checks import check_policy
 from foretell.errors import UsageError
 from foretell.policies.make import make_policy
 from foretell.policy import observed
+from foretell.registry import resolve
 from foretell.rollout import Job
 from foretell.study.config import PolicyEntry
 from foretell.study.session import Session
@@ -48,7 +49,7 @@ def test_it_is_complete() -> None:
 
 def test_it_is_small() -> None:
     sizes = [f.stat().st_size for f in MODELS.rglob("*") if f.is_file()]
-    assert sum(sizes) < 30e6 and max(sizes) < 2e6
+    assert sum(sizes) < 60e6 and max(sizes) < 2e6
 
 
 @pytest.mark.parametrize("card", CARDS, ids=lambda c: f"{c.task}-{c.name}")
@@ -59,7 +60,10 @@ def test_a_card_tells_of_the_file_beside_it(card: Card) -> None:
     assert card.command == f"python -m foretell.train {card.name} --task {card.task} --seed {card.seed}"
     assert card.success is not None
     if card.task.startswith(SIMPLER):
-        assert card.success.scenarios == f"layouts 0 to {card.success.n - 1}"
+        layouts = len(resolve("tasks", card.task)().layouts())
+        whole = card.success.scenarios == f"layouts 0 to {layouts - 1}" and card.success.n == layouts
+        lost = f"without {layouts - card.success.n} in which the world failed, layouts 0 to {layouts - 1}"
+        assert whole or card.success.scenarios == lost
     else:
         assert card.success.n == 200 and card.latency is not None
     assert card.success.low <= card.success.rate <= card.success.high

@@ -1,7 +1,7 @@
 """`python -m foretell.train`: make policies of the zoo, measure them, write what was measured on their cards.
 
 NAME --task TASK   one policy            all             every policy of every task
-cards RUN...       success, from runs of studies/zoo.yaml and studies/zoo_vision.yaml
+cards RUN...       success, from runs of studies/zoo.yaml, zoo_vision.yaml, zoo_part.yaml and zoo_simpler*.yaml
 latency            inference time of every policy, on this machine, left alone meanwhile
 page               the table in docs/zoo.md, from the cards
 """

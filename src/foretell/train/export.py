@@ -18,9 +18,10 @@ __all__ = ["export", "export_state"]
 
 
 def export(student: Any, inputs: dict[str, torch.Tensor], path: Path, **spec: Any) -> None:
-    """Write a student, called with `inputs` and what its head takes besides, whose output is `actions`; `spec` as
-    `annotate` takes it."""
+    """Write a student, called with `inputs` and what its head takes besides, whose output is `actions` and, after it,
+    the outputs of `recurrent`; `spec` as `annotate` takes it."""
     head = student.head
+    outputs = ["actions", *(spec.get("recurrent") or {}).values()]
     if head.noise is not None:
         inputs = {**inputs, "noise": torch.zeros(2, *head.noise)}
     if head.continues:
@@ -33,8 +34,8 @@ def export(student: Any, inputs: dict[str, torch.Tensor], path: Path, **spec: An
             tuple(inputs.values()),
             str(path),
             input_names=list(inputs),
-            output_names=["actions"],
-            dynamic_axes={name: {0: "batch"} for name in [*inputs, "actions"]},
+            output_names=outputs,
+            dynamic_axes={name: {0: "batch"} for name in [*inputs, *outputs]},
             opset_version=17,
             dynamo=False,
         )

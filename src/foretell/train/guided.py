@@ -6,18 +6,20 @@ scenarios are drawn a little wider than the task draws them, so that the publish
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from foretell.policy import Chunk, Policy, PolicySpec
-from foretell.rotation import from_yaw, multiply
+from foretell.rotation import from_yaw, multiply, yaw
 from foretell.scenario import Scenario
 from foretell.seeding import generator
 from foretell.spec import ActionSpec
 from foretell.study.session import Session
-from foretell.tasks.waypoints import Waypoints
+from foretell.tasks.waypoints import Hand, Leg, Over, Seen, Waypoints
 from foretell.train.demos import FIRST_SEED, LOST, Demos, demonstrated
 from foretell.train.views import VIEWS
 
@@ -29,6 +31,12 @@ PUSH = (0.02, 0.12)
 """Standard deviations of a push, m and rad per action."""
 WIDER, TURN = 1.15, 0.15
 """How much wider than the task's own the scenarios of demonstrations are, and how much more objects are turned, rad."""
+LEAN = math.pi / 4
+"""rad: see `Leaning`."""
+OPEN = -0.6
+"""How far the fingers of the WidowX open: in the sink they would hit the walls."""
+CUBES = ("green-block", "yellow-block")
+"""Assets that look the same after a quarter turn."""
 HELD = ("up", "across", "lower")
 """Legs on which the expert carries the object; when it is lost there, the expert starts over."""
 REST = 6
@@ -41,9 +49,30 @@ def widened(scenario: Scenario, middle: np.ndarray) -> Scenario:
     moved = {}
     for name, placement in sorted(scenario.placements.items()):
         x, y = (middle + WIDER * (np.array(placement.pos[:2]) - middle)).tolist()
-        w, i, j, k = multiply(from_yaw(rng.uniform(-TURN, TURN)), np.array(placement.quat)).tolist()
+        quat = np.array(placement.quat)
+        if placement.asset in CUBES:  # so that the sides change at 45 degrees, where no published layout is
+            quat = multiply(from_yaw(-math.pi / 2 * round(float(yaw(quat)) / (math.pi / 2))), quat)
+        w, i, j, k = multiply(from_yaw(rng.uniform(-TURN, TURN)), quat).tolist()
         moved[name] = placement.model_copy(update={"pos": (x, y, placement.pos[2]), "quat": (w, i, j, k)})
     return scenario.model_copy(update={"placements": moved})
+
+
+@dataclass(frozen=True)
+class Leaning(Over):
+    """As `Over`, but of the two ways to hold an object the hand takes the one that is nearer to itself turned by
+    `LEAN`. Objects are turned by 0 to 90 degrees: the nearest way changes sides at a published layout, where no student
+    could tell which side to turn to."""
+
+    def points(self, hand: Hand, seen: Seen) -> list[Hand]:
+        return super().points((hand[0], multiply(from_yaw(LEAN), hand[1])), seen)
+
+
+def _teachable(leg: Leg, sink: bool) -> Leg:
+    """A leg as a student can learn it: it opens the fingers as far in every task, and turns to one side."""
+    leg, way = replace(leg, grip=max(leg.grip, OPEN)), leg.way
+    if sink or type(way) is not Over or way.facing is None:
+        return leg
+    return replace(leg, way=Leaning(way.part, way.pos, way.facing, way.symmetry))
 
 
 class Guide(Policy):
@@ -62,6 +91,9 @@ class Guide(Policy):
     def bind(self, task: Any, action: ActionSpec) -> None:
         script = task.expert()
         assert isinstance(script, Waypoints)
+        if VIEWS[task.name].robot == "widowx":
+            legs = {robot: [_teachable(leg, "sink" in task.table) for leg in way] for robot, way in script.legs.items()}
+            script = Waypoints(legs)
         script.bind(task, action)
         self._script, self._view, self._low, self._high = script, VIEWS[task.name], action.low, action.high
         self._scale = self._view.scale(action)

@@ -29,17 +29,21 @@ def write_success(runs: Iterable[Path], models: Path) -> None:
     """Success under `sync` of the models that ran, known by the hash of their weights, not by a study's names."""
     judged: dict[tuple[str, str], dict[tuple[str, int], tuple[int, bool]]] = {}
     drawn: dict[tuple[str, str], str] = {}
+    failed: dict[tuple[str, str], set[tuple[str, int]]] = {}
+    """Episodes that the world failed in: nobody can say how they would have ended."""
     for run in runs:
         seeds = {s.seed for s in read_scenarios(run)}
         if max(seeds) >= FIRST_TRAINING_SEED:
             raise UsageError(f"{run}: its scenarios are those of demonstrations")
         columns = ["task", "task_version", "world", "policy_hash", "policy_options", "clock", "arm"]
-        columns += ["scenario", "trial", "success"]
+        columns += ["scenario", "trial", "success", "blame"]
         for row in read(run).select(columns).to_pylist():
             as_shipped = "sync" in row["clock"] and "execute" not in (row["policy_options"] or "")
             clean = row["world"] == "mujoco" and row["arm"] == "none"
+            key, where = (row["task"], row["policy_hash"]), (row["scenario"], row["trial"])
+            if as_shipped and clean and row["blame"] == "world":
+                failed.setdefault(key, set()).add(where)
             if as_shipped and clean and row["success"] is not None:
-                key, where = (row["task"], row["policy_hash"]), (row["scenario"], row["trial"])
                 rows = judged.setdefault(key, {})
                 if row["task_version"] >= rows.get(where, (0, False))[0]:  # once each, the newest
                     rows[where] = row["task_version"], row["success"]
@@ -51,12 +55,14 @@ def write_success(runs: Iterable[Path], models: Path) -> None:
             rows = {where: row for where, row in rows.items() if where[0] in layouts}
         newest = max((version for version, _ in rows.values()), default=0)
         outcomes = [success for version, success in rows.values() if version == newest]
+        lost = len([1 for scenario, _ in failed.get((card.task, card.sha256), ()) if scenario in layouts])
         # the first to end are the successes, so a run that was stopped early would flatter
-        if len(outcomes) < (needed := len(layouts) or LEAST):
+        if len(outcomes) + lost < (needed := len(layouts) or LEAST):
             print(f"{card.task} {card.name}: {len(outcomes)} episodes of these weights, {needed} are needed")
             continue
         interval = clopper_pearson(sum(outcomes), len(outcomes))
         assert interval.low is not None and interval.high is not None  # there are outcomes
+        without = f"without {lost} in which the world failed, " if lost else ""
         measured = Success(
             n=len(outcomes),
             successes=sum(outcomes),
@@ -64,7 +70,7 @@ def write_success(runs: Iterable[Path], models: Path) -> None:
             low=round(interval.low, 4),
             high=round(interval.high, 4),
             alpha=interval.alpha,
-            scenarios=f"layouts 0 to {len(layouts) - 1}" if layouts else drawn[card.task, card.sha256],
+            scenarios=f"{without}layouts 0 to {len(layouts) - 1}" if layouts else drawn[card.task, card.sha256],
         )
         print(f"{card.task:7} {card.name:20} {measured.rate:4.0%}  [{measured.low:.0%}, {measured.high:.0%}]")
         _update(card, models, success=measured)

@@ -12,10 +12,13 @@ from foretell.registry import resolve
 from foretell.spec import ActionSpec, Stream
 from foretell.tasks.suites import SIMPLER_WIDOWX
 
-__all__ = ["COKE", "HEIGHT", "VIEWS", "WIDOWX", "WIDTH", "View"]
+__all__ = ["COKE", "CROPS", "HEIGHT", "VIEWS", "WIDOWX", "WIDTH", "View"]
 
-HEIGHT, WIDTH = 72, 96
+HEIGHT, WIDTH = 96, 128
 """Of a picture, pixels."""
+CROPS = {"widowx": (8, 88, 0, 104), "google_robot": (10, 74, 4, 124)}
+"""Top, bottom, left and right of what an eye looks at, pixels: where objects can be in any task of a robot. Sides are
+multiples of 4."""
 WIDOWX = SIMPLER_WIDOWX.tasks
 COKE = "google_robot_pick_coke_can"
 
