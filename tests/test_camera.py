@@ -91,14 +91,15 @@ def test_a_film_does_not_move_for_what_it_sees() -> None:
 def test_films_of_a_raised_hand_show_it() -> None:
     from foretell.sim.bench import Bench
 
-    world = Bench(Can()).world
+    bench = Bench(Can())
+    world = bench.world
     seen = world.snapshot(0)
     low = world.picture(0, Can.film, 120, 160, seen)
     raised = seen.copy()
     raised[1], raised[3] = -0.6, -1.2  # the hand is straight above the base
     hidden = world.picture(0, Can.film, 120, 160, raised)
     still = shared_renderer().render(
-        world._model(0), raised, View(name="film", height=120, width=160, fine=True, stand=Can.film)
+        bench.drawn, raised, View(name="film", height=120, width=160, fine=True, stand=Can.film)
     )
     assert (hidden != still).any() and (hidden != low).any()
 

@@ -12,6 +12,7 @@ from foretell.factors import draw
 from foretell.factors.arms import expand, looks_only, parse, severity_of
 from foretell.factors.variants import VARIANTS, published
 from foretell.rotation import rotate
+from foretell.sim.bench import Bench
 from foretell.sim.world import MujocoWorld
 from foretell.study.plan import make_task
 from foretell.world import slot_array
@@ -70,7 +71,7 @@ def test_distractors_stand_still_and_cans_upright(name: str) -> None:
     scenario = parse(name).on(task.layouts()[12], task)
     slot = slot_array([0])
     world.reset(slot, [scenario], [0])
-    state = world._rows(world._layout(0), slot)
+    state = Bench.on(world).state
     before = state.object_pos().copy()
     world.advance(slot, np.array([round(1 / world.tick)]))
     assert np.linalg.norm(state.object_pos() - before, axis=2).max() < 0.004

@@ -76,17 +76,19 @@ def test_a_state_is_judged_alike_whether_it_sleeps_or_was_restored() -> None:
     world = MujocoWorld(task, slots=2)
     slots = np.arange(2, dtype=np.int32)
     world.reset(slots, [task.scenario(0)] * 2, [0, 0])
-    layout, rows = world._layout(0), world._rows
-    at, on = layout.free["carrot"], rows(layout, slots[:1]).pos("plate")[0]
+    benches = [Bench.on(world, slot) for slot in range(2)]
+    layout = benches[0].layout
+    at, on = layout.free["carrot"], benches[0].state.pos("plate")[0]
     layout.qpos[0, at : at + 3] = on + [0.0, 0.0, 0.03]
     world.advance(slots[:1], np.array([1000]))
     assert asleep(layout, 0, "carrot")
     world.restore(1, world.state(0), 1000)
     assert not asleep(layout, 1, "carrot")
-    here, there = (task.reached(rows(layout, slots[i : i + 1])) for i in range(2))
+    here, there = (task.reached(bench.state) for bench in benches)
     assert here == there and here["place"][0]
     for other in ("plate", "*", "widowx"):
-        assert rows(layout, slots[:1]).contacts("carrot", other) == rows(layout, slots[1:]).contacts("carrot", other)
+        touched, restored = (bench.state.contacts("carrot", other) for bench in benches)
+        assert touched == restored
 
 
 def test_a_slot_forgets_who_slept_in_it() -> None:

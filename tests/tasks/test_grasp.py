@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from reference import simpler
 
+from foretell.sim.bench import Bench
 from foretell.sim.world import MujocoWorld
 from foretell.study.plan import make_task
 from foretell.world import slot_array
@@ -48,7 +49,7 @@ def held(script: str, actions: np.ndarray) -> np.ndarray:
     for action in actions:
         world.command(SLOT, action[None], ticks)
         world.advance(SLOT, ticks)
-        holds.append(bool(world._rows(world._layout(0), SLOT).holding(robot, part)[0]))
+        holds.append(bool(Bench.on(world).state.holding(robot, part)[0]))
     return np.array(holds)
 
 

@@ -8,6 +8,7 @@ import pytest
 from original import original_resets, project
 
 from foretell.rotation import rotate
+from foretell.sim.bench import Bench
 from foretell.sim.world import MujocoWorld
 from foretell.study.plan import make_task
 from foretell.tasks.move_near import PARTS
@@ -36,7 +37,7 @@ def test_points_of_the_objects_are_seen_at_the_originals_pixels(name: str, file:
     task = make_task(name)
     world, layouts, resets = MujocoWorld(task, slots=1), task.layouts(), original_resets(file)[key]
     world.reset(SLOT, [layouts[0]], [0])
-    own, lens = world._layout(0), world.intrinsics(CAMERA, 512, 640)
+    own, lens = Bench.on(world).layout, world.intrinsics(CAMERA, 512, 640)
     eye, axes = own.cam_xpos[0, own.cameras[CAMERA]], own.cam_xmat[0, own.cameras[CAMERA]].reshape(3, 3)
     farthest = 0.0
     for layout, reset in zip(layouts, resets, strict=True):

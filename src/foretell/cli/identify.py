@@ -1,4 +1,4 @@
-"""Compare recorded motion of a robot with a world's, and fit the world to it.
+"""Fit a world to recorded motion of a robot, or only compare.
 
 Examples:
     foretell identify recorded.npz --robot widowx -o fitted.yaml

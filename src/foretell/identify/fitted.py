@@ -101,9 +101,8 @@ class Fitted:
         lines += ["", f"{'parameter':<{wide}}  before   fitted   95% interval"]
         for p in self.parameters:
             interval = f"{p.low:.3f} to {p.high:.3f}"
-            said = "" if p.identified else f"  not identified: {p.why}"
-            said = said or (f"  {p.why}" if p.why else "")
-            lines.append(f"{p.name:<{wide}}  {p.before:<7.3f}  {p.value:<7.3f}  {interval}{said}")
+            why = f"  {'' if p.identified else 'not identified: '}{p.why}" if p.why else ""
+            lines.append(f"{p.name:<{wide}}  {p.before:<7.3f}  {p.value:<7.3f}  {interval}{why}")
         for r in self.ratios:
             lines.append(f"{' / '.join(r.names)}: {r.value:.3f}, {r.low:.3f} to {r.high:.3f}")
         left = sorted(self.unexplained, key=lambda u: -u.rms)[:3]

@@ -29,7 +29,7 @@ from foretell.world_file import WorldFile
 __all__ = ["Identified", "identify"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Identified:
     """How closely a world follows each sequence of a file, and the fit of θ, if there was one."""
 
@@ -101,7 +101,7 @@ def identify(
     recordings = read_recordings(data, kind, action.size, task.controller)
     file = load_world(world)
     if not fit:
-        return Identified(robot, file.name, tuple(replay(recordings, task, world)))
+        return Identified(robot=robot, world=file.name, sequences=tuple(replay(recordings, task, world)))
     if out is not None:
         require_writable(Path(out), "--out")
     compared = _compared(to, recordings)
@@ -113,7 +113,7 @@ def identify(
     if out is not None:
         fitted.write(Path(out))
     before, after = tuple(replay(recordings, task, world)), tuple(replay(recordings, task, fitted.world))
-    return Identified(robot, file.name, before, fitted, after)
+    return Identified(robot=robot, world=file.name, sequences=before, fitted=fitted, refined=after)
 
 
 def _robot(robot: str) -> type[Robot]:

@@ -62,7 +62,7 @@ def search(
         raise UsageError(f"identify: evaluations should be at least 1; {evaluations} was given")
     began = time.monotonic()
     training, away = split(recordings, held_out)
-    judge = _Judge(training, task, space, to, moved, threads)
+    judge = _Judge(training, task=task, space=space, to=to, moved=moved, threads=threads)
     searched = WAYS[way](space, judge.residuals, judge.cost, evaluations, seed, notify)
     x = np.clip(searched.x, space.low, space.high)
     if judge.cost([x])[0] > judge.cost([space.start])[0]:
@@ -107,6 +107,7 @@ class _Judge:
     def __init__(
         self,
         recordings: Sequence[Recording],
+        *,
         task: TabletopTask,
         space: Space,
         to: Sequence[str],

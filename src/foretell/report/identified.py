@@ -64,10 +64,10 @@ def _follows(fitted: Fitted) -> Section:
         about="Means over the actions: distance of the tool and half its angle (equations 3 and 4 of SIMPLER's paper), "
         "and the root mean square of the joints.",
     )
-    return Section("follows", "How closely the world follows", _said(fitted), [sheet])
+    return Section("follows", "How closely the world follows", _summary(fitted), [sheet])
 
 
-def _said(fitted: Fitted) -> str:
+def _summary(fitted: Fitted) -> str:
     names, where = (fitted.held_out, "held-out") if fitted.held_out else (fitted.training, "training")
     loss = "translation" if fitted.mean(names, "translation", True) is not None else "joints"
     before, after = fitted.mean(names, loss, False), fitted.mean(names, loss, True)
