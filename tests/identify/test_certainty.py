@@ -12,15 +12,15 @@ PAIR = [Parameter(name=name, path=("theta",), value=1.0, low=0.01, high=100.0) f
 
 
 def draw(rng: np.random.Generator, units: int, rows: int = 30) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Slopes, and residuals about 0: a walk in each recording, scaled by a factor of its own."""
-    slopes = [rng.standard_normal((rows, 1, 2)) for _ in range(units)]
+    """Slopes, and residuals about 0: walks in each recording, those of residuals scaled by a factor of its own."""
+    slopes = [np.cumsum(rng.standard_normal((rows, 1, 2)), axis=0) / 4 for _ in range(units)]
     left = [rng.uniform(0.5, 2) * 0.05 * np.cumsum(rng.standard_normal((rows, 1)), axis=0) / 4 for _ in range(units)]
     return slopes, left
 
 
 def test_intervals_cover_with_walks_for_noise() -> None:
     rng = np.random.default_rng(0)
-    for units in (2, 5, 12):
+    for units in (4, 6, 12):
         hits = []
         for _ in range(400):
             slopes, noise = draw(rng, units)
@@ -31,6 +31,14 @@ def test_intervals_cover_with_walks_for_noise() -> None:
             hits += [answer.low <= 1.0 <= answer.high for answer in answers]
         # of 800 draws at 0.95, fewer than 0.925 happen once in 1,000; draws come in pairs
         assert np.mean(hits) > 0.915, (units, np.mean(hits))
+
+
+def test_three_recordings_give_no_interval() -> None:
+    answers, _ = certainty(PAIR, np.zeros(2), *draw(np.random.default_rng(4), 3))
+    for answer in answers:
+        assert not answer.identified
+        assert "3 recordings are too few" in answer.why
+        assert (answer.low, answer.high) == pytest.approx((0.01, 100.0))
 
 
 def test_twins_have_a_ratio_and_no_values() -> None:

@@ -117,6 +117,27 @@ def test_a_delay_is_found_although_worlds_know_whole_ticks(tmp_path: Path) -> No
     assert fitted.world.theta.actuation_delay == pytest.approx(0.03, abs=0.002)
 
 
+def test_a_long_delay_replays_the_same_motion(short: Path) -> None:
+    late = {"name": "late", "theta": {"actuation_delay": 0.2}}
+    fitted = identify(short, "widowx", world=late, vary=("armature",), evaluations=5).fitted
+    (plain, *_) = identify(short, "widowx", world=late, fit=False).sequences
+    assert fitted is not None
+    assert fitted.before[plain.sequence]["joints"] == pytest.approx(plain.joint_rms, rel=1e-9)
+
+
+def test_a_world_with_pictures_of_its_own_is_fitted_beside_them(short: Path, tmp_path: Path) -> None:
+    from PIL import Image
+
+    Image.new("RGB", (8, 8)).save(tmp_path / "back.png")
+    world = tmp_path / "lab.yaml"
+    world.write_text(yaml.safe_dump({"transforms": [{"use": "background", "image": "back.png"}]}))
+    out = tmp_path / "fitted.yaml"
+    identify(short, "widowx", world=world, vary=("delay",), evaluations=5, out=out)
+    assert load_world(out).transforms
+    with pytest.raises(UsageError, match="should be in the folder of the world"):
+        identify(short, "widowx", world=world, vary=("delay",), evaluations=5, out=tmp_path.parent / "fitted.yaml")
+
+
 def test_only_the_ratio_of_stiffness_and_damping_is_known(file: Path) -> None:
     fitted = identify(file, "widowx", vary=("gains",), to=("joints",), evaluations=80).fitted
     assert fitted is not None

@@ -54,11 +54,26 @@ def test_a_table_by_joint_names_and_by_numbers(tmp_path: Path) -> None:
     ({"times": [0.0, 0.2, 0.1, 0.0, 0.2, 0.4]}, "sequence 'a': time does not increase at row 3"),
     ({"joints": [*JOINTS[:-1], "other"]}, "no column 'q_0'; it should have action_0 to action_6 and the joints waist"),
     ({"waist": ["x"] * 6}, "column 'waist' holds object, it should hold numbers"),
+    ({"sequence": ["a"] * 5 + [None]}, "column 'sequence' is empty in some rows"),
     ({"waist": [0.0, None, 0.0, 0.0, 0.0, 0.0]}, "column 'waist' is empty or not finite in row 2"),
 ])  # fmt: skip
 def test_a_wrong_table_is_explained(tmp_path: Path, change: dict, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         read(table(tmp_path / "x.csv", **change))
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    path = table(tmp_path / "x.csv")
+    first, *rest = path.read_text().splitlines()
+    path.write_text("\n".join([f"{first},note,note", *(f"{line},1,2" for line in rest)]))
+    with pytest.raises(UsageError, match="has two columns 'note'"):
+        read(path)
+
+
+def test_a_finger_that_reads_beyond_its_stop_starts_at_it(tmp_path: Path) -> None:
+    beyond = np.tile([*Q0[:6], 0.0375, 0.037], (4, 1))
+    (rest,) = identify(write(tmp_path / "f.npz", qpos=beyond), "widowx", fit=False).sequences
+    assert rest.joint_max < 0.001
 
 
 def dataset(folder: Path, fps: float = 5, width: int = 8) -> Path:
@@ -116,4 +131,4 @@ def test_a_run_folder_with_steps(tmp_path: Path) -> None:
 ])  # fmt: skip
 def test_wrong_units_and_orders_are_recognised(tmp_path: Path, fields: dict, words: str) -> None:
     with pytest.raises(UsageError, match=words):
-        identify(write(tmp_path / "f.npz", **fields), "widowx", vary=("delay",))
+        identify(write(tmp_path / "f.npz", **fields), "widowx", fit=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
+import pytest
 from rollouts import episodes, reproducible
 
 from foretell.policies.expert import NoisyExpert
@@ -103,7 +104,8 @@ def test_a_slot_forgets_who_slept_in_it() -> None:
 
 
 def test_timers_stand_still() -> None:
-    stop_timers()
+    if not stop_timers():
+        pytest.skip("MuJoCo's library cannot be reached here, so its timers run")
     model = mujoco.MjModel.from_xml_string("<mujoco/>")
     data = mujoco.MjData(model)
     mujoco.mj_step(model, data)

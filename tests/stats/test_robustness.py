@@ -57,7 +57,7 @@ def test_the_headline_covers_though_cells_depend_on_each_other():
         found = headline(cells, list("abcd"))
         missed += not found.low <= 0.725 <= found.high
         widths.append(found.width)
-    assert missed <= 3  # coverage of 0.8 would pass one time in 400
+    assert missed <= 3  # coverage of 0.8 would pass one time in 1,000
     assert np.mean(widths) < 0.6
     assert found.guarantee == "finite-sample"
     sure = headline(np.ones((4, 25)), list("abcd"))

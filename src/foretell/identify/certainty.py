@@ -2,8 +2,8 @@
 
 Residuals of one recording are not independent, so recordings are the units. At the optimum, residuals are taken as
 linear in the parameters, each recording is left out in turn (the jackknife), and the spread of the answers gives the
-interval, with Student's quantile for the number of recordings less one. Where there are fewer than four, each is cut
-into blocks of successive actions, which are then the units.
+interval, with Student's quantile for the number of recordings less one. Fewer than four recordings give none: blocks of
+one recording hang together, and intervals from them cover too seldom.
 """
 
 from __future__ import annotations
@@ -21,9 +21,7 @@ from foretell.stats import ALPHA
 __all__ = ["Certainty", "Ratio", "certainty"]
 
 FEWEST = 4
-"""Units below which recordings are cut."""
-BLOCKS = 8
-"""Units that they are cut into together, at least."""
+"""Recordings below which there are no intervals."""
 VAGUE = 2.0
 """A multiplier whose interval spans more than this times its estimate either way is not identified."""
 BLIND = 1e-9
@@ -72,7 +70,7 @@ def certainty(
     size = np.sqrt(np.maximum(np.diag(whole), 0.0))
     seen = size > 1e-9 * max(float(size.max()), 1e-300)
     spread, alike = np.full((len(x), len(x)), np.inf), np.eye(len(x))
-    if seen.any() and len(units) > 1:
+    if seen.any() and len(units) >= FEWEST:
         spread[np.ix_(seen, seen)], alike[np.ix_(seen, seen)] = _spread(squares, pulls, size, seen)
     student = float(stdtrit(max(1, len(units) - 1), 1 - ALPHA / 2))
     half = student * np.sqrt(np.diag(spread))
@@ -125,12 +123,7 @@ def _ratios(
 
 def _units(slopes: Sequence[Floats], residuals: Sequence[Floats]) -> list[tuple[Floats, Floats]]:
     """Slopes (rows, parameters) and residuals (rows,) of each unit."""
-    cuts = 1 if len(slopes) >= FEWEST else -(-BLOCKS // len(slopes))
-    units = []
-    for s, r in zip(slopes, residuals, strict=True):
-        for rows in np.array_split(np.arange(len(r)), min(cuts, len(r))):
-            units.append((s[rows].reshape(-1, s.shape[2]), r[rows].ravel()))
-    return units
+    return [(s.reshape(-1, s.shape[2]), r.ravel()) for s, r in zip(slopes, residuals, strict=True)]
 
 
 def _spread(squares: Floats, pulls: Floats, size: Floats, seen: np.ndarray) -> tuple[Floats, Floats]:
@@ -156,8 +149,8 @@ def _verdict(
 ) -> tuple[bool, str]:
     if not seen:
         return False, "no recorded motion depends on it"
-    if units < 2:
-        return False, "one action is too few to tell"
+    if units < FEWEST:
+        return False, f"{units} recordings are too few to tell how certain it is; {FEWEST} are needed"
     vague = half[k] > np.log(VAGUE) if parameter.log else half[k] > 0.5 * (parameter.high - parameter.low)
     if not vague:
         return True, ""

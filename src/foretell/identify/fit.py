@@ -50,7 +50,8 @@ def least_squares(space: Space, residuals: Residuals, cost: Cost, budget: int, s
         return np.stack(values, axis=1)
 
     def slopes(x: Floats, r: Floats) -> Floats:
-        return jacobian(space, x[:, 0], lambda points: list(at(np.stack(points, axis=1)).T))
+        columns = jacobian(space, x[:, 0], lambda points: list(at(np.stack(points, axis=1)).T))
+        return np.where(np.isfinite(columns), columns, 0.0)  # next to where physics diverges
 
     printed = io.StringIO()  # the solver tells only its printed output why it stopped
     steps = max(1, budget // per_step)
@@ -80,7 +81,8 @@ def jacobian(space: Space, x: Floats, residuals: Residuals) -> Floats:
     values = residuals([point for pair in ends for point in pair])
     columns = []
     for k, (low, high) in enumerate(ends):
-        columns.append((values[2 * k + 1] - values[2 * k]) / (high[k] - low[k]))
+        with np.errstate(invalid="ignore"):  # physics may diverge at an end
+            columns.append((values[2 * k + 1] - values[2 * k]) / (high[k] - low[k]))
     return np.stack(columns, axis=1)
 
 

@@ -75,7 +75,7 @@ class Fitted:
             "held_out": list(self.held_out),
             "before": {name: _finite(losses) for name, losses in self.before.items()},
             "after": {name: _finite(losses) for name, losses in self.after.items()},
-            "unexplained": [asdict(u) for u in self.unexplained],
+            "unexplained": [_finite(asdict(u)) for u in self.unexplained],
             "notes": list(self.notes),
             "world": self.world.model_dump(mode="json", exclude_defaults=True),
         }

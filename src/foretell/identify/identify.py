@@ -100,20 +100,32 @@ def identify(
     _, action = controllers(task.controller, {"robot": kind()}, 1, 0.002)
     recordings = read_recordings(data, kind, action.size, task.controller)
     file = load_world(world)
-    if not fit:
-        return Identified(robot=robot, world=file.name, sequences=tuple(replay(recordings, task, world)))
-    if out is not None:
-        require_writable(Path(out), "--out")
     compared = _compared(to, recordings)
     require_plausible(recordings, kind, tool="tool" in compared)
+    if out is not None:
+        _require_out(Path(out), file, world)
+    before = tuple(replay(recordings, task, world))
+    if not fit:
+        return Identified(robot=robot, world=file.name, sequences=before)
     fitted = _fit(
         recordings, task, kind, file, compared, vary=vary, width=width, way=way, held_out=held_out,
         evaluations=evaluations, seed=seed, notify=notify, name=Path(data).stem,
     )  # fmt: skip
     if out is not None:
         fitted.write(Path(out))
-    before, after = tuple(replay(recordings, task, world)), tuple(replay(recordings, task, fitted.world))
+    after = tuple(replay(recordings, task, fitted.world))
     return Identified(robot=robot, world=file.name, sequences=before, fitted=fitted, refined=after)
+
+
+def _require_out(out: Path, file: MujocoFile, world: object) -> None:
+    """Raises UsageError where the fitted world cannot be written."""
+    require_writable(out, "--out")
+    beside = Path(world).parent if isinstance(world, str | Path) else Path()
+    if file.transforms and beside.resolve() != out.parent.resolve():
+        raise UsageError(
+            f"identify: --out {out} should be in the folder of the world ({beside}), because its transforms name files "
+            "relative to it"
+        )
 
 
 def _robot(robot: str) -> type[Robot]:

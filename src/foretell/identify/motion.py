@@ -60,7 +60,8 @@ class Motions:
             self.task.controller, scene.robots, len(slots), scene.steps.tick, round(self.most_delay / scene.steps.tick)
         )
         layout.load(slots, [model for model in models for _ in range(each)])
-        start = np.stack([recording.q[0] for recording in self.recordings])
+        ends = [np.concatenate([getattr(has, end) for has in scene.startable.values()]) for end in ("low", "high")]
+        start = np.clip(np.stack([recording.q[0] for recording in self.recordings]), *ends)
         joints = [joint for has in scene.startable.values() for joint in has.joints]
         layout.start(slots, joints, np.tile(start, (len(worlds), 1)))
         layout.settle(slots)

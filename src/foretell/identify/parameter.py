@@ -11,7 +11,7 @@ import numpy as np
 from foretell.arrays import Floats
 from foretell.errors import UsageError, suggest
 from foretell.robots import Group, Robot
-from foretell.sim.params import MujocoFile
+from foretell.sim.params import MujocoFile, Physics, Theta
 
 __all__ = ["VARIES", "Parameter", "Space", "space"]
 
@@ -72,17 +72,19 @@ class Space:
 
     def at(self, x: Floats) -> MujocoFile:
         """The world at a point."""
-        return MujocoFile.model_validate(self.contents(x))
-
-    def contents(self, x: Floats) -> dict[str, Any]:
-        """The world file at a point."""
-        contents = self.world.model_dump()
+        contents: dict[str, Any] = {"theta": self.world.theta.model_dump(), "physics": self.world.physics.model_dump()}
         for parameter, value in zip(self.parameters, np.clip(x, self.low, self.high).tolist(), strict=True):
             section = contents
             for key in parameter.path[:-1]:
                 section = section.setdefault(key, {})
             section[parameter.path[-1]] = parameter.decoded(value)
-        return contents
+        theta, physics = Theta.model_validate(contents["theta"]), Physics.model_validate(contents["physics"])
+        return self.world.model_copy(update={"theta": theta, "physics": physics})
+
+    @property
+    def most_delay(self) -> float:
+        """The longest delay of any point, s."""
+        return max(MOST_DELAY, self.world.theta.actuation_delay)
 
 
 def space(world: MujocoFile, kind: type[Robot], vary: Sequence[str], width: float, tick: float) -> Space:

@@ -118,7 +118,9 @@ def _start(place: MujocoWorld, recording: Recording) -> Scenario:
     start, at = {}, 0
     for name, startable in place.scene.startable.items():
         width = len(startable.joints)
-        start[name] = tuple(recording.q[0, at : at + width].tolist())
+        # a sensor may read a little beyond the stops
+        first = np.clip(recording.q[0, at : at + width], startable.low, startable.high)
+        start[name] = tuple(first.tolist())
         at += width
     return Scenario(task=place.task.name, seed=0, placements={}, start=start, instruction="")
 

@@ -15,7 +15,7 @@ from foretell.identify.fit import WAYS, Notify, jacobian
 from foretell.identify.fitted import Fitted, unexplained
 from foretell.identify.loss import Losses, losses, residual
 from foretell.identify.motion import Motion, Motions
-from foretell.identify.parameter import MOST_DELAY, Space
+from foretell.identify.parameter import Space
 from foretell.identify.recording import Recording
 from foretell.sim.params import MujocoFile
 from foretell.tasks.tabletop import TabletopTask
@@ -69,17 +69,23 @@ def search(
         x = space.start.copy()
     slopes = jacobian(space, x, judge.residuals)
     notes = list(searched.notes)
+    unstable = ~np.isfinite(slopes).all(axis=0)
+    notes += [f"physics diverges close to the fitted {space.parameters[k].name}" for k in np.flatnonzero(unstable)]
+    slopes[:, unstable] = 0.0
     size = np.linalg.norm(slopes, axis=0)
-    for k in np.flatnonzero(size <= NO_EFFECT * size.max()).tolist():  # no search says so, and all move such a number
+    for k in np.flatnonzero((size <= NO_EFFECT * size.max()) & ~unstable).tolist():  # all searches move such a number
         x[k] = space.start[k]
         notes.append(f"{space.parameters[k].name} has no effect on these recordings, so it keeps its value")
-    after = Motions(recordings, task, most_delay=MOST_DELAY, threads=threads).run([space.at(space.start), space.at(x)])
-    motions = after[0], after[1]
+    every = Motions(recordings, task, most_delay=space.most_delay, threads=threads)
+    before, after = every.run([space.at(space.start), space.at(x)])
+    motions = before, after
     named = [dict(zip((r.name for r in recordings), _losses(recordings, m, moved), strict=True)) for m in motions]
     left = {r.name: residual(r, m, moved, to) for r, m in zip(recordings, motions[1], strict=True)}
     certain, ratios = certainty(space.parameters, x, *_by_recording(training, slopes, left))
     if np.array_equal(x, space.start):
         notes.append("no value of θ that was tried follows the recordings better: θ stays as it was")
+    if space.world.physics.delay_spread > 0:
+        notes.append("this world draws another delay for each episode; the fit takes its middle")
     if not away:
         notes.append("no recording was held out, so nothing shows how the fit does on other motion")
     return Fitted(
@@ -115,7 +121,7 @@ class _Judge:
         threads: int,
     ):
         self.recordings, self.space, self.to, self.moved = recordings, space, to, moved
-        self.motions = Motions(recordings, task, most_delay=MOST_DELAY, threads=threads)
+        self.motions = Motions(recordings, task, most_delay=space.most_delay, threads=threads)
 
     def _run(self, points: Sequence[Floats]) -> list[list[Motion]]:
         worlds: list[MujocoFile] = [self.space.at(x) for x in points]

@@ -36,6 +36,9 @@ def read_csv(path: Path, joints: Sequence[str], size: int, rate: float) -> list[
         table = csv.read_csv(path)
     except (pa.ArrowInvalid, OSError) as error:
         raise UsageError(f"identify: {path} is no CSV file: {str(error).splitlines()[0]:.200}") from None
+    if len(set(table.column_names)) < table.num_columns:
+        twice = next(name for name in table.column_names if table.column_names.count(name) > 1)
+        raise UsageError(f"identify: {path} has two columns {twice!r:.100}; every column needs a name of its own")
     columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
     named = list(joints) if set(joints) <= set(columns) else [f"q_{i}" for i in range(len(joints))]
     wanted = [f"action_{i}" for i in range(size)] + named
@@ -48,6 +51,10 @@ def read_csv(path: Path, joints: Sequence[str], size: int, rate: float) -> list[
     for name in [*wanted, *pose, *(["time"] if "time" in columns else [])]:
         _require_numbers(path, name, columns[name])
     labels = columns.get("sequence", np.zeros(table.num_rows, dtype=int))
+    if table.num_rows == 0:
+        raise UsageError(f"identify: {path} has no rows")
+    if "sequence" in columns and table["sequence"].null_count:
+        raise UsageError(f"identify: {path}: column 'sequence' is empty in some rows; give each row its sequence")
     recordings = []
     for label in dict.fromkeys(labels.tolist()):
         rows = labels == label
@@ -88,6 +95,8 @@ def read_lerobot(path: Path, joints: Sequence[str], size: int, rate: float) -> l
 def _rows(path: Path, table: Any, name: str, width: int) -> Floats:
     """(rows, width) of a column of lists."""
     lists = table[name].to_pylist()
+    if not lists or not all(isinstance(row, list) for row in lists):
+        raise UsageError(f"identify: {path}: {name} should hold a list of {width} numbers in every row")
     if any(len(row) != width for row in lists):
         given = next(len(row) for row in lists if len(row) != width)
         raise UsageError(f"identify: {path}: {name} has {given} numbers in a row, and the robot needs {width}")

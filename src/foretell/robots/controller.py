@@ -58,6 +58,7 @@ class Controller:
         """Hold positions q (n, width); `delay` (n,) in ticks."""
         self._start[slots] = self._goal[slots] = q
         self._ramp[slots], self._elapsed[slots] = 1, 1
+        assert np.max(delay, initial=0) <= self._sent.shape[1], "the delay is longer than what is kept"
         self._delay[slots] = delay
         self._sent[slots] = q[:, None]
 

@@ -171,12 +171,13 @@ def _end(value: float | None) -> float:
     return value
 
 
-def _hedge(part: Callable[[float], Interval], real: ArrayLike, alpha: float, within: Range, method: str) -> Interval:
-    """Intersection of part(3/4 alpha) with `betting` at 1/4 alpha; where that is empty, the one of a smaller level.
-    Rows with few values stand in one of several orders here."""
+def _hedge(
+    part: Callable[[float], Interval], real: ArrayLike, alpha: float, within: Range, method: str, shuffled: bool
+) -> Interval:
+    """Intersection of part(3/4 alpha) with `betting` at 1/4 alpha; where that is empty, the one of a smaller level."""
 
     def parts(level: float) -> tuple[Interval, Interval]:
-        return part(0.75 * level), betting(real, 0.25 * level, within=within, shuffled=True)
+        return part(0.75 * level), betting(real, 0.25 * level, within=within, shuffled=shuffled)
 
     def at(level: float) -> Ends:
         first, second = parts(level)
@@ -211,7 +212,7 @@ def suresim_ub(
         game = partial(suresim_ub, seed=seed, shuffled=True)
         return united_pairs(game, real, sim, extra, check_alpha(alpha), within, sim_within)
     part = partial(suresim, real, sim, extra, within=within, sim_within=sim_within, seed=seed, shuffled=shuffled)
-    return _hedge(part, real, check_alpha(alpha), within, "suresim_ub")
+    return _hedge(part, real, check_alpha(alpha), within, "suresim_ub", shuffled)
 
 
 def suresim_2stage_ub(
@@ -239,4 +240,4 @@ def suresim_2stage_ub(
         given = None if delta is None else delta * (level / whole)
         return suresim_2stage(real, sim, extra, level, within=within, sim_within=sim_within, delta=given, shuffled=True)
 
-    return _hedge(part, real, alpha, within, "suresim_2stage_ub")
+    return _hedge(part, real, alpha, within, "suresim_2stage_ub", shuffled)

@@ -89,7 +89,7 @@ def named(instruction: str, drawers: Sequence[str]) -> str:
 class DrawerTask(FractalTask):
     """Base of the drawer tasks. Subclasses say which drawers, and what is to be done with them."""
 
-    version = 2  # light and colours are closer to the original's
+    version = 3  # 3: things sleep, as in every FractalTask; light and colours are closer to the original's
     drawers: tuple[str, ...] = tuple(DRAWERS)
     """Those that scenarios ask for. Where there are several, the instruction names the one."""
     words: tuple[str, ...]

@@ -13,7 +13,6 @@ class OpenDrawer(DrawerTask):
     """Pull the drawer open that the instruction names."""
 
     name = "google_robot_open_drawer"
-    version = 3  # 3: light and colours are closer to the original's
     words = (
         "open {drawer} drawer",
         "pull the {drawer} drawer open",

@@ -106,7 +106,7 @@ class PlaceInDrawer(DrawerTask):
 
     def instructions(self, state: State) -> Sequence[str]:
         drawers = [self.drawers[index] for index in self.asked(state).tolist()]
-        things = [ITEMS[asset].name for asset in state.asset(OBJECT)]
+        things = [ITEMS[asset].name if asset in ITEMS else asset for asset in state.asset(OBJECT)]
         every = zip(self.placing(state).tolist(), state.instruction, things, drawers, strict=True)
         return [f"place {thing} into {drawer} drawer" if now else first for now, first, thing, drawer in every]
 
