@@ -31,10 +31,11 @@ strata only divide what little is known of failures.
 
 *Scouts.* Where one stratum is small, simulation costs more than it gains. So one extra scenario in SCOUTS is set aside
 (none where that would be fewer than PARTY) and only tells how many of the n trials each stratum is to have. If that is
-fewer than FEW, or than a fifth of n where that is less, for one of them, the answer is Clopper and Pearson's interval of
-the real trials; otherwise that of the above, from the other extra scenarios. Scouts also set the cut where simulated scores are graded:
-their mean. (Scores of 0 and 1 it splits as any cut does.) Without scouts the cut is the middle of the range. Which
-scenarios are scouts is drawn, and a hash of all scores seeds the draw, so that the order of rows does not matter.
+fewer than FEW, or than a fifth of n where that is less, for one of them, the answer is Clopper and Pearson's interval
+of the real trials; otherwise that of the above, from the other extra scenarios. Scouts also set the cut where simulated
+scores are graded: their mean. (Scores of 0 and 1 it splits as any cut does.) Without scouts the cut is the middle of
+the range. Which scenarios are scouts is drawn, and a hash of all scores seeds the draw, so that the order of rows does
+not matter.
 
 Why it covers
 -------------
