@@ -65,7 +65,7 @@ def test_a_dry_run_writes_nothing(lab: Lab) -> None:
     said = json.loads(cli("run", "dry.yaml", "--dry-run", "--json", cwd=lab.folder).stdout)
     assert said["episodes"] == 15
     assert said["seconds"] > 0 and said["bytes"] > 0
-    assert set(said) == {"episodes", "seconds", "bytes", "per_task", "until"}
+    assert set(said) == {"episodes", "seconds", "bytes", "per_task", "until", "early", "films"}
     paired = cli("run", "dry.yaml", "--dry-run", "--pair-with", "runs/done", cwd=lab.folder)
     assert paired.stdout.startswith("6 episodes, at most ")
     assert not (lab.folder / "runs" / "dry").exists()

@@ -8,6 +8,7 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
+from foretell.errors import UsageError
 from foretell.registry import load
 from foretell.scenario import Scenario
 from foretell.sim.bench import SLOT, Bench
@@ -87,13 +88,16 @@ def test_a_feature_says_which_shapes_it_accepts() -> None:
 
 
 def test_ranges_are_those_in_which_a_scenario_may_start() -> None:
-    """A start beyond them is brought back to the limit."""
+    """At the limits it may start, beyond them not."""
     task = task_of("11_head.py:LiftSeen")
     world = MujocoWorld(task, slots=1)
     scenario: Scenario = task.scenario(0)
-    beyond = scenario.model_copy(update={"start": {**scenario.start, "panda/head": (9.0, -9.0)}})
-    world.reset(SLOT, [beyond], [0])
     feature = world.features["panda/head/joint_pos"]
-    seen = world.observe(SLOT, {"panda/head/joint_pos": Stream()})["panda/head/joint_pos"][0]
     assert isinstance(feature.low, tuple) and isinstance(feature.high, tuple)
-    assert seen == pytest.approx([feature.high[0], feature.low[1]])
+    limits, beyond = (feature.high[0], feature.low[1]), (9.0, -9.0)
+    starts = [scenario.model_copy(update={"start": {**scenario.start, "panda/head": at}}) for at in (limits, beyond)]
+    with pytest.raises(UsageError, match=r"joint 'panda/pan' cannot start at 9 rad: its range is -2\.5 to 2\.5 rad"):
+        world.reset(SLOT, starts[1:], [0])
+    world.reset(SLOT, starts[:1], [0])
+    seen = world.observe(SLOT, {"panda/head/joint_pos": Stream()})["panda/head/joint_pos"][0]
+    assert seen == pytest.approx(limits)

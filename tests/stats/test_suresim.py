@@ -140,7 +140,7 @@ def test_a_hedge_whose_parts_do_not_meet_falls_back_to_the_level_where_they_do(h
 def test_a_hedge_whose_parts_never_meet_knows_nothing():
     real = np.ones(4000)
     elsewhere = replace(betting(1 - real, 0.1), low=0.0, high=1e-6, notes=())
-    never = _hedge(lambda level: elsewhere, real, 0.1, (0.0, 1.0), "test")
+    never = _hedge(lambda level: elsewhere, real, 0.1, (0.0, 1.0), "test", False)
     assert (never.low, never.high, never.alpha) == (0.0, 1.0, 0.1)
 
 

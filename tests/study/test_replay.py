@@ -16,8 +16,10 @@ from foretell.episodes.read import read
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import ForetellError, UsageError
 from foretell.policies.random import Random
+from foretell.rollout.video import every
 from foretell.sim import render
 from foretell.study.store import Store
+from foretell.tasks.make import make_task
 
 POLICIES = {"expert": "expert", "shaky": {"use": "noisy-expert", "noise": 0.2}}
 
@@ -155,7 +157,7 @@ def test_filming_changes_nothing(run, tmp_path):
     with av.open(str(found.video)) as film:
         frames = list(film.decode(video=0))
     shown = read(run)["steps"].to_pylist()[0] + 1 + 20  # a second more, after success
-    assert len(frames) == (shown + 1) // 2, "ten a second, of twenty actions"
+    assert len(frames) == -(-shown // every(20.0, make_task("lift").time_limit))
     _seen_by("front", frames[0].to_ndarray(format="rgb24"), read(run)["scenario"].to_pylist()[0], run)
     with pytest.raises(UsageError, match="camera: 'frnt' is not in this world; did you mean 'front'"):
         foretell.replay(run, key, out=tmp_path / "b.mp4", camera="frnt")

@@ -15,6 +15,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from foretell.arrays import Floats
+from foretell.counting import counted
 from foretell.identify.parameter import Parameter
 from foretell.stats import ALPHA
 
@@ -150,7 +151,7 @@ def _verdict(
     if not seen:
         return False, "no recorded motion depends on it"
     if units < FEWEST:
-        return False, f"{units} recordings are too few to tell how certain it is; {FEWEST} are needed"
+        return False, f"{counted(units, 'recording')} cannot tell how certain it is; {FEWEST} are needed"
     vague = half[k] > np.log(VAGUE) if parameter.log else half[k] > 0.5 * (parameter.high - parameter.low)
     if not vague:
         return True, ""

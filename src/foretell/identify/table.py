@@ -53,7 +53,7 @@ def read_csv(path: Path, joints: Sequence[str], size: int, rate: float) -> list[
     labels = columns.get("sequence", np.zeros(table.num_rows, dtype=int))
     if table.num_rows == 0:
         raise UsageError(f"identify: {path} has no rows")
-    if "sequence" in columns and table["sequence"].null_count:
+    if "sequence" in columns and any(label in (None, "") or label != label for label in labels.tolist()):
         raise UsageError(f"identify: {path}: column 'sequence' is empty in some rows; give each row its sequence")
     recordings = []
     for label in dict.fromkeys(labels.tolist()):

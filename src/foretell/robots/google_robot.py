@@ -152,6 +152,7 @@ class GoogleRobot(DrivenRobot):
     """Seven-axis arm with two turning fingers and a head, on a base that stands still, with SIMPLER's gains."""
 
     name = "google_robot"
+    version = 2  # 2: things sleep in its scenes
     drives = _DRIVES
     numbers = numbers_of(_DRIVES)
     controller = "ee_profile+gripper:grip_profile"

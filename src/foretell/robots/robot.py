@@ -112,6 +112,8 @@ class Robot:
     """Base of all robots. Subclasses set `name` and `groups`, and override `spec`."""
 
     name: str
+    version: int = 1
+    """Of a robot that comes with foretell: raised whenever a change could alter what it does."""
     groups: Mapping[str, Group] = {}
     """Group -> its joints; the first is what a scenario calls by the robot's name alone."""
     numbers: Mapping[str, float] = {}
@@ -124,6 +126,11 @@ class Robot:
     """How time was cut where its numbers were identified. A world whose file does not say takes it."""
     frame: str | None = None
     """The site whose pose its published data give; None: the tool of the first group."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        every = [vars(base)["numbers"] for base in reversed(cls.__mro__) if "numbers" in vars(base)]
+        cls.numbers = {name: value for own in every for name, value in own.items()}  # with those of its parents
 
     def __init__(self, physics: RobotPhysics = RobotPhysics()) -> None:
         self.physics = physics

@@ -159,6 +159,7 @@ class WidowX(DrivenRobot):
     """Six-axis arm with two sliding fingers (WidowX 250 S), with SIMPLER's gains and controllers."""
 
     name = "widowx"
+    version = 2  # 2: things sleep in its scenes
     drives = _DRIVES
     numbers = numbers_of(_DRIVES)
     controller = "ee_step+gripper:grip_step"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Literal
 
 from foretell.clock import Clock, Realtime
@@ -221,13 +221,14 @@ def _startable(task: Task) -> Mapping[str, Startable] | None:
 
 def _drawn(study: Study, task: Task) -> Scenarios:
     """The scenarios of a task that a study draws by seed."""
-    source, known, own = study.scenarios, _startable(task), bool(own_classes(type(task)))
+    source, own = study.scenarios, bool(own_classes(type(task)))
+    known = cache(lambda: _startable(task))  # asked after a scenario was checked: this makes one too
 
     def make(index: int) -> Scenario:
         scenario = task.scenario(source.seed + index)
         if own:
             scenario = checked(scenario, f"tasks: {task.name}: scenario of seed {source.seed + index}")
-        _check_starts([scenario], f"seed {scenario.seed} of {task.name!r}", known)
+        _check_starts([scenario], f"seed {scenario.seed} of {task.name!r}", known())
         return fixed(scenario, task, source.fix) if source.fix else scenario
 
     # a task of one's own may give its scenarios factors

@@ -33,6 +33,8 @@ def task_hash(task: Task) -> str:
         return digest(["time_limit", limit]) if limit is not None else ""
     # a class of foretell's that it inherits from may change too; it is then another version
     bases = [[c.__qualname__, vars(c)["version"]] for c in type(task).__mro__ if "version" in vars(c)]
+    robots = (resolve("robots", mount.robot) for mount in task.robots.values())
+    bases += [[robot.name, robot.version] for robot in robots if robot.version > 1]
     return digest([bases, fingerprint.sources, fingerprint.more, *([limit] if limit is not None else [])])
 
 

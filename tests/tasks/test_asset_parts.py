@@ -267,7 +267,7 @@ def test_the_camera_of_the_head_is_a_stream() -> None:
 
 def test_numbers_of_its_own_are_multiplied_by_the_world() -> None:
     robot = load(f"{EXAMPLES}/11_head.py:PandaWithHead")
-    assert robot.numbers == {"head_gain": 60.0}
+    assert robot.numbers == {**Panda.numbers, "head_gain": 60.0}
     theta = {"robots": {"panda-head": {"head_gain": 0.5, "kp_scale": 2.0}, "panda": {"kp_scale": 9.0}}}
     model = Bench(LiftSeen(), world={"name": "soft", "theta": {**theta, "kp_scale": 0.5}}).model
     assert model.actuator("panda/pan").gainprm[0] == pytest.approx(30.0)
