@@ -56,7 +56,7 @@ def demo(
     """Run the demonstration into run folders in `out`, and write its report, `demo.html`.
 
     `trials`: episodes in the stand-in for reality of the policy whose rate is bounded. `more`: its further simulated
-    scenarios; a wrong simulator has half as many. `ranked`: episodes in each world of the policies it is ranked with.
+    scenarios, and those of a wrong simulator. `ranked`: episodes in each world of the policies it is ranked with.
     `seen`: scenarios with and without a table cloth. `films`: whether to film. `notify` is called with a message for
     each other step.
     """

@@ -32,7 +32,7 @@ CHOSEN = (
 
 def studies(folder: Path, *, trials: int, more: int, ranked: int, seen: int) -> dict[str, dict[str, Any]]:
     """Run folder -> study. `trials`: episodes of `PART` in the stand-in, and as many paired with them in simulation;
-    `more`: simulated scenarios of `PART` besides, and half as many of `LIFTS` in a wrong simulator; `ranked`: episodes
+    `more`: simulated scenarios of `PART` besides, and of `LIFTS` in a wrong simulator; `ranked`: episodes
     of each other policy in each world; `seen`: scenarios with and without a table cloth."""
     part, both = {PART: "zoo:bc-part"}, {"tasks": [{"use": "can", "time_limit": LIMIT_S["can"]}]}
     lift = {"tasks": [{"use": "lift", "time_limit": LIMIT_S["lift"]}], "policies": {LIFTS: "zoo:bc-gaussian"}}
@@ -49,7 +49,7 @@ def studies(folder: Path, *, trials: int, more: int, ranked: int, seen: int) -> 
         "demo-part": {**both, "policies": part, "scenarios": {"count": trials + more}, "record": {"video": 2}},
         "demo-standin": {**both, "world": "standin", "policies": RANKED, "scenarios": {**again, "count": ranked}},
         "demo-standin-part": {**both, "world": "standin", "policies": part, "scenarios": {**again, "count": trials}},
-        "demo-wrong": {**lift, "world": WRONG, "scenarios": {"count": trials + more // 2}},
+        "demo-wrong": {**lift, "world": WRONG, "scenarios": {"count": trials + more}},
         "demo-standin-lift": {**lift, "world": "standin", "scenarios": {"count": trials}},
         "demo-latency": {
             **both,
