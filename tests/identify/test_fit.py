@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from foretell.identify.parameter import space
 from foretell.identify.recording import Recording
 from foretell.identify.replay import free_space
 from foretell.identify.search import split
+from foretell.report.identified import write_fit
 from foretell.robots.widowx import WidowX
 from foretell.sim.params import load_world
 
@@ -195,3 +197,14 @@ def test_the_command_writes_world_and_page(file: Path, tmp_path: Path, capsys: p
     page = out.with_suffix(".html").read_text()
     for words in ("How closely the world follows", "What was fitted", "What no parameter explains"):
         assert words in page
+
+
+def test_the_page_draws_its_charts(identified: Identified, tmp_path: Path, browser: Any) -> None:
+    pytest.importorskip("vl_convert", reason="the page needs the extra `report`")
+    page = browser.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(write_fit(identified, tmp_path / "fit.html").as_uri())
+    page.locator("#motion").scroll_into_view_if_needed()
+    page.wait_for_selector("#motion svg.marks, #motion canvas.marks")
+    assert not faults

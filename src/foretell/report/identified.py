@@ -41,7 +41,7 @@ def _contents(identified: Identified, fitted: Fitted) -> dict[str, Any]:
         "foretell": version("foretell"),
         "runs": [],
         "sections": [section.to_dict() for section in sections],
-        "episodes": None,
+        "episodes": {"count": 0},
         "notes": list(fitted.notes),
     }
 
