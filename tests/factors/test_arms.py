@@ -151,7 +151,7 @@ def test_compound_scenes_use_what_applies() -> None:
         roles = {}
 
     assert expand(["workbench"], Bare()) == []
-    assert "it does not say where things may stand" in str(parse("workbench").applies(Bare()))
+    assert "it declares no space for other things" in str(parse("workbench").applies(Bare()))
     assert parse("workbench").applies(Plain()) is None
 
 

@@ -186,3 +186,11 @@ def test_paraphrases_name_the_drawer() -> None:
         assert all(drawer in text.split() for text in task.paraphrases)
     reason = resolve("factors", "Instruction")().applies(any_drawer("open"))
     assert "each scenario asks for a drawer of its own" in str(reason)
+
+
+def test_factors_that_do_not_apply_say_why() -> None:
+    task = drawer_task("open", "top")
+    reasons = {name: str(resolve("factors", name)().applies(task)) for name in ("Table_Color", "Distractor", "RO_Size")}
+    assert "its table is the cabinet, which RO_Color and RO_Texture change" in reasons["Table_Color"]
+    assert "it declares no space for other things" in reasons["Distractor"]
+    assert "the drawers fit no cabinet of another size" in reasons["RO_Size"]

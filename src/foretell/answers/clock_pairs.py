@@ -38,8 +38,10 @@ MEDIANS = ("latency_per_inference_s", "latency_per_action_s")
 ADVICE = (
     "add `sync` to the study's `clocks` and run it again with --add: finished episodes stay, and only missing ones run"
 )
-Rows = dict[tuple[str, str], tuple[str, bool, int]]
-"""(scenario, trial) -> unit, success, row of the table."""
+COUNTED = ("task", "policy", "clock", "scenario", "parent", "trial", "success", "blame", "row")
+"""Columns that pairs are made of."""
+Rows = dict[tuple[str, str], int]
+"""(scenario, trial) -> row of the table."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +109,12 @@ def clock_pairs(
     (table,), about = choose([table], Choice(arm=arm), ("arm",))
     single_version(table)
     _has_both(table)
+    table = replace(table, columns={name: table.columns[name] for name in COUNTED})  # the others take memory
     groups, left = _by_clock(table)
+    units = [str(unit_of(*names)) for names in zip(table.columns["parent"], table.columns["scenario"], strict=True)]
+    success = np.array([bool(value) for value in table.columns["success"]])
+    metrics = {name: values[table.columns["row"]] for name, values in metrics.items()}
+    del table, whole  # lists of every row
     if left:
         why = ", ".join(f"{count} {reason}" for reason, count in left.items())
         notes.append(
@@ -116,7 +123,7 @@ def clock_pairs(
         )
     made: list[ClockPair] = []
     for (task, policy), by_clock in groups:
-        made += _paired(task, policy, by_clock, metrics, notes)
+        made += _paired(task, policy, by_clock, units=units, success=success, metrics=metrics, notes=notes)
     if not made:
         listed = "\n".join(f"  {plain(note)}" for note in notes)
         raise UsageError(f"no trial ran both under `sync` and under another clock\n{listed}".rstrip())
@@ -125,13 +132,13 @@ def clock_pairs(
 
 def _by_clock(table: Table) -> tuple[list[tuple[tuple[str, str], dict[str, Rows]]], Counter[str]]:
     """(task and policy -> clock -> its trials that count; why the others do not count -> how many)"""
-    columns = [table.columns[c] for c in ("task", "policy", "clock", "scenario", "parent", "trial", "success", "blame")]
+    columns = [table.columns[c] for c in ("task", "policy", "clock", "scenario", "trial", "success", "blame")]
     text = [pa.chunked_array([pa.array(column, pa.string())]) for column in columns[:3]]
     group, keys = grouped(text)
     trials: list[Rows] = [{} for _ in keys]
     left: Counter[str] = Counter()
     rows = zip(group.tolist(), *columns[3:], strict=True)
-    for i, (number, scenario, parent, trial, success, blame) in enumerate(rows):
+    for i, (number, scenario, trial, success, blame) in enumerate(rows):
         if success is None:
             left[str(blame or "not judged")] += 1
             continue
@@ -140,7 +147,7 @@ def _by_clock(table: Table) -> tuple[list[tuple[tuple[str, str], dict[str, Rows]
                 f"{table.place(i)}: trial {trial} of scenario {scenario} is there twice under one clock: two versions "
                 "of a task or of its rule of success cannot be told apart"
             )
-        trials[number][scenario, str(trial)] = (str(unit_of(parent, scenario)), success, table.columns["row"][i])
+        trials[number][scenario, str(trial)] = i
     by_policy: dict[tuple[str, str], dict[str, Rows]] = defaultdict(dict)
     for (task, policy, clock), mine in zip(keys, trials, strict=True):
         if mine:
@@ -219,8 +226,16 @@ def _has_both(table: Table) -> None:
 
 
 def _paired(
-    task: str, policy: str, by_clock: dict[str, Rows], metrics: dict[str, np.ndarray], notes: list[str]
+    task: str,
+    policy: str,
+    by_clock: dict[str, Rows],
+    *,
+    units: list[str],
+    success: np.ndarray,
+    metrics: dict[str, np.ndarray],
+    notes: list[str],
 ) -> list[ClockPair]:
+    """`units`, `success` and `metrics` have an entry for each row of the table."""
     what = f"{plain(policy)} on {plain(task)}"
     waits = next((rows for text, rows in by_clock.items() if json.loads(text)["kind"] == "sync"), None)
     if waits is None or len(by_clock) == 1:
@@ -241,19 +256,18 @@ def _paired(
                 f"{what} under {label}: {counted(alone, 'episode is', 'episodes are')} left out "
                 f"for lack of a partner that counts"
             )
-        keys = [keys[i] for i in by_id([rows[key][0] for key in keys])]  # the order of a file must not matter
-        names = [rows[key][0] for key in keys]
-        sync, asyn = (by_scenario(names, [float(side[key][1]) for key in keys]) for side in (waits, rows))
+        keys = [keys[i] for i in by_id([units[rows[key]] for key in keys])]  # the order of a file must not matter
+        at = [rows[key] for key in keys]
+        names = [units[row] for row in at]
+        sync, asyn = (by_scenario(names, [float(success[side[key]]) for key in keys]) for side in (waits, rows))
         middles: dict[str, float | None] = {}
         spread = False
-        at = [rows[key][2] for key in keys]
         for name in METRICS:
             values = metrics[name][at]
             values = values[np.isfinite(values)]
             middle = np.median if name in MEDIANS else np.mean
             middles[name] = float(middle(values)) if len(values) else None
             spread |= name == "latency_per_inference_s" and bool(len(values)) and np.ptp(values) > 1e-9
-        units = tuple(str(u) for u in sync.ids)
         clock = json.loads(text)
         cells.append(
             ClockPair(
@@ -261,7 +275,7 @@ def _paired(
                 policy=policy,
                 clock=clock,
                 label=label,
-                units=units,
+                units=tuple(str(unit) for unit in sync.ids),
                 sync=sync.scores,
                 asyn=asyn.scores,
                 pairs=len(keys),

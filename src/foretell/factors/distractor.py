@@ -53,7 +53,7 @@ class Distractor(Factor):
     given = "name"
 
     def obstacle(self, task: Task) -> str | None:
-        return None if task.clutter else "it does not say where things may stand"
+        return None if task.clutter else "it declares no space for other things (`clutter`)"
 
     def names(self) -> Sequence[str]:
         return list(DISTRACTORS)

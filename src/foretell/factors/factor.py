@@ -187,7 +187,10 @@ def without_table(task: Task) -> str | None:
     """Why a factor of the table does not apply; None where the scene has one."""
     if not isinstance(task, TabletopTask):
         return "it has no table that foretell simulates"
-    return None if f"body/{task.table}" in furniture(task) else f"its scene has no body {task.table!r}"
+    if f"body/{task.table}" in furniture(task):
+        return None
+    role = task.roles.get(task.table)
+    return f"its table is the {task.table}, which {role}_Color and {role}_Texture change" if role else "it has no table"
 
 
 def targets(task: Task, role: str) -> list[str]:

@@ -66,13 +66,14 @@ def _tables(runs: Runs) -> dict[str, tuple[pa.Table, str]]:
         table = run.table.set_column(run.table.column_names.index("task"), "task", runs.tasks_of(run))
         index, worlds = codes(spread([name.world for name in runs.names(run)], run.cells[0]))
         for number, world in enumerate(worlds):
-            parts[world].append(table.filter(pa.array(index == number)))
+            parts[world].append(table.filter(pa.array(index == number)) if len(worlds) > 1 else table)
     by_world = {}
     for world, tables in parts.items():
         table = pa.concat_tables(tables)
         arms = {arm for (arm,) in grouped([table["arm"]])[1]}
         arm = "none" if "none" in arms else min(arms)
-        table = table.filter(pc.field("arm") == arm)
+        if len(arms) > 1:  # a filter copies the table
+            table = table.filter(pc.field("arm") == arm)
         kinds = {json.loads(text)["kind"] for (text,) in grouped([table["clock"]])[1]}
         if "sync" in kinds and len(kinds) > 1:
             by_world[world] = (table, arm)

@@ -56,6 +56,7 @@ def contents(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         runs = runs if isinstance(runs, Runs) else Runs.open(runs)
+        release()  # what reading took
         notes += _unlike(runs)
         made = sections(runs, notes, notify)
     notes += dict.fromkeys(str(w.message) for w in caught if issubclass(w.category, UserWarning))
