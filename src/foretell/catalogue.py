@@ -15,13 +15,13 @@ __all__ = ["KINDS", "catalogue"]
 KINDS = {
     "tasks": "what a robot is asked to do",
     "suites": "tasks that are published together",
-    "robots": "the arms of the tasks",
+    "robots": "robots that a task can have",
     "controllers": "what the actions of a policy mean",
     "worlds": "where episodes run",
     "policies": "what acts; zoo:NAME is trained",
     "adapters": "what turns the inputs and outputs of a policy",
     "presets": "adapters that belong together",
-    "factors": "what an arm of a study can change",
+    "factors": "what an arm (perturbation setting) of a study can change",
     "transforms": "what a world does to its pictures",
     "engines": "what runs the episodes of a study",
 }
