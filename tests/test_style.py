@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import inspect
+import pkgutil
 import re
 from pathlib import Path
 
@@ -42,6 +45,28 @@ def test_a_class_with_many_fields_takes_them_by_name(path: Path) -> None:
     for node in classes(path.read_text()):
         placed = by_place(node) if node.name not in WORLDS else []
         assert not placed, f"{path}:{node.lineno}: {node.name} takes {', '.join(placed)} by their place"
+
+
+def test_inherited_fields_count_too() -> None:
+    """What a class takes by place is that of its base, or one value, where both together are many."""
+    for module in pkgutil.walk_packages(foretell.__path__, "foretell."):
+        if module.name.startswith("foretell.train.") or module.name.endswith("__main__"):  # these need PyTorch, or run
+            continue
+        for kind in vars(importlib.import_module(module.name)).values():
+            if not inspect.isclass(kind) or kind.__module__ != module.name or kind.__name__ in WORLDS:
+                continue
+            placed, count = taken(kind)
+            if count > MOST and len(placed) > 1:
+                assert placed in [taken(base)[0] for base in kind.__bases__], f"{kind} takes {placed} by their place"
+
+
+def taken(kind: type) -> tuple[list[str], int]:
+    """What a constructor takes by place, and how many values it takes."""
+    _, *values = inspect.signature(kind.__init__).parameters.values()  # type: ignore[misc]
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    named = [value for value in values if value.kind is inspect.Parameter.KEYWORD_ONLY]
+    placed = [value.name for value in values if value.kind in kinds]
+    return placed, len(placed) + len(named)
 
 
 @pytest.mark.parametrize(
