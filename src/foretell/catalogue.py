@@ -7,17 +7,34 @@ from collections.abc import Collection
 from typing import Any
 
 from foretell.errors import UsageError, suggest
-from foretell.registry import BUILTIN, names, resolve
+from foretell.registry import names, resolve
 from foretell.world_file import SHIPPED, file_of
 
-__all__ = ["catalogue"]
+__all__ = ["KINDS", "catalogue"]
+
+KINDS = {
+    "tasks": "what a robot is asked to do",
+    "suites": "tasks that are published together",
+    "robots": "robots that a task can have",
+    "controllers": "what the actions of a policy mean",
+    "worlds": "where episodes run",
+    "policies": "what acts; zoo:NAME is trained",
+    "adapters": "what turns the inputs and outputs of a policy",
+    "presets": "adapters that belong together",
+    "factors": "what an arm (perturbation setting) of a study can change",
+    "transforms": "what a world does to its pictures",
+    "engines": "what runs the episodes of a study",
+}
+"""What can be listed -> what it is."""
 
 
-def catalogue(what: str) -> list[dict[str, Any]]:
-    """Everything of a kind (tasks, suites, robots, factors, policies, adapters, presets, worlds, transforms): name and
-    a line about it."""
-    if what not in BUILTIN:
-        raise UsageError(f"list: {what!r} cannot be listed; {suggest(what, BUILTIN)}")
+def catalogue(what: str | None = None) -> list[dict[str, Any]]:
+    """Everything of a kind (tasks, suites, robots, controllers, worlds, policies, adapters, presets, factors,
+    transforms, engines): name and a line about it. Without a kind: the kinds, with their counts."""
+    if what is None:
+        return [{"name": kind, "about": about, "count": _count(kind)} for kind, about in KINDS.items()]
+    if what not in KINDS:
+        raise UsageError(f"list: {what!r} cannot be listed; {suggest(what, KINDS)}")
     if what == "worlds":
         return [_world(name) for name in names("worlds")]
     entries = []
@@ -51,6 +68,15 @@ def catalogue(what: str) -> list[dict[str, Any]]:
 
         entries += [{"name": f"zoo:{name}", **card} for name, card in zoo().items()]
     return entries
+
+
+def _count(kind: str) -> int:
+    """So many `catalogue(kind)` has. Cards of the zoo are not opened for it: there are many."""
+    if kind != "policies":
+        return len(names(kind))
+    from foretell.zoo.card import MODELS
+
+    return len(names(kind)) + len({path.stem for path in MODELS.glob("*/*.yaml")})
 
 
 def _world(name: str) -> dict[str, Any]:

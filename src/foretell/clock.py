@@ -11,7 +11,7 @@ import contextlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 from foretell.document import load_json
@@ -96,7 +96,7 @@ class Virtual(Asynchronous):
 
     kind: ClassVar[str] = "virtual"
     latency: Latency = Latency()  # noqa: RUF009 - frozen
-    computers: str = "one"
+    computers: str = field(default="one", kw_only=True)
     """`one`: an inference starts when the last has ended. `unlimited`: one starts with every action."""
 
     def __post_init__(self) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from foretell.digest import digest
+from foretell.digest import as_json, digest
 from foretell.errors import UsageError
 from foretell.registry import names, resolve
 from foretell.seeding import generator
@@ -168,9 +168,16 @@ def checked(scenario: Any, who: str) -> Scenario:
     if not isinstance(scenario, Scenario):
         raise UsageError(f"{who} returns {type(scenario).__name__}, it should be a foretell.Scenario")
     try:
-        return Scenario.model_validate(scenario.model_dump(warnings=False))
+        valid = Scenario.model_validate(scenario.model_dump(warnings=False))
     except ValidationError as error:
         raise UsageError(f"{who}: {first_fault(error)}") from None
+    for name, value in valid.factors.items():
+        try:
+            as_json(value)
+        except (TypeError, ValueError):
+            expected = "must be plain data (finite numbers, text, lists, mappings)"
+            raise UsageError(f"{who}: factors.{name}: {expected} (given: {value!r:.100})") from None
+    return valid
 
 
 def first_fault(error: ValidationError) -> str:

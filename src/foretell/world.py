@@ -92,7 +92,8 @@ class Verdict:
 
 @runtime_checkable
 class World(Protocol):
-    """Where scenarios run. All that drivers, sessions, replay, films and checks use."""
+    """Where scenarios run. All that drivers, sessions, replay, films and checks use. A world may have `notes` besides:
+    sentences about its parameters that a study prints."""
 
     name: str
     task: Task

@@ -17,6 +17,7 @@ import foretell
 from foretell.cli import main
 from foretell.episodes.read import read
 from foretell.episodes.scenarios import read_scenarios
+from foretell.registry import BUILTIN
 from foretell.study import progress
 from foretell.study.progress import Bar
 from foretell.study.status import Progress
@@ -129,6 +130,16 @@ def test_list(tmp_path: Path, what: str, names: set[str]) -> None:
         assert [line.split()[0] for line in plain] == [entry["name"] for entry in said]
 
 
+def test_list_alone_lists_the_kinds(tmp_path: Path) -> None:
+    """Each line begins with the command that lists more."""
+    lines = cli("list", cwd=tmp_path).stdout.splitlines()
+    kinds = {line.split()[2]: int(line.split()[3]) for line in lines}
+    assert all(line.startswith("foretell list ") for line in lines) and set(kinds) == set(BUILTIN)
+    assert kinds == {kind: len(foretell.catalogue(kind)) for kind in kinds}
+    overview = json.loads(cli("list", "--json", cwd=tmp_path).stdout)
+    assert overview == foretell.catalogue() and [kind["name"] for kind in overview] == list(kinds)
+
+
 def test_a_verb_that_is_not_there(tmp_path: Path) -> None:
     assert refused("shw", cwd=tmp_path) == "foretell: there is no verb 'shw'; did you mean 'show'?\n"
     assert "known: " in refused("qqqqqq", cwd=tmp_path)
@@ -136,7 +147,7 @@ def test_a_verb_that_is_not_there(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("run",), ("run", "s.yaml", "--workers", "many"), ("run", "s.yaml", "--sluts", "3"), ("list",), ("show",)],
+    [("run",), ("run", "s.yaml", "--workers", "many"), ("run", "s.yaml", "--sluts", "3"), ("check",), ("show",)],
 )
 def test_a_wrong_option_is_told_on_standard_error(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     done = cli(*arguments, cwd=tmp_path, code=2)

@@ -20,6 +20,15 @@ def test_it_knows_what_foretell_needs():
     assert dict(need.split(">=") for need in project["dependencies"]) == doctor.NEEDS
     assert project["requires-python"] == f">={doctor.PYTHON}"
     assert project["optional-dependencies"]["video"] == [f"av>={doctor.VIDEO}"]
+    assert tuple(need.split(">=")[0] for need in project["optional-dependencies"]["report"]) == doctor.PAGES
+
+
+def test_what_reports_need_is_named_where_it_is_not_there(monkeypatch):
+    assert doctor._pages().status == "ok"
+    monkeypatch.setattr(doctor, "PAGES", ("altair", "no-such-package"))
+    line = doctor._pages()
+    assert line.status == "missing" and not line.required and line.fix == "pip install 'foretell[report]'"
+    assert line.detail == "no-such-package not installed: no `report`, `figure` and `view`; all else works"
 
 
 def test_a_whole_visit(capsys, monkeypatch, tmp_path):
@@ -29,7 +38,7 @@ def test_a_whole_visit(capsys, monkeypatch, tmp_path):
     found = json.loads(capsys.readouterr().out)
     lines = {line["name"]: line for line in found["lines"]}
     assert found["ok"] and {line["status"] for line in lines.values()} <= {"ok", "missing", "slow"}
-    assert {*doctor.NEEDS, "python", "physics", "GL egl", "PyAV", "torch", "disk", "runs"} <= set(lines)
+    assert {*doctor.NEEDS, "python", "physics", "GL egl", "PyAV", "reports", "torch", "disk", "runs"} <= set(lines)
     assert "x real time on 1 thread" in lines["physics"]["detail"]
     assert all(line["fix"] for line in lines.values() if line["status"] != "ok")
     assert not list(tmp_path.iterdir())

@@ -12,6 +12,7 @@ import pytest
 
 import foretell
 from foretell import factors, registry
+from foretell.errors import UsageError
 from foretell.factors import Factor, Setting, draw, perturb
 from foretell.factors.arms import expand
 from foretell.scenario import Placement, Scenario
@@ -128,3 +129,49 @@ def test_the_factor_on_the_page_opens_the_drawer(monkeypatch: pytest.MonkeyPatch
     bench = Bench(drawer, scenario=perturb(drawer.scenario(0), {"Drawer_Start": 0.07}))
     assert bench.state.joint("cabinet/drawer") == pytest.approx([0.07])
     assert factors.factor("Drawer_Start").applies(make_task("lift")) is not None
+
+
+class Spoken(Everything):
+    """Its instruction is no text."""
+
+    name = "Spoken"
+
+    def instruct(self, value: Any, instruction: str) -> Any:
+        return 7
+
+
+class Arrays(Everything):
+    """Its value is none that a row could hold."""
+
+    name = "Arrays"
+
+    def draw(self, rng: Any, scenario: Scenario, task: Task, severity: float, given: Any = None) -> Any:
+        return rng.uniform(size=2)
+
+
+@pytest.mark.parametrize(
+    ("arm", "message"),
+    [
+        (Spoken, r"arms: Spoken on scenario \w{16}: instruction: Input should be a valid string \(given: 7\)"),
+        (Arrays, r"arms: Arrays on scenario \w{16}: factors.Arrays: must be plain data .*\(given: array\("),
+    ],
+)
+def test_what_a_plug_in_draws_is_checked_when_the_study_is_planned(
+    arm: type[Factor], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(registry.BUILTIN["factors"], arm.name, f"{__name__}:{arm.__name__}")
+    study = {"tasks": ["lift"], "policies": ["random"], "arms": ["none", arm.name], "scenarios": 1}
+    with pytest.raises(UsageError, match=message):
+        foretell.run(study, out=tmp_path / "run", workers=0)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_scenario_with_a_factor_that_its_task_cannot_have_is_refused_when_the_study_is_planned(
+    tmp_path: Path,
+) -> None:
+    scenario = perturb(make_task("lift").scenario(0), {"RO_Size": 1.1})
+    (tmp_path / "s.jsonl").write_text(scenario.model_dump_json() + "\n")
+    study = {"tasks": ["lift"], "policies": ["random"], "scenarios": {"file": str(tmp_path / "s.jsonl")}}
+    with pytest.raises(UsageError, match=rf"s.jsonl: scenario {scenario.id}: RO_Size does not apply to 'lift': it has"):
+        foretell.run(study, out=tmp_path / "run", workers=0)
+    assert not (tmp_path / "run").exists()

@@ -1,8 +1,10 @@
 """A lab's spreadsheet becomes rows like any other, or is refused as a whole with every bad cell named."""
 
+import csv
 import json
 import math
 
+import made
 import numpy as np
 import pytest
 import yaml
@@ -220,6 +222,23 @@ def test_cards_that_cannot_be_had(planned, tmp_path):
     assert (tmp_path / "there.csv").read_text() == "a day's work"
     with pytest.raises(UsageError, match=r"cannot write /proc/nope/a\.csv"):
         write_sheet("/proc/nope/a.csv", cards(planned))
+
+
+def test_a_sheet_carries_out_nothing_and_keeps_its_names(tmp_path):
+    """Names of a received folder may be formulas, in the head of the sheet too."""
+    lift = Lift().scenario(0)
+    scenario = lift.model_copy(update={"task": "=1+1", "placements": {'=HYPERLINK("x")': lift.placements["cube"]}})
+    run = made.run(tmp_path / "run", [scenario], [made.row("a", scenario, task="=1+1")])
+    write_sheet(tmp_path / "cards.csv", cards(run))
+    with (tmp_path / "cards.csv").open(newline="") as file:
+        head, line = csv.reader(file)
+    assert head[3] == '\'=HYPERLINK("x").x' and line[1] == "'=1+1"
+    assert not [cell for cell in (*head, line[1]) if cell.startswith("=")]
+    filled = [*line[:-3], "yes", "", ""]
+    with (tmp_path / "cards.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([head, ["bc", *filled[1:]]])
+    done = foretell.import_(tmp_path / "cards.csv", like=run, out=tmp_path / "trials")
+    assert read_scenarios(done.path) == [scenario] and foretell.read(done.path)["task"].to_pylist() == ["=1+1"]
 
 
 def test_no_more_than_twenty_are_listed(sheet):

@@ -15,7 +15,7 @@ import foretell
 from foretell.cli import main
 from foretell.errors import UsageError
 from foretell.report import Chart
-from foretell.report.figure import figure, figures, picture
+from foretell.report.figure import figure, figures, picture, table
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +64,11 @@ def test_data_behind_it_comes_as_json_and_csv(run: Path, tmp_path: Path) -> None
     assert {row["policy"]: float(row["low"]) for row in rows} == {name: row["low"] for name, row in shown.items()}
     spec = json.loads(figure(run, name="success", out=tmp_path / "a.json").path.read_text())
     assert spec["config"]["background"] == "white" and "vega-lite" in spec["$schema"]
+
+
+def test_a_table_carries_out_nothing() -> None:
+    rows = [{"=1+1": "+2", "plain": -3.0}]
+    assert table(Chart(name="x", title="x", spec={}, rows=rows)).splitlines() == ["'=1+1,plain", "'+2,-3.0"]
 
 
 def test_what_is_written_around_a_plot_fits_into_the_width() -> None:

@@ -1,12 +1,15 @@
 """World files that came from real data name the scenarios they saw; all others are what they were."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import foretell
 from foretell.errors import UsageError
-from foretell.robots import Panda, Steps
+from foretell.robots import Panda, Robot, RobotPhysics, Steps
 from foretell.robots.google_robot import GoogleRobot
+from foretell.robots.widowx import WidowX
 from foretell.sim.params import load_world
 
 
@@ -61,3 +64,34 @@ def test_the_worse_gains_of_simpler_are_worlds() -> None:
     for name, stiffness in (("simpler_worse_1", 1542.4844516168355), ("simpler_worse_2", 2000.0)):
         robot = GoogleRobot(load_world(name).robot(GoogleRobot))
         assert robot.gains("joint_torso")[0] == pytest.approx(stiffness, rel=1e-5)
+
+
+OTHER: dict[str, Any] = {
+    **dict.fromkeys(("kp_scale", "kv_scale", "damping_scale", "pad_friction", "finger_force"), 0.5),
+    "joint_friction": 1.0,
+    "backlash": 0.01,
+    "pads": "beads",
+}
+"""What a world may set of a robot -> another value than the robot's own."""
+
+
+@pytest.mark.parametrize("kind", [Panda, GoogleRobot, WidowX])
+def test_a_robot_ignores_what_it_says_and_nothing_else(kind: type[Robot]) -> None:
+    def model(**change: Any) -> str:
+        return str(kind(RobotPhysics(**change)).spec(visuals=False).to_xml())
+
+    plain = model()
+    assert {name for name, value in OTHER.items() if model(**{name: value}) == plain} == set(kind.ignores)
+
+
+def test_whoever_sets_what_a_robot_ignores_is_told(tmp_path: Path) -> None:
+    standin = load_world("standin")
+    assert standin.without_effect([Panda]) == [] == load_world("mujoco").without_effect([WidowX])
+    (sentence,) = standin.without_effect([WidowX, Panda, WidowX])
+    assert sentence == "world 'standin' sets backlash and pads: robot 'widowx' ignores this"
+    study = {"tasks": [{"use": "widowx_stack_cube", "time_limit": 0.4}], "policies": ["random"], "scenarios": 1}
+    done = foretell.run({**study, "world": "standin"}, out=tmp_path / "run", workers=0)
+    assert done.notes == (sentence,)
+    own = load_world({"name": "w", "theta": {"robots": {"widowx": {"damping_scale": 0.5}}}})
+    with pytest.raises(UsageError, match=r"w: theta.robots.widowx.damping_scale: this robot ignores it: leave it out"):
+        own.robot(WidowX)

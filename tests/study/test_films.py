@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from foretell.episodes.read import read
 from foretell.errors import UsageError
 from foretell.policies.random import Random
 from foretell.policy import Chunk
+from foretell.rollout.video import AFTER_S, every, frames
 from foretell.sim import render
 from foretell.study import films
 from foretell.study.config import Record, load_study
@@ -77,11 +79,20 @@ def test_the_environment_turns_films_off_that_nobody_asked_for(monkeypatch: pyte
 
 
 def test_films_that_nobody_asked_for_take_little_time() -> None:
-    rows = {f"e{i}": {"wall_s": 8.0} for i in range(4)}
-    assert films._soon(list(rows), rows, spent=10.0) == ["e0", "e1"], "20 s"
-    assert films._soon(list(rows), rows, spent=300.0) == ["e0", "e1", "e2"], "a tenth of the study"
-    slow = {"e0": {"wall_s": 100.0}, "e1": {"wall_s": 1.0}}
-    assert films._soon(list(slow), slow, spent=400.0) == [], "the first would take too long, and so the time is spent"
+    rows = {f"e{i}": {"wall_s": 3.0, "sim_s": 20.0} for i in range(4)}  # 111 pictures of 0.08 s: 8.9 s
+    assert films._soon(list(rows), rows, spent=10.0) == ["e0", "e1"], "30 s"
+    assert films._soon(list(rows), rows, spent=400.0) == ["e0", "e1", "e2"], "a tenth of the study"
+    short = {name: {"wall_s": 3.0, "sim_s": 2.0} for name in rows}  # 31 pictures: 2.5 s
+    assert films._soon(list(short), short, spent=10.0) == list(rows)
+    slow = {"e0": {"wall_s": 100.0, "sim_s": 20.0}, "e1": {"wall_s": 1.0, "sim_s": 2.0}}
+    assert films._soon(list(slow), slow, spent=400.0) == ["e1"], "the first would take too long"
+
+
+def test_a_film_has_no_more_pictures_than_it_is_taken_for() -> None:
+    for rate in (3.0, 5.0, 20.0, 50.0):
+        for seconds in (0.2, 2.0, 9.9, 20.0, 120.0):
+            drawn = math.ceil((rate * (seconds + AFTER_S) + 1) / every(rate, max(seconds, 20.0)))
+            assert drawn <= frames(seconds), (rate, seconds)
 
 
 @pytest.mark.gl

@@ -182,6 +182,14 @@ def test_an_object_that_is_turned_in_the_hand_is_not_knocked_over() -> None:
     assert "knocked_over" not in seen.look(3).events
 
 
+def test_an_object_that_falls_over_after_the_hand_let_go_is_knocked_over() -> None:
+    seen = Seen("lift")
+    seen.hold("cube")
+    seen.look(4)
+    seen.bench.put("cube", (0.2, 0.2, 0.1), from_axis_angle(np.array([0, np.radians(80), 0])))
+    assert seen.look(3).events["knocked_over"] == 1
+
+
 @pytest.mark.parametrize(("pos", "left"), [((0, 0, -0.3), 1), ((1.6, 0, 0.02), 1), ((0.3, 0, 0.02), 0)])
 def test_an_object_leaves_the_scene_once(pos: Sequence[float], left: int) -> None:
     seen = Seen("lift")

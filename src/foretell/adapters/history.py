@@ -27,7 +27,7 @@ class _Stacked(Feature):
         return shape is None or len(shape) == len(self.stacked)
 
 
-@dataclasses.dataclass(eq=False)
+@dataclasses.dataclass(eq=False, kw_only=True)
 class History(Adapter):
     """Shows a policy the last samples of its streams, oldest first. The driver keeps them, under every clock."""
 

@@ -34,7 +34,8 @@ def check_world(world: Any, task: str | Task | type[Task] = "lift") -> Report:
     def loads() -> tuple[bool, str]:
         made.append(task_of(task))
         made.append(world_of(made[0], world, slots=3))
-        return True, f"{made[1].name!r} was made: ticks of {1e3 * made[1].tick:g} ms, {len(made[1].features)} features."
+        about = f"{made[1].name!r} was made: ticks of {1e3 * made[1].tick:g} ms, {len(made[1].features)} features."
+        return True, " ".join([about, *(f"Note: {note}." for note in getattr(made[1], "notes", ()))])
 
     if not report.look("loads", loads):
         return report

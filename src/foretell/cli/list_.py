@@ -1,6 +1,7 @@
 """List tasks, suites, robots, factors, policies or adapters.
 
 Examples:
+    foretell list
     foretell list tasks
     foretell list factors
     foretell list policies --json
@@ -13,26 +14,21 @@ from typing import Annotated
 
 import tyro
 
-from foretell.cli._flags import Json, choice
+from foretell.cli._flags import Json, named
 
 __all__ = ["main"]
-
-KINDS = ("tasks", "suites", "robots", "factors", "policies", "adapters", "presets", "worlds", "transforms")
 
 
 def main(
     *,
-    what: Annotated[
-        str,
-        tyro.conf.Positional,
-        choice(*KINDS),
-    ],
+    what: Annotated[str | None, tyro.conf.Positional, named("[KIND]", default="an overview")],
     json_: Json = False,
 ) -> None:
-    """List the names that a study may use, each with a line about it.
+    """List the names that a study may use, each with a line about it. Without KIND, list the kinds.
 
     Args:
-        what: What to list.
+        what: What to list: tasks, suites, robots, controllers, worlds, policies, adapters, presets, factors, transforms
+            or engines.
     """
     from foretell.catalogue import catalogue
 
@@ -41,6 +37,10 @@ def main(
         print(json.dumps(answer, indent=2))
         return
     width = max(len(entry["name"]) for entry in answer)
+    if what is None:
+        for kind in answer:
+            print(f"foretell list {kind['name']:<{width}}  {kind['count']:>3}  {kind['about']}")
+        return
     for entry in answer:
         print(f"{entry['name']:<{width}}  {entry['about']}")
     if what == "factors":

@@ -19,7 +19,7 @@ from foretell.demo.studies import CHOSEN, LATENCY_S, LIFTS, LIMIT_S, PART, SEES,
 from foretell.episodes.read import read
 from foretell.report.bounds import worth
 from foretell.report.section import Section, Words
-from foretell.stats import clopper_pearson
+from foretell.stats import Interval, clopper_pearson
 
 __all__ = ["Chapter", "chapters", "section"]
 
@@ -42,10 +42,10 @@ def chapters(runs: Runs) -> list[Chapter]:
     return [*seen, ranking(runs), part(runs), wrong(runs), latency(runs)]
 
 
-def section(told: list[Chapter]) -> Section:
+def section(story: list[Chapter]) -> Section:
     """The same story as a part of the report."""
-    says = f"{len(told)} questions that foretell answers, each with figures from the runs of the demonstration."
-    blocks = [Words(chapter.text, title=f"{i}. {chapter.title}") for i, chapter in enumerate(told, 1)]
+    says = f"{len(story)} questions that foretell answers, each with figures from the runs of the demonstration."
+    blocks = [Words(chapter.text, title=f"{i}. {chapter.title}") for i, chapter in enumerate(story, 1)]
     return Section("story", "The demonstration", says, [*blocks, Words(CHOSEN, "caution")])
 
 
@@ -166,5 +166,5 @@ def _helps(answer: Bound) -> bool:
     return bool(answer.intervals[0].diagnostics["helps"])
 
 
-def _ends(one: Any) -> str:
-    return f"{one.low:.0%} to {one.high:.0%}"
+def _ends(interval: Interval) -> str:
+    return f"{interval.low:.0%} to {interval.high:.0%}"

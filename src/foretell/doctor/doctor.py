@@ -41,6 +41,8 @@ NEEDS = {
 IMPORTED_AS = {"pyyaml": "yaml"}
 VIDEO = "14"
 """Oldest PyAV."""
+PAGES = ("altair", "vl-convert-python", "starlette", "uvicorn")
+"""What pages and charts need; pyproject.toml has the versions."""
 SLOW_PHYSICS = 5.0
 """Simulated seconds per second and thread; a laptop core of 2020 does several times as much."""
 SLOW_FRAME = 0.05
@@ -95,7 +97,7 @@ def doctor() -> Diagnosis:
     lines = [_python(), *_packages()]
     if all(line.status == "ok" for line in lines):
         lines += [_physics(), *_graphics()]
-    return Diagnosis((*lines, _video(), _torch(), _disk(), *_folders()))
+    return Diagnosis((*lines, _video(), _pages(), _torch(), _disk(), *_folders()))
 
 
 def _python() -> Line:
@@ -224,6 +226,13 @@ def _video() -> Line:
             fix=fix,
         )
     return Line(name="PyAV", status="ok", detail=f"{have}: videos can be written")
+
+
+def _pages() -> Line:
+    if lacking := [name for name in PAGES if _version(name) is None]:
+        detail = f"{', '.join(lacking)} not installed: no `report`, `figure` and `view`; all else works"
+        return Line(name="reports", status="missing", detail=detail, fix="pip install 'foretell[report]'")
+    return Line(name="reports", status="ok", detail=f"{', '.join(PAGES)} are there: pages and charts can be written")
 
 
 def _torch() -> Line:

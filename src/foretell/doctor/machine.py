@@ -60,9 +60,9 @@ def physics_speed(threads: int) -> float:
 IMPORT = """
 import importlib, json
 for name in NAMES:
-    try: importlib.import_module(name); said = ""
-    except Exception as error: said = repr(error)
-    print(json.dumps([name, said]), flush=True)
+    try: importlib.import_module(name); trouble = ""
+    except Exception as error: trouble = repr(error)
+    print(json.dumps([name, trouble]), flush=True)
 """
 DRAW = """
 import json, time

@@ -65,7 +65,7 @@ class Joint:
     unit: str = "m"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Fixture(Asset):
     """Furniture with joints: a drawer, a lid, a knob. `add` builds it into a body that has its pose; bodies, joints and
     sites of its own are called `<body>/<name>`. It stands where its placement puts it."""

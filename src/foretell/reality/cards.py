@@ -16,6 +16,7 @@ from foretell.errors import UsageError, suggest
 from foretell.factors import place
 from foretell.factors.factor import targets
 from foretell.objects.stl import Solid, file_name, solid, solid_of, write_stl
+from foretell.reality.sheet import no_formula
 from foretell.registry import names
 from foretell.scenario import Scenario
 from foretell.study.config import load_study
@@ -24,7 +25,7 @@ from foretell.tasks.frame import frame, from_base
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 
-__all__ = ["cards", "frames", "no_formula", "write_sheet"]
+__all__ = ["cards", "frames", "write_sheet"]
 
 TRUST = "give --trust (trust=True) if you know who wrote it"
 FIRST, LAST = ("policy", "task", "scenario"), ("success", "failure_reason", "design")
@@ -226,8 +227,9 @@ def write_sheet(path: str | Path, cards_: Iterable[Mapping[str, Any]]) -> None:
             listed = list(cards_)
             things = dict.fromkeys(thing["object"] for card in listed for thing in card["objects"])
             poses = [f"{thing}.{axis}" for thing in things for axis in ("x", "y", "yaw")]
-            sheet = csv.DictWriter(file, (*FIRST, *poses, *LAST), lineterminator="\n")
-            sheet.writeheader()
+            columns = (*FIRST, *poses, *LAST)
+            sheet = csv.DictWriter(file, columns, lineterminator="\n")
+            sheet.writerow({column: no_formula(column) for column in columns})
             sheet.writerows(map(_line, listed))
     except FileExistsError:
         raise UsageError(f"csv: {path} already exists, and may be filled in: give another name") from None
@@ -242,8 +244,3 @@ def _line(card: Mapping[str, Any]) -> dict[str, str]:
         line |= {f"{thing['object']}.{axis}": f"{thing[axis] + 0.0:.3f}".replace("-0.000", "0.000") for axis in "xy"}
         line[f"{thing['object']}.yaw"] = f"{round(thing['yaw']):d}"
     return line | ({"design": "random"} if card["design"] == "iid" else {})
-
-
-def no_formula(text: str) -> str:
-    """A name that a spreadsheet would carry out, as text."""
-    return f"'{text}" if text.startswith(tuple("=+-@\t\r")) else text

@@ -12,7 +12,10 @@ from pathlib import Path
 
 from foretell.errors import UsageError
 
-__all__ = ["Line", "Sheet", "plain_name", "read_sheet"]
+__all__ = ["Line", "Sheet", "no_formula", "plain_name", "read_sheet"]
+
+FORMULA = tuple("=+-@\t\r")
+"""What a spreadsheet carries out begins with one of these."""
 
 SHOWN = 20
 """Faults that are listed; the rest are counted."""
@@ -88,6 +91,17 @@ class Sheet:
         return value
 
 
+def no_formula(text: str) -> str:
+    """A name that a spreadsheet would carry out, as text. `read_sheet` gives the name back."""
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def _as_named(cell: str) -> str:
+    """The text of a cell, as it was before `no_formula`."""
+    text = cell.strip()
+    return text[1:] if text.startswith("'") and text[1:].startswith(FORMULA) else text
+
+
 def plain_name(name: str) -> str:
     """A column's name as it is looked up: case does not matter, and spaces and underscores are the same."""
     return re.sub(r"[\s_]+", "_", name.strip().lower())
@@ -111,13 +125,14 @@ def read_sheet(path: str | Path) -> Sheet:
     sheet = Sheet(path=path, columns={}, lines=[], decimal_comma=delimiter != ",", head=number)
     at: dict[int, str] = {}
     for place, name in enumerate(names):
+        name = _as_named(name)
         column = plain_name(name)
         if column in sheet.columns:
             sheet.fault(number, column, f"{sheet.columns[column]!r} to be named once", name)
         elif column:
-            sheet.columns[column], at[place] = name.strip(), column
+            sheet.columns[column], at[place] = name, column
     for number, cells in body:
-        line = Line(number, {at[i]: c.strip() for i, c in enumerate(cells) if c.strip() and i in at})
+        line = Line(number, {at[i]: _as_named(c) for i, c in enumerate(cells) if c.strip() and i in at})
         stray = next((c for i, c in enumerate(cells) if c.strip() and i not in at), None)
         if stray is not None:
             sheet.fault(line, "(none)", f"at most {len(at)} cells, each under a name", stray)

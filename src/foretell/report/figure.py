@@ -14,7 +14,7 @@ from typing import Any
 from foretell.errors import UsageError, suggest
 from foretell.files import require_writable
 from foretell.notebook import Displayed
-from foretell.reality.cards import no_formula
+from foretell.reality.sheet import no_formula
 from foretell.report import Chart, Runs
 from foretell.report.contents import sections
 from foretell.report.page import needs_extra, theme
@@ -221,7 +221,7 @@ def table(chart: Chart) -> str:
     columns = list(dict.fromkeys(name for row in chart.rows for name in row))
     file = io.StringIO()
     writer = csv.DictWriter(file, columns)
-    writer.writeheader()
+    writer.writerow({name: _cell(name) for name in columns})
     for row in chart.rows:
         writer.writerow({k: _cell(v) for k, v in row.items()})
     return file.getvalue()

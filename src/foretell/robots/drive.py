@@ -61,6 +61,8 @@ class DrivenRobot(Robot):
     """Base of robots with a `Drive` on each joint."""
 
     drives: Mapping[str, Drive]
+    ignores = ("damping_scale", "backlash", "pads")
+    # damping belongs to the servo (`kv_scale`), a link is as stiff as its servo, and pads are hulls of the real ones
 
     def gains(self, joint: str) -> tuple[float, float]:
         """Stiffness and damping of a joint's servo in this world."""

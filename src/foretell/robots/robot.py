@@ -82,7 +82,7 @@ class Steps:
 @dataclass(frozen=True, kw_only=True)
 class RobotPhysics:
     """What a world believes of a robot. Numbers are multipliers of the robot's own, so 1 is the robot as published.
-    A robot honours those that make sense for it; no world can change what it ignores."""
+    A robot honours those that make sense for it, and lists the others in `ignores`."""
 
     kp_scale: float = 1.0
     """Position gains of the arm."""
@@ -118,6 +118,8 @@ class Robot:
     """Group -> its joints; the first is what a scenario calls by the robot's name alone."""
     numbers: Mapping[str, float] = {}
     """What only this robot has and a world may fit, with the published value."""
+    ignores: tuple[str, ...] = ()
+    """Fields of `RobotPhysics` that change nothing of this robot. Whoever sets one in a world file is told so."""
     controller: str = "ee_delta"
     """The controllers that its published experiments use, as a task or study names them."""
     action_rate: float = 20.0

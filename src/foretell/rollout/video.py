@@ -12,10 +12,12 @@ import numpy as np
 from foretell.camera import Camera
 from foretell.errors import ForetellError, UsageError, suggest
 
-__all__ = ["AFTER_S", "LateVideo", "Video", "every", "film_camera", "require_encoder"]
+__all__ = ["AFTER_S", "FRAME_S", "LateVideo", "Video", "every", "film_camera", "frames", "require_encoder"]
 
 RATE = 10.0
-"""Frames per simulated second, at most. A frame takes 50 to 75 ms of one core to draw with shadows, at any size."""
+"""Frames per simulated second, at most."""
+FRAME_S = 0.08
+"""One core's time to draw a frame with shadows, at any size, and to write it: 0.05 to 0.08 s were measured."""
 FRAMES = 100
 """Frames of an episode that runs to its time limit, at most; a long one has fewer per second."""
 STRIP = 5
@@ -36,6 +38,11 @@ def require_encoder() -> Any:
 def every(rate: float, time_limit: float) -> int:
     """One in how many actions is drawn. rate: actions per simulated second; time_limit: simulated s."""
     return max(1, round(rate / RATE), math.ceil(rate * time_limit / FRAMES))
+
+
+def frames(sim_s: float) -> float:
+    """The most frames that the film of an episode of so many simulated seconds has."""
+    return min(FRAMES, RATE * sim_s) + RATE * AFTER_S + 1
 
 
 def film_camera(world: Any, asked: str | None = None) -> str | Camera:

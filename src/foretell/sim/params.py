@@ -156,11 +156,24 @@ class MujocoFile(WorldFile):
             if name not in {**named, **kind.numbers}:
                 known = [*named, *kind.numbers]
                 raise UsageError(f"{self.name}: theta.robots.{kind.name}.{name} is not a field; {suggest(name, known)}")
+            if name in kind.ignores:
+                raise UsageError(f"{self.name}: theta.robots.{kind.name}.{name}: this robot ignores it: leave it out")
             if name in named:
                 named[name] *= value
         own = {n: v * t.robots.get(kind.name, {}).get(n, 1.0) for n, v in kind.numbers.items()}
         structure: dict[str, Any] = {"joint_friction": p.joint_friction, "backlash": p.backlash, "pads": p.pads}
         return RobotPhysics(own=own, looks=self.looks, steps=steps or self.steps([kind]), **structure, **named)
+
+    def without_effect(self, kinds: Collection[type[Robot]]) -> list[str]:
+        """What this file sets and a robot of these kinds ignores, in words."""
+        usual = {**Theta().model_dump(), **Physics().model_dump()}
+        stated = {**self.theta.model_dump(), **self.physics.model_dump()}
+        changed = {name for name in usual if stated[name] != usual[name]}
+        return [
+            f"world {self.name!r} sets {' and '.join(names)}: robot {kind.name!r} ignores this"
+            for kind in dict.fromkeys(kinds)
+            if (names := [name for name in kind.ignores if name in changed])
+        ]
 
     def objects(self) -> ObjectPhysics:
         return ObjectPhysics(

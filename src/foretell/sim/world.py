@@ -99,6 +99,10 @@ class MujocoWorld:
         return self.scene.params
 
     @property
+    def notes(self) -> list[str]:
+        return self.file.without_effect([type(robot) for robot in self.scene.robots.values()])
+
+    @property
     def cameras(self) -> list[str]:
         return self.scene.cameras
 

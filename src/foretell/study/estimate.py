@@ -16,7 +16,7 @@ from foretell.counting import counted
 from foretell.latency.latency import Latency
 from foretell.notebook import Displayed
 from foretell.rollout import Job
-from foretell.rollout.video import every
+from foretell.rollout.video import FRAME_S, every
 from foretell.study.config import Study, load_study
 from foretell.study.films import at_most
 from foretell.study.patience import Patience
@@ -33,8 +33,6 @@ VIDEO_BYTES = 560_000
 """A film of 400 actions, the larger of two measured; a solved episode's is a tenth of that."""
 STEP_BYTES = 610
 """The steps of one action: the mean of 11,890 actions of three tasks. States hardly compress."""
-FRAME_S = 0.08
-"""A frame of a film, drawn with shadows on a CPU and written: the demonstration's four films take 0.075 s."""
 BETWEEN_S = 0.3
 """Wall seconds between two episodes in real time."""
 TRIAL_S = 1.5

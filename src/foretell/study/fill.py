@@ -34,6 +34,7 @@ LOOK = 0.2
 def fill(
     study: Study,
     store: Store,
+    *,
     episodes: list[Planned],
     opened: dict[Group, Opened],
     execute: Execute,
@@ -110,11 +111,11 @@ def fill(
         notes += films.film(
             study.record,
             store.path,
-            {name: e for name, e in named.items() if opened[e.group].draws or study.record.video != "few"},
-            lambda name: video_of(name, named[name], named[name].scenario.task),
-            execute,
-            notify,
-            time.monotonic() - began,
+            named={name: e for name, e in named.items() if opened[e.group].draws or study.record.video != "few"},
+            place=lambda name: video_of(name, named[name], named[name].scenario.task),
+            again=execute,
+            notify=notify,
+            spent=time.monotonic() - began,
         )
     failing = tuple(state.tally.failing())
     return Run(

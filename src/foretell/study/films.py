@@ -14,6 +14,7 @@ from foretell.episodes.columns import plain_text
 from foretell.episodes.read import read_columns
 from foretell.errors import ForetellError
 from foretell.rollout import Outcome
+from foretell.rollout.video import FRAME_S, frames
 from foretell.study.config import Record
 
 if TYPE_CHECKING:
@@ -25,9 +26,9 @@ FAILURES = 20
 """Failures of one task, policy, clock and arm that `video: failures` films."""
 FEW = 4
 """Films of a study that does not say what to film."""
-TIME, SHARE = 20.0, 0.1
-"""What these may take: so many wall seconds, or so large a share of the study's. Each counts as long as its episode
-took in the study."""
+TIME, SHARE = 30.0, 0.1
+"""What these may take: so many seconds of one core, or so large a share of the study's wall time. Each counts as long
+as its episode took in the study, and its frames `FRAME_S` each."""
 
 
 def while_it_runs(record: Record, once: bool, index: int) -> bool:
@@ -80,6 +81,7 @@ def at_most(record: Record, episodes: list[Planned]) -> int:
 def film(
     record: Record,
     run: Path,
+    *,
     named: Mapping[str, Planned],
     place: Callable[[str], Path],
     again: Callable[[dict[str, Planned]], Iterator[tuple[str, Outcome]]],
@@ -94,7 +96,7 @@ def film(
     few = record.video == "few"
     if record.video in (0, "all") or (few and not _encodes()):
         return []
-    columns = ["episode", "success", "steps", "end"]
+    columns = ["episode", "success", "steps", "end", "sim_s"]
     rows = {row["episode"]: row for row in plain_text(read_columns(run, [*columns, "wall_s"])).to_pylist()}
     ended = {name: row["success"] for name, row in rows.items() if row["end"] != "error"}
     wanted = chosen(record, named, ended)
@@ -113,11 +115,13 @@ def film(
 
 
 def _soon(wanted: list[str], rows: Mapping[str, dict[str, Any]], spent: float) -> list[str]:
-    """Those that can be filmed in the time that films which nobody asked for may take."""
+    """Those that can be filmed in the time that films which nobody asked for may take. What takes longer than the time
+    that is left makes room for what comes after it: a page with one outcome is better than one without films."""
     allowed, some = max(TIME, SHARE * spent), []
     for name in wanted:
-        allowed -= rows[name]["wall_s"]
-        if allowed >= 0:
+        takes = rows[name]["wall_s"] + FRAME_S * frames(rows[name]["sim_s"])
+        if takes <= allowed:
+            allowed -= takes
             some.append(name)
     return some
 

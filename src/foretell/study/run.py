@@ -115,8 +115,20 @@ def run(
                 def execute(chosen: dict[str, Planned]) -> Iterator[tuple[str, Outcome]]:
                     return crew.run(batches_of(chosen, opened, asked, store.path), look)
 
-                done = fill(study, store, episodes, opened, execute, look, limit, progress, notify, keep)
-                return replace(done, notes=(*left_out(study), *done.notes))
+                done = fill(
+                    study,
+                    store,
+                    episodes=episodes,
+                    opened=opened,
+                    execute=execute,
+                    look=look,
+                    limit=limit,
+                    progress=progress,
+                    notify=notify,
+                    keep=keep,
+                )
+                stated = dict.fromkeys(note for group in opened.values() for note in group.notes)
+                return replace(done, notes=(*left_out(study), *stated, *done.notes))
             finally:
                 crew.close()
                 for part in (store.path / "videos").glob("*.part.mp4"):  # of episodes that were cut off

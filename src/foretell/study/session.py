@@ -42,6 +42,8 @@ class Opened:
     """Policy name -> its `hash` and `options`."""
     draws: bool = False
     """Whether the world can be filmed, if OpenGL is there."""
+    notes: tuple[str, ...] = ()
+    """What the world says of its parameters."""
 
     def check_same(self, now: Opened) -> None:
         """Raise ForetellError if files were edited since: their rows would go under the name of what was there."""
@@ -136,6 +138,7 @@ class Session:
             success_rule=task.success_rule,
             time_limit=task.time_limit,
             policies={n: {"hash": b.hash, "options": b.options} for n, b in self.policies.items()},
+            notes=tuple(getattr(world, "notes", ())),
             draws="draw" in world.can and bool(getattr(task, "film", None) or world.cameras),
         )
 

@@ -169,8 +169,8 @@ class DrawerTask(FractalTask):
     def of_drawer(self, state: State, values: Mapping[str, Floats]) -> Floats:
         """(n,) of the values (n,) of each drawer those of the drawer that is asked for."""
         every = np.column_stack([values[drawer] for drawer in self.drawers])
-        one: Floats = every[np.arange(len(every)), self.asked(state)]
-        return one
+        asked: Floats = every[np.arange(len(every)), self.asked(state)]
+        return asked
 
     def opening(self, state: State) -> Floats:
         """(n,) how far the drawer is open, m."""

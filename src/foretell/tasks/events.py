@@ -75,7 +75,7 @@ EVENTS: dict[str, Event] = {
     ),
     "knocked_over": Event(
         "knocked an object over",
-        "An object that no gripper has grasped tilts more than 45 degrees from how it stood at the start. It counts "
+        "An object that no gripper holds tilts more than 45 degrees from how it stood at the start. It counts "
         "again once it has stood within 20 degrees.",
     ),
     "hit_table": Event(

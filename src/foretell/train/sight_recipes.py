@@ -41,7 +41,7 @@ def _each(tasks: tuple[str, ...], recipe: SightRecipe) -> dict[str, SightRecipe]
     return {task: replace(recipe, tasks=(task,)) for task in tasks}
 
 
-def _one(recipe: SightRecipe) -> dict[str, SightRecipe]:
+def _shared(recipe: SightRecipe) -> dict[str, SightRecipe]:
     """One file for all its tasks."""
     return dict.fromkeys(recipe.tasks, recipe)
 
@@ -57,7 +57,7 @@ def _robots(recipe: SightRecipe, steps: int) -> dict[str, SightRecipe]:
     """One file for the WidowX, which reads the instruction to know the task and learns in other many steps, and one for
     the Google Robot."""
     reading = replace(recipe, tasks=WIDOWX, senses=replace(recipe.senses, instruction=True), steps=steps)
-    return _one(reading) | _each((COKE,), recipe)
+    return _shared(reading) | _each((COKE,), recipe)
 
 
 _ALL: dict[str, dict[str, SightRecipe]] = {
@@ -99,7 +99,7 @@ _ALL: dict[str, dict[str, SightRecipe]] = {
         ),
         steps=700,
     ),
-    "sight-language": _one(
+    "sight-language": _shared(
         replace(
             _POINT,
             about="One network for the four WidowX tasks: one camera, the hand's pose and the instruction; one action.",
