@@ -16,12 +16,12 @@ from studies import cli
 import foretell
 from foretell.errors import UsageError
 from foretell.factors.arms import expand, parse
-from foretell.factors.variants import AGGREGATES, SHIFTS, VARIANTS, aggregated, members
 from foretell.report import perturbations
 from foretell.stats import bound, clopper_pearson, mmrv, pearson
 from foretell.study.config import Study, load_study
 from foretell.study.plan import make_task, perturb_scenarios, resolve_scenarios
 from foretell.tasks.lift import Lift
+from foretell.tasks.variants import AGGREGATES, SHIFTS, VARIANTS, aggregated, members
 
 COUNT = 24
 TASK = Lift()

@@ -28,7 +28,7 @@ EACH = "each"
 Metrics = dict[str, Interval]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Predictivity(Displayed):
     """Metrics of each task, and their mean over tasks where there are several."""
 
@@ -207,7 +207,7 @@ def predictivity(
         mean = _mean(boards, metrics, options) if several else None
     except ValueError as error:
         raise UsageError(str(error)) from None
-    return Predictivity(metrics, mean, boards, tuple(notes))
+    return Predictivity(metrics=metrics, mean=mean, scoreboards=boards, notes=tuple(notes))
 
 
 def _each_arm(real: Source, sim: Source, options: dict[str, Any]) -> Predictivity:

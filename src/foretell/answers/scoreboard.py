@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from foretell.answers.aggregate import averaged
+from foretell.answers.averaged import averaged
 from foretell.answers.choice import Choice, choose, labels
 from foretell.answers.held_out import held_out
 from foretell.answers.inputs import Source, Table, open_table, refuse
@@ -16,9 +16,9 @@ from foretell.answers.units import measure
 from foretell.answers.words import plain
 from foretell.episodes.stopped import FIXED
 from foretell.errors import UsageError, suggest
-from foretell.factors.variants import AGGREGATES, members
 from foretell.reality.sheet import plain_name
 from foretell.stats import kruskal_wallis
+from foretell.tasks.variants import AGGREGATES, members
 
 __all__ = ["Scoreboard", "against_clean", "arms_of", "from_rates", "from_trials"]
 

@@ -3,7 +3,7 @@
 Examples:
     foretell predictivity rates.csv  # columns policy, real, sim
     foretell predictivity --real runs/real --sim runs/first-study --task lift
-    foretell predictivity --real runs/real --sim runs/variants --arm aggregate  # or each: every arm in turn
+    foretell predictivity --real runs/real --sim runs/variants --arm aggregate
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ An arm is `none`, `each` (one arm per factor that applies), `all` (all that appl
 a compound scene (`workbench`), a number of THE COLOSSEUM (`colosseum:5`, or just 5), or a mapping that says more:
 `{MO_Size: [0.9, 1.1]}` a range, `{MO_Color: [red, blue]}` a list, `{use: MO_Size, severity: 0.5}` milder,
 `{use: MO_Size, values: [0.9, 1.1]}` a list of two numbers. SIMPLER's variants are arms under their published names
-(`variants.py`), and `simpler:each` is one arm per variant that it has of a task. `aggregate` is the clean control and
+(`tasks.variants`), and `simpler:each` is one arm per variant that it has of a task. `aggregate` is the control and
 every variant, whose mean is SIMPLER's variant aggregation; `arm_colours` is the control and its recoloured arms.
 """
 
@@ -18,10 +18,10 @@ from typing import Any
 
 from foretell.errors import UsageError, suggest
 from foretell.factors import Given, Reason, draw, factor, perturb, rank
-from foretell.factors.variants import AGGREGATES, VARIANTS, aggregated, published
 from foretell.registry import names
 from foretell.scenario import Scenario
 from foretell.tasks.task import Task
+from foretell.tasks.variants import AGGREGATES, VARIANTS, aggregated, published
 
 __all__ = ["COLOSSEUM", "COMPOUND", "FOURTEEN", "Arm", "decoded", "expand", "looks_only", "parse", "severity_of"]
 

@@ -8,10 +8,10 @@ import pyarrow as pa
 
 from foretell.answers.aggregate import Aggregate, Outcomes, aggregates, outcomes
 from foretell.episodes.columns import grouped
-from foretell.factors.variants import SHIFTS
 from foretell.report.charts import dots
 from foretell.report.groups import Group
 from foretell.report.section import Block, Chart, Sheet
+from foretell.tasks.variants import SHIFTS
 
 __all__ = ["blocks"]
 
@@ -26,8 +26,8 @@ def blocks(every: list[Group]) -> list[Block]:
         return []
     many = len({(world, task) for world, task, *_ in made}) > 1
     rows = [
-        [*((world, task) if many else ()), policy, WORDS[one.name], len(one.arms), one.success.n, _percent(one)]
-        for world, task, policy, one in made
+        [*((world, task) if many else ()), policy, WORDS[mean.name], len(mean.arms), mean.success.n, _percent(mean)]
+        for world, task, policy, mean in made
     ]
     columns = [*(("world", "task") if many else ()), "policy", "mean over", "arms", "scenarios", "success"]
     sheet = Sheet(
@@ -55,18 +55,18 @@ def _made(every: list[Group]) -> list[tuple[str, str, str, Aggregate]]:
             number, policies = grouped([group.table["policy"]])
             for i, (policy,) in enumerate(policies):
                 of_policy[policy][arm] = outcomes(group.table.filter(pa.array(number == i)))
-        made += [(world, task, policy, one) for policy, by_arm in of_policy.items() for one in aggregates(by_arm)]
+        made += [(world, task, policy, mean) for policy, by_arm in of_policy.items() for mean in aggregates(by_arm)]
     return made
 
 
-def _percent(one: Aggregate) -> str:
-    return f"{one.success.estimate:.1%} ({one.success.low or 0.0:.0%} to {one.success.high or 0.0:.0%})"
+def _percent(mean: Aggregate) -> str:
+    return f"{mean.success.estimate:.1%} ({mean.success.low or 0.0:.0%} to {mean.success.high or 0.0:.0%})"
 
 
 def _shifts(made: list[tuple[str, str, str, Aggregate]], many: bool) -> Chart:
     rows = []
-    for world, task, policy, one in made:
-        for shift in one.shifts:
+    for world, task, policy, mean in made:
+        for shift in mean.shifts:
             label = f"{shift.name}, {task} in {world}" if many else shift.name
             ends = {"low": shift.change.low, "high": shift.change.high}
             points = {key: None if value is None else 100 * value for key, value in ends.items()}
