@@ -32,7 +32,7 @@ LAYERS = [
     ("scenario", "episode", "policy", "clock", "latency", "world", "world_file", "camera"),
     ("tasks", "robots", "objects", "factors", "papers", "adapters"),
     ("sim", "bridges"),
-    ("rollout", "policies", "zoo"),
+    ("rollout", "policies", "zoo", "import_object"),
     ("episodes",),
     ("study",),
     ("reality", "catalogue", "doctor"),

@@ -46,6 +46,7 @@ _WHERE = {
     "figure": "foretell.report.figure",
     "identify": "foretell.identify.identify",
     "import_": "foretell.reality",
+    "import_object": "foretell.import_object.import_object",
     "judge": "foretell.study.judge",
     "latency": "foretell.study.measure",
     "leaderboard": "foretell.leaderboard",
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from foretell.errors import ForetellError as ForetellError
     from foretell.errors import UsageError as UsageError
     from foretell.identify.identify import identify as identify
+    from foretell.import_object.import_object import import_object as import_object
     from foretell.leaderboard import leaderboard as leaderboard
     from foretell.policy import Chunk as Chunk
     from foretell.policy import Policy as Policy

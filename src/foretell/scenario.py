@@ -28,7 +28,7 @@ class Placement(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     asset: str
-    """Name of the object's model."""
+    """Name of the object's model; of an imported object `FOLDER/NAME@HASH` (`objects.imported`)."""
     pos: tuple[float, float, float]
     """Metres; z is the height of the object's own origin above the task frame."""
     quat: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
@@ -59,6 +59,11 @@ class Placement(BaseModel):
         return value
 
     @property
+    def model(self) -> str:
+        """The asset's name without the folder and the hash of an imported object."""
+        return self.asset.rpartition("/")[2].partition("@")[0] if "@" in self.asset else self.asset
+
+    @property
     def yaw(self) -> float:
         """Rotation about the vertical, radians."""
         w, x, y, z = self.quat
@@ -82,7 +87,7 @@ class Scenario(BaseModel):
     factors: Mapping[str, Any] = {}
     """Perturbation factor -> its value; relative to each world's nominal. Empty for a clean scenario."""
     parent: str | None = None
-    """`id` of the scenario this one was made near, or None."""
+    """`id` of the scenario this one was made near, or the name of the imported object in it; else None."""
 
     @field_validator("start")
     @classmethod
@@ -113,7 +118,15 @@ class Scenario(BaseModel):
         """What names are made of. `start` was called `robot_start`, and scenarios keep their names."""
         whole = self.model_dump(mode="json")
         whole["robot_start"] = whole.pop("start")
+        for placement in whole["placements"].values():
+            if "@" in placement["asset"]:  # an imported object: its name and hash say what it is, wherever it lies
+                placement["asset"] = placement["asset"].rpartition("/")[2]
         return whole
+
+    @property
+    def of_object(self) -> str | None:
+        """Name of the imported object that is the unit of evaluation; None where there is none."""
+        return self.parent if any("@" in placed.asset for placed in self.placements.values()) else None
 
     @property
     def pair(self) -> str:
@@ -142,7 +155,7 @@ class Scenario(BaseModel):
         for name, p in sorted(self.placements.items()):
             size = "" if set(p.scale) == {1.0} else ", scaled " + " x ".join(f"{s:.1%}" for s in p.scale)
             lines.append(
-                f"  {name} ({p.asset}{size}): x {p.pos[0]:+.3f} m, y {p.pos[1]:+.3f} m, "
+                f"  {name} ({p.model}{size}): x {p.pos[0]:+.3f} m, y {p.pos[1]:+.3f} m, "
                 f"turned {math.degrees(p.yaw):+.0f}°"
             )
         for name, value in sorted(self.factors.items()):

@@ -10,11 +10,11 @@ import pytest
 from foretell.errors import UsageError
 from foretell.factors import draw
 from foretell.factors.arms import expand, looks_only, parse, severity_of
-from foretell.factors.variants import VARIANTS, published
 from foretell.rotation import rotate
 from foretell.sim.bench import Bench
 from foretell.sim.world import MujocoWorld
 from foretell.study.plan import make_task
+from foretell.tasks.variants import VARIANTS, published
 from foretell.world import slot_array
 
 CAN, DRAWER = "google_robot_pick_coke_can", "google_robot_open_top_drawer"

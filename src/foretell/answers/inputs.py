@@ -106,7 +106,10 @@ def refuse(faults: Sequence[str]) -> None:
 
 
 def open_table(source: Source, what: str, *, metric: str | None = None, measured: bool = True) -> Table:
-    """Read a source; `what` names it where it has no path. `metric`: which column is measured (`value`)."""
+    """Read a source; `what` names it where it has no path. `metric`: which column is measured (`value`). A table that
+    was read before stays as it is."""
+    if isinstance(source, Table):
+        return source
     if isinstance(source, (str, Path)):
         path = Path(source)
         if path.is_dir():

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from foretell import stats
 from foretell.answers.choice import Choice
-from foretell.answers.inputs import Source
-from foretell.answers.scoreboard import Scoreboard, from_rates, from_trials
+from foretell.answers.inputs import Source, open_table
+from foretell.answers.scoreboard import Scoreboard, against_clean, arms_of, from_rates, from_trials
 from foretell.answers.words import level, noted, plain, table
 from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.notebook import Displayed
 from foretell.stats import METRICS, Interval
 
-__all__ = ["Predictivity", "pairs_told", "predictivity"]
+__all__ = ["EACH", "Predictivity", "pairs_told", "predictivity"]
 
 MEAN = "mean"
+EACH = "each"
+"""The word that asks for every arm of sim in turn."""
 Metrics = dict[str, Interval]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Predictivity(Displayed):
     """Metrics of each task, and their mean over tasks where there are several."""
 
@@ -36,9 +38,13 @@ class Predictivity(Displayed):
     """Each metric's mean over tasks; None where tasks are not told apart."""
     scoreboards: dict[str, Scoreboard]
     notes: tuple[str, ...]
+    arms: Mapping[str, Predictivity] = field(default_factory=dict)
+    """Where each arm of sim was asked for: arm or aggregate -> its answer. The other fields are those of the first."""
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able form: metric -> {value, low, high, ...}, or task -> that, and `mean`."""
+        """JSON-able form: metric -> {value, low, high, ...}, or task -> that, and `mean`; or arm -> all that."""
+        if self.arms:
+            return {arm: answer.to_dict() for arm, answer in self.arms.items()}
         made = {task: self._metrics(metrics, self.scoreboards[task]) for task, metrics in self.metrics.items()}
         if self.mean is None:
             return made[""]
@@ -63,7 +69,9 @@ class Predictivity(Displayed):
         return rows
 
     def text(self) -> str:
-        """A small table for each task, and what one policy alone can change."""
+        """A small table for each task, and what one policy alone can change; or one line for each arm."""
+        if self.arms:
+            return _by_arm(self.arms)
         some = next(iter(next(iter(self.metrics.values())).values()))
         parts = []
         for task, of_task in self.metrics.items():
@@ -87,6 +95,37 @@ class Predictivity(Displayed):
             parts.append(f"Intervals: {some.assumes[0]}; asymptotic.")
         parts += [f"no {reason}" for reason in reasons]
         return "\n".join(parts + noted(self.notes))
+
+
+SHORT = ("mmrv", "pearson", "success_gap")
+"""Metrics of a line."""
+
+
+def _by_arm(arms: Mapping[str, Predictivity]) -> str:
+    first = next(iter(arms.values()))
+    board = next(iter(first.scoreboards.values()))
+    rows = [
+        [arm, *(_briefly((answer.mean or next(iter(answer.metrics.values())))[name]) for name in SHORT)]
+        for arm, answer in arms.items()
+    ]
+    alpha = next(iter(next(iter(first.metrics.values())).values())).alpha
+    tasks = f", mean over {len(first.metrics)} tasks" if first.mean is not None else ""
+    apart = [note for answer in arms.values() for note in answer.notes if not note.startswith("arm: ")]
+    return "\n".join(
+        [
+            f"{counted(len(board.policies), 'policy', 'policies')}{tasks}: {', '.join(map(plain, board.policies))}",
+            table(["arm", *SHORT], rows),
+            f"{level(alpha)} intervals. Each arm is compared with real trials without perturbation.",
+            *noted(dict.fromkeys(apart)),
+        ]
+    )
+
+
+def _briefly(interval: Interval) -> str:
+    if math.isnan(interval.estimate):
+        return "-"
+    ends = "" if interval.low is None or interval.high is None else f" ({interval.low:.3f} to {interval.high:.3f})"
+    return f"{interval.estimate:.3f}{ends}"
 
 
 def _finite(value: float) -> float | None:
@@ -134,9 +173,16 @@ def predictivity(
     `proxy` names another column (in run folders: metric) to stand for sim, `lower_is_better` turns it round.
     `over`: what is uncertain, trials of the policies given or the choice of policies; default trials where their
     numbers are known, else policies. `stand_in`: a simulated world plays reality in `real`.
+    `arm`: one that both have. `aggregate` and `arm_colours` are the mean over these arms of sim, and `each` is every
+    arm of sim in turn; these are compared with real trials without perturbation.
     """
+    options: dict[str, Any]
     if (table is None) == (real is None and sim is None) or (real is None) != (sim is None):
         raise UsageError("give a table of policies, or real and sim (two run folders or trial files), not both")
+    if arm == EACH and table is None:
+        options = {"proxy": proxy, "lower_is_better": lower_is_better, "over": over, "alpha": alpha, "task": task}
+        options |= {"clock": clock, "metric": metric, "stand_in": stand_in, "seed": seed}
+        return _each_arm(real, sim, options)
     if table is not None:
         boards, several, notes = from_rates(table, proxy)
     else:
@@ -153,7 +199,7 @@ def predictivity(
         boards = {name: board.negated() for name, board in boards.items()}
     if proxy is not None:
         notes = [*notes, "success_gap compares numbers as they are: it has no meaning if the proxy is on another scale"]
-    options: dict[str, Any] = {"over": over, "alpha": alpha, "seed": seed}
+    options = {"over": over, "alpha": alpha, "seed": seed}
     if any(board.n_real is not None and board.n_sim is None for board in boards.values()) and over != "policies":
         notes = [*notes, "sim counts as exactly known: its number of trials is not given"]
     try:
@@ -161,7 +207,20 @@ def predictivity(
         mean = _mean(boards, metrics, options) if several else None
     except ValueError as error:
         raise UsageError(str(error)) from None
-    return Predictivity(metrics, mean, boards, tuple(notes))
+    return Predictivity(metrics=metrics, mean=mean, scoreboards=boards, notes=tuple(notes))
+
+
+def _each_arm(real: Source, sim: Source, options: dict[str, Any]) -> Predictivity:
+    """The answer for every arm of sim, and every aggregate of which it has all arms."""
+    tried = open_table(real, "real", metric=options["metric"])
+    simulated = open_table(sim, "sim", metric=options["proxy"] or options["metric"])
+    every = {}
+    for name in arms_of(simulated):
+        pair = against_clean(tried, simulated, name)
+        every[name] = predictivity(real=pair[0], sim=pair[1], **options)
+    if not every:
+        raise UsageError(f"{simulated.name} has no column 'arm': leave --arm {EACH} out")
+    return replace(next(iter(every.values())), arms=every)
 
 
 def _known(board: Scoreboard) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from foretell.answers.averaged import averaged
 from foretell.answers.choice import Choice, choose, labels
 from foretell.answers.held_out import held_out
 from foretell.answers.inputs import Source, Table, open_table, refuse
@@ -17,8 +18,9 @@ from foretell.episodes.stopped import FIXED
 from foretell.errors import UsageError, suggest
 from foretell.reality.sheet import plain_name
 from foretell.stats import kruskal_wallis
+from foretell.tasks.variants import AGGREGATES, members
 
-__all__ = ["Scoreboard", "from_rates", "from_trials"]
+__all__ = ["Scoreboard", "against_clean", "arms_of", "from_rates", "from_trials"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +127,27 @@ def _number(table: Table, column: str, row: int, faults: list[str]) -> float:
     return value
 
 
+def arms_of(sim: Table) -> dict[str, tuple[str, ...]]:
+    """What can be compared with real trials without perturbation -> the arms that it is the mean of: every arm of the
+    table, and the aggregates of which it has every arm."""
+    names = labels(sim, "arm")
+    whole = {name: members(name, names) for name in AGGREGATES}
+    return {name: (name,) for name in names} | {name: arms for name, arms in whole.items() if arms}
+
+
+def against_clean(real: Table, sim: Table, arm: str) -> tuple[Table, Table]:
+    """Real trials without perturbation, and sim under an arm or an aggregate, with the names of the clean scenarios."""
+    known = arms_of(sim)
+    if arm not in known:
+        have = ", ".join(map(plain, labels(sim, "arm"))) or "no arms"
+        raise UsageError(f"arm {plain(arm)!r} is the mean over its arms, and needs all of them; {sim.name} has {have}")
+    if len(arms := labels(real, "arm")) > 1:
+        if "none" not in arms:
+            raise UsageError(f"{real.name} has no arm 'none', with which arm {plain(arm)!r} is compared")
+        real = real.keep([i for i, cell in enumerate(real.columns["arm"]) if cell == "none"])
+    return real, averaged(sim, arm, known[arm])
+
+
 def from_trials(
     real: Source, sim: Source, choice: Choice, metric: str | None, proxy: str | None, stand_in: bool = False
 ) -> tuple[dict[str, Scoreboard], bool, list[str]]:
@@ -133,11 +156,16 @@ def from_trials(
     for table in opened:
         if "policy" not in table.columns:
             raise UsageError(f"{table.name} has no column 'policy', so there is nothing to rank")
+    more = [name for name, arms in arms_of(opened[1]).items() if len(arms) > 1] if choice.arm is None else []
+    if choice.arm in AGGREGATES:
+        opened = list(against_clean(opened[0], opened[1], choice.arm))
+        choice = replace(choice, arm=None)
     shared = [name for name in labels(opened[0], "task") if name in labels(opened[1], "task")]
     several = choice.task is None and len(shared) > 1
     # A proxy may well be measured in the very trials whose outcome it is to predict.
     roles = check_roles(opened[0], opened[1] if proxy is None else None, stand_in)
     made, notes = {}, [*roles, *opened[0].notes, *opened[1].notes]
+    notes += [f"{opened[1].name} has every arm of {name}: --arm {name} ranks policies by their mean" for name in more]
     notes += [f"{table.name}: {FIXED}" for table in opened if table.horizon is not None]
     for task in shared if several else [choice.task]:
         tables, about = choose(opened, replace(choice, task=task, policy=None), ("task", "clock", "arm"))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from foretell.answers.aggregate import aggregate_entries, shift_table
 from foretell.answers.events import event_words
 from foretell.clock import label
 from foretell.episodes.cells import Cell
@@ -54,12 +55,15 @@ def show(
     has the interval of that rule, before and after it stopped; `stopped` tells whether it did so early.
     Errors blamed on the policy count as failures; those of world or machine are left out of n and counted apart.
     A policy whose weights changed, or a world whose θ did, under one name is listed once for each, with its hash.
+    Where all arms of one of SIMPLER's aggregates ran, it is an entry too, with the change under each shift.
     """
     if not 0 < alpha < 1:
         raise UsageError(f"alpha is {alpha}, it must be between 0 and 1")
     if episodes or failed:
         return list_episodes(run, failed=failed)
-    return figures(plan_table(run), read_columns(run, COLUMNS), alpha)
+    rows = read_columns(run, (*COLUMNS, "base"))
+    single = figures(plan_table(run), rows, alpha)
+    return Figures([*single, *aggregate_entries(rows, single, alpha)])
 
 
 def figures(plan: pa.Table, rows: pa.Table, alpha: float = ALPHA, besides: Iterable[Cell] = ()) -> Figures:
@@ -169,7 +173,8 @@ def _cells(rows: list[dict[str, Any]]) -> tuple[str, list[str], list[list[str]],
     methods = dict.fromkeys(method_name(row) for row in rows if row["method"])
     common = ", ".join(f"{column} {rows[0][column]}" for column in fixed)
     below = [f"Intervals: {'; '.join(methods)}."] if methods else []
-    return common, header, made, "\n".join([*below, *_wrong(rows, [c for c in names if c not in fixed])])
+    apart = [c for c in names if c not in fixed]
+    return common, header, made, "\n".join([*below, *shift_table(rows, apart), *_wrong(rows, apart)])
 
 
 def _wrong(rows: list[dict[str, Any]], names: list[str]) -> list[str]:

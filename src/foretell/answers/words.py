@@ -77,14 +77,14 @@ def sentence(text: str) -> str:
     return text[:1].upper() + text[1:] + "."
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Aligned columns, the first one to the left."""
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
+    """Aligned columns, the first ones (`left`) to the left."""
     from rich.console import Console
     from rich.table import Table
 
     page = Table(box=None, pad_edge=False)
     for i, name in enumerate(header):
-        page.add_column(name, justify="left" if i == 0 else "right", no_wrap=True)
+        page.add_column(name, justify="left" if i < left else "right", no_wrap=True)
     for row in rows:
         page.add_row(*[plain(cell) for cell in row])
     out = io.StringIO()

@@ -3,6 +3,7 @@
 Examples:
     foretell predictivity rates.csv  # columns policy, real, sim
     foretell predictivity --real runs/real --sim runs/first-study --task lift
+    foretell predictivity --real runs/real --sim runs/variants --arm aggregate
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import tyro
 
 from foretell.cli._flags import (
     Alpha,
-    Arm,
     Clock,
     Confidence,
     Json,
@@ -47,7 +47,7 @@ def main(
     confidence: Confidence = None,
     task: Annotated[Task, named(None, default="the mean over all tasks")],
     clock: Clock,
-    arm: Arm,
+    arm: Annotated[str | None, named("ARM")],
     metric: Metric,
     stand_in: StandIn,
     seed: Seed,
@@ -60,6 +60,8 @@ def main(
         table: A CSV or Parquet file with the columns policy, real and sim. Optional columns: n_real, n_sim and task.
         proxy: Another column (in run folders: a metric) to use in place of the simulated rate.
         lower_is_better: The proxy is an error: lower values are better.
+        arm: Choose one arm. `aggregate` and `arm_colours` are the mean over these arms of the simulation, and `each`
+            is every arm in turn. These are compared with real trials without perturbation.
         over: The source of uncertainty: the trials of these policies, or the choice of policies.
     """
     from foretell.answers.predictivity import predictivity

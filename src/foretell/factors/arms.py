@@ -4,7 +4,8 @@ An arm is `none`, `each` (one arm per factor that applies), `all` (all that appl
 a compound scene (`workbench`), a number of THE COLOSSEUM (`colosseum:5`, or just 5), or a mapping that says more:
 `{MO_Size: [0.9, 1.1]}` a range, `{MO_Color: [red, blue]}` a list, `{use: MO_Size, severity: 0.5}` milder,
 `{use: MO_Size, values: [0.9, 1.1]}` a list of two numbers. SIMPLER's variants are arms under their published names
-(`variants.py`), and `simpler:each` is one arm per variant that it has of a task.
+(`tasks.variants`), and `simpler:each` is one arm per variant that it has of a task. `aggregate` is the control and
+every variant, whose mean is SIMPLER's variant aggregation; `arm_colours` is the control and its recoloured arms.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from typing import Any
 
 from foretell.errors import UsageError, suggest
 from foretell.factors import Given, Reason, draw, factor, perturb, rank
-from foretell.factors.variants import VARIANTS, published
 from foretell.registry import names
 from foretell.scenario import Scenario
 from foretell.tasks.task import Task
+from foretell.tasks.variants import AGGREGATES, VARIANTS, aggregated, published
 
 __all__ = ["COLOSSEUM", "COMPOUND", "FOURTEEN", "Arm", "decoded", "expand", "looks_only", "parse", "severity_of"]
 
@@ -42,7 +43,9 @@ COMPOUND: dict[str, tuple[str, ...]] = {
 }
 """Compound scenes. The paper has the names of three scenes and two combinations, those of `workbench` and
 `study_table` here; which belongs to which, and the third, are our choice: see docs/factors.md."""
-SETS = ("each", "all", "colosseum:each", "colosseum:all", "simpler:each", *COMPOUND)
+PUBLISHED = ("simpler:each", *AGGREGATES)
+"""Sets of SIMPLER's variants."""
+SETS = ("each", "all", "colosseum:each", "colosseum:all", *PUBLISHED, *COMPOUND)
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,9 @@ class Arm:
         """None where every factor of the arm (of a set: at least one) applies to a task, else the first reason."""
         if self.uses and self.uses[0].factor == "simpler:each":
             return None if published(task) else Reason("simpler:each", task.name, "SIMPLER has no variants of it")
+        if self.uses and self.uses[0].factor in AGGREGATES:
+            reasons = [parse(name).applies(task) for name in aggregated(self.uses[0].factor, task)[1:]]
+            return None if None in reasons else reasons[0]
         if self.uses and self.uses[0].factor in SETS:
             reasons = [factor(name).applies(task) for name in _pool(self.uses[0].factor)]
             return None if None in reasons else reasons[0]
@@ -143,7 +149,7 @@ def _named(text: str | int, wanted: Mapping[str, Any]) -> Arm:
         return replace(_joined([_use(kind, value) for kind, value in VARIANTS[name].items()]), name=name)
     if name == "none" and not options and not more:
         return Arm("none")
-    if name == "simpler:each" and options:
+    if name in PUBLISHED and options:
         raise UsageError(f"arm {text!r}: SIMPLER's variants have no severity")
     if name in SETS and not more:
         several = Use(name, _severity(name, options.get("severity", 1.0)))
@@ -168,9 +174,8 @@ def _known(name: str) -> None:
     if name == "none":
         raise UsageError("arm 'none' is the clean control: it stands alone, with no severity and no values")
     if name in SETS:
-        raise UsageError(
-            f"arm {name!r} is a set of factors: it stands alone, and takes a severity (`{name}@0.5`) but no values"
-        )
+        takes = "neither a severity nor" if name in PUBLISHED else f"a severity (`{name}@0.5`) but no"
+        raise UsageError(f"arm {name!r} is a set of factors: it stands alone, and takes {takes} values")
     if name in VARIANTS:
         raise UsageError(f"arm {name!r} is a variant of SIMPLER: it stands alone")
     if name not in (known := names("factors")):
@@ -239,6 +244,8 @@ def expand(items: Iterable[Any], task: Task) -> list[Arm]:
         members = [arm]
         if arm.uses and arm.uses[0].factor == "simpler:each":
             members = [parse(name) for name in published(task)]
+        elif arm.uses and arm.uses[0].factor in AGGREGATES:
+            members = [parse(name) for name in aggregated(arm.uses[0].factor, task)] if not arm.applies(task) else []
         elif arm.uses and arm.uses[0].factor in SETS:
             kind, severity = arm.uses[0].factor, arm.uses[0].severity
             uses = [Use(name, severity) for name in _pool(kind) if factor(name).applies(task) is None]

@@ -114,10 +114,14 @@ ASSETS = Assets()
 
 
 def asset(name: str) -> Asset:
-    """The asset of a name."""
+    """The asset of a name, or of an imported object (`objects.imported`)."""
     try:
         return ASSETS[name]
     except KeyError:
+        from foretell.objects.imported import imported_asset, is_imported  # which is made of assets
+
+        if is_imported(name):
+            return imported_asset(name)
         raise UsageError(f"placements: asset {name!r} is not known; {suggest(name, ASSETS)}") from None
 
 

@@ -144,7 +144,9 @@ PRIMITIVES: dict[int, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def file_name(name: str, scale: float | Iterable[float] = 1.0) -> str:
-    """Such as `cube-103.2x100.2x101pct.stl`; the same along every axis: `mug-100pct.stl`."""
+    """Such as `cube-103.2x100.2x101pct.stl`; the same along every axis: `mug-100pct.stl`. Of an imported object the
+    folder is left out: the file goes where it is asked for."""
+    name = name.rpartition("/")[2].replace("@", "-")
     sizes = [f"{100 * s:.1f}".removesuffix(".0") for s in np.atleast_1d(np.asarray(scale, dtype=float))]
     return f"{name}-{'x'.join(sizes if len(set(sizes)) > 1 else sizes[:1])}pct.stl"
 

@@ -15,6 +15,7 @@ from foretell.episodes.columns import cells, grouped
 from foretell.episodes.units import by_unit
 from foretell.errors import ForetellError
 from foretell.factors.arms import severity_of
+from foretell.report.aggregates import blocks as aggregate_blocks
 from foretell.report.charts import dots, lines, radar, slug
 from foretell.report.groups import Group, distinct, groups, unfinished
 from foretell.report.runs import OneRun, Runs
@@ -69,7 +70,7 @@ def section(runs: Runs) -> Section | None:
     if not changes:
         return None
     tasks = list(dict.fromkeys((cell.world, cell.task) for cell in changes))
-    blocks: list[Block] = [*unfinished(runs), *_board(runs, changes)]
+    blocks: list[Block] = [*unfinished(runs), *_board(runs, changes), *aggregate_blocks(groups(runs))]
     for world, task in tasks:
         mine = [cell for cell in changes if (cell.world, cell.task) == (world, task)]
         several = len({w for w, _ in tasks}) > 1

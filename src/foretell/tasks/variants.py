@@ -8,11 +8,12 @@ So an arm shows whether a policy bears another look, not that very one.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from foretell.tasks.task import Task
 
-__all__ = ["VARIANTS", "published"]
+__all__ = ["AGGREGATES", "APART", "SHIFTS", "VARIANTS", "aggregated", "members", "published"]
 
 _LIGHT = {"slightly_darker_lighting": {"Light_Color": 0.5}, "slightly_brighter_lighting": {"Light_Color": 1.3}}
 _TABLETOP: dict[str, dict[str, Any]] = {
@@ -43,6 +44,30 @@ _ARMS: dict[str, dict[str, Any]] = {
 }
 VARIANTS: dict[str, dict[str, Any]] = {**_TABLETOP, **_DRAWERS, **_ARMS}
 """Published name -> factors and values, as a study would write them."""
+_SHIFT_OF = {
+    "Background_Texture": "background",
+    "Light_Color": "lighting",
+    "Distractor": "distractors",
+    "Table_Texture": "table texture",
+    "RO_Texture": "table texture",  # the cabinet of the drawers
+    "Head_Tilt": "camera pose",
+    "Robot_Texture": "arm colour",
+}
+SHIFTS: dict[str, str] = {name: _SHIFT_OF[next(iter(values))] for name, values in VARIANTS.items()}
+"""Variant -> the shift that it is one of, as SIMPLER's Table VI has them."""
+APART = "camera pose"
+"""The shift that SIMPLER runs and leaves out of its aggregate."""
+
+
+def _clean_and(scenes: Collection[str], *without: str) -> tuple[str, ...]:
+    return ("none", *(name for name in scenes if SHIFTS[name] not in (APART, *without)))
+
+
+AGGREGATES: dict[str, tuple[tuple[str, ...], ...]] = {
+    "aggregate": (_clean_and(_TABLETOP), _clean_and(_DRAWERS), _clean_and(_TABLETOP, "distractors")),
+    "arm_colours": (_clean_and(_ARMS),),
+}
+"""Aggregate -> the sets of arms that it may be the mean of, which depend on the task; the largest first."""
 
 
 def published(task: Task) -> list[str]:
@@ -53,3 +78,18 @@ def published(task: Task) -> list[str]:
     if "move_near" in task.name:  # it has things beside it already; SIMPLER's no_distractor takes one away
         scenes = {name: values for name, values in scenes.items() if "Distractor" not in values}
     return [*scenes, *_ARMS]
+
+
+def aggregated(name: str, task: Task) -> list[str]:
+    """The arms that an aggregate runs on a task: the clean control and SIMPLER's variants, those of the camera too.
+    Tasks for which SIMPLER publishes none get those of its tabletop tasks; beside the things of the WidowX tasks there
+    is no room for distractors."""
+    names = published(task) or [*_TABLETOP, *_ARMS]
+    crowded = task.name.startswith("widowx")
+    wanted = [n for n in names if not (crowded and SHIFTS[n] == "distractors")]
+    return ["none", *(n for n in wanted if (SHIFTS[n] == "arm colour") == (name == "arm_colours"))]
+
+
+def members(name: str, arms: Collection[str]) -> tuple[str, ...]:
+    """The arms whose mean is an aggregate, of rows that have these arms; none where one of them is missing."""
+    return next((each for each in AGGREGATES[name] if set(each) <= set(arms)), ())

@@ -1,0 +1,160 @@
+"""The convex parts by which an imported object touches, and the mass that they give it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from foretell.arrays import Floats
+from foretell.errors import UsageError
+from foretell.import_object.mesh import Piece, need
+from foretell.objects.piece import add_piece
+
+__all__ = ["Weighed", "closed", "convex_parts", "weigh"]
+
+MOST_BODIES = 200
+"""Separate bodies of a mesh that is cut into parts."""
+VERTICES = 64
+"""Of a part."""
+CELLS = 30
+"""Of the grid on which a surface with holes is made anew."""
+
+
+def closed(pieces: list[Piece]) -> tuple[Any, str | None]:
+    """All pieces as one mesh of trimesh without holes, and what was done to it: None, or words. A mesh that cannot be
+    mended comes back with its holes."""
+    trimesh = need("trimesh")
+    need("networkx")
+    single = [_cleaned(trimesh.Trimesh(p.vertices, p.faces, process=False)) for p in pieces]
+    whole = trimesh.util.concatenate(single)
+    if not whole.is_watertight:  # a surface may be cut where its look changes
+        whole = _cleaned(whole)
+    note = None
+    if not whole.is_watertight:
+        edges = len(trimesh.grouping.group_rows(whole.edges_sorted, require_count=1))
+        trimesh.repair.fill_holes(whole)
+        note = f"the mesh had holes ({edges} open edges), which were filled"
+    if not whole.is_watertight:
+        return whole, None
+    trimesh.repair.fix_normals(whole, multibody=True)
+    return whole, note
+
+
+def _cleaned(mesh: Any) -> Any:
+    """The mesh with vertices that lie together made one, and without empty or repeated triangles."""
+    mesh.merge_vertices(merge_tex=True, merge_norm=True)
+    mesh.update_faces(mesh.nondegenerate_faces())
+    mesh.update_faces(mesh.unique_faces())
+    mesh.remove_unreferenced_vertices()
+    return mesh
+
+
+def convex_parts(whole: Any, most: int, threshold: float) -> tuple[list[Floats], str | None]:
+    """Vertices (k, 3) of at most so many convex parts of a mesh, and a note where they are not what was asked for.
+    threshold: how far parts may stray from the shape, as a share of its size (CoACD's concavity)."""
+    hull = _hull(whole)
+    if most == 1:
+        return [hull], None
+    bodies = int(whole.body_count)
+    if bodies > MOST_BODIES:
+        raise UsageError(
+            f"the mesh has {bodies:,} separate bodies; at most {MOST_BODIES} are cut into convex parts: keep those of "
+            "one object, or give --parts 1 for the convex hull of all"
+        )
+    tight = bool(whole.is_watertight)
+    parts = _cut(whole, most, threshold, remesh=not tight)
+    holes = "" if tight else "the mesh has holes that could not be filled: "
+    if not parts or len(parts) > most:
+        why = f"it needs {len(parts)} convex parts, more than {most}" if parts else "it could not be cut into parts"
+        return [hull], f"{holes or 'the mesh: '}{why}, and its convex hull is used"
+    return parts, f"{holes}its surface was made anew, closed, on a grid of {CELLS} cells" if holes else None
+
+
+def _cut(whole: Any, most: int, threshold: float, remesh: bool) -> list[Floats]:
+    """Convex parts by CoACD. `remesh`: first make the surface anew, closed."""
+    coacd = need("coacd")
+    coacd.set_log_level("error")
+    mesh = coacd.Mesh(np.asarray(whole.vertices), np.asarray(whole.faces))
+    given: dict[str, Any] = {"threshold": threshold, "max_convex_hull": most, "max_ch_vertex": VERTICES, "seed": 0}
+    if remesh:  # a search as deep as on a clean mesh takes minutes on such a surface
+        given |= {"preprocess_mode": "on", "preprocess_resolution": CELLS, "mcts_iterations": 40, "resolution": 1000}
+    try:
+        with _silent():
+            made = coacd.run_coacd(mesh, **given)
+    except RuntimeError:  # whatever C code has to say of a surface that it cannot close
+        return []
+    parts = [np.asarray(vertices, dtype=float) for vertices, _ in made]
+    return [part for part in parts if len(part) > 3 and np.isfinite(part).all() and _thick(part)]
+
+
+def _hull(whole: Any) -> Floats:
+    from scipy.spatial import ConvexHull, QhullError
+
+    points = np.asarray(whole.vertices, dtype=float)
+    try:
+        shell = ConvexHull(points)
+    except (QhullError, ValueError):
+        raise UsageError("the mesh is flat: it encloses no volume") from None
+    vertices: Floats = points[shell.vertices]
+    return vertices
+
+
+def _thick(points: Floats) -> bool:
+    return bool(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[2] > 1e-6)
+
+
+@contextlib.contextmanager
+def _silent() -> Iterator[None]:
+    """Keep what C code prints off the terminal: with --json nothing else may stand there."""
+    sys.stdout.flush()
+    kept, nowhere = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 1)
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(nowhere)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weighed:
+    """Mass properties of parts of one density."""
+
+    mass: float
+    volume: float
+    """m^3"""
+    com: tuple[float, float, float]
+    inertia: tuple[float, float, float]
+    axes: tuple[float, float, float, float]
+
+
+def weigh(parts: list[Floats], mass: float | None, density: float) -> Weighed:
+    """What parts (m) weigh, by MuJoCo. mass: kg of all together; None: by density, kg/m^3."""
+    spec = mujoco.MjSpec()
+    body = spec.worldbody.add_body(name="object")
+    body.add_freejoint()
+    for number, vertices in enumerate(parts):
+        add_piece(spec, body, f"part{number}", vertices, density=density)
+    try:
+        model = spec.compile()
+    except ValueError as error:
+        raise UsageError(f"the mesh gives no sound body: {str(error).splitlines()[0]}") from None
+    at = model.body("object").id
+    total = float(model.body_mass[at])
+    times = 1.0 if mass is None else mass / total
+    x, y, z = (float(i) * times for i in model.body_inertia[at])
+    return Weighed(
+        mass=total * times,
+        volume=total / density,
+        com=tuple(model.body_ipos[at].tolist()),
+        inertia=(x, y, z),
+        axes=tuple(model.body_iquat[at].tolist()),
+    )
