@@ -27,7 +27,7 @@ def read_picture(path: str | Path, field: str) -> np.ndarray:
 
 def read_mask(path: str | Path, field: str, height: int, width: int) -> np.ndarray:
     """(height, width) bool: where a mask file is bright. Its size must be that of the picture."""
-    mask = read_picture(path, field).max(axis=2) > 127
+    mask: np.ndarray = read_picture(path, field).max(axis=2) > 127
     if mask.shape != (height, width):
         rows, columns = mask.shape
         raise UsageError(
