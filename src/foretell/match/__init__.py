@@ -1,5 +1,6 @@
 """Make a world look as a real camera sees it: cameras, backgrounds, textures and light from pictures."""
 
 from foretell.match.background import Plate, background
+from foretell.match.camera import MatchedView, camera
 
-__all__ = ["Plate", "background"]
+__all__ = ["MatchedView", "Plate", "background", "camera"]
