@@ -2,5 +2,6 @@
 
 from foretell.match.background import Plate, background
 from foretell.match.camera import MatchedView, camera
+from foretell.match.check import Resemblance, check
 
-__all__ = ["MatchedView", "Plate", "background", "camera"]
+__all__ = ["MatchedView", "Plate", "Resemblance", "background", "camera", "check"]
