@@ -30,6 +30,8 @@ ONLY_SHELL = {
     "bound": {"trials"},  # `foretell bound 14/20` is short for --real 14/20
     "figure": {"runs_and_name"},  # NAME comes last, without a flag
     "leaderboard": {"html"},  # pages belong to foretell.report
+    "match camera": {"click", "port", "open"},  # foretell.view.clicks.click_points
+    "match check": {"out"},  # as of leaderboard
     "reproduce": {"brief"},  # about printing
     "run": {"dry_run"},  # foretell.study.estimate.estimate
 }

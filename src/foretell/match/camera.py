@@ -74,7 +74,7 @@ class MatchedView:
             "cameras": [name],
             "pos": [round(v, 6) for v in self.camera.pos.tolist()],
             "quat": [round(v, 8) for v in self.camera.quat.tolist()],
-            **{key: round(getattr(lens, key), 4) for key in ("fx", "fy", "cx", "cy")},
+            **{key: round(float(getattr(lens, key)), 4) for key in ("fx", "fy", "cx", "cy")},
             "width": lens.width,
             "height": lens.height,
         }
@@ -270,7 +270,7 @@ def draw_residuals(picture: np.ndarray, match: MatchedView) -> np.ndarray:
     """(height, width, 3): each point as it was given (a ring), where the fitted camera shows it (a cross), and the axes
     of the task frame (x red, y green, z blue; 10 cm)."""
     cv2 = opencv()
-    drawn = np.ascontiguousarray(picture)
+    drawn = np.ascontiguousarray(picture).copy()
     size = max(1, round(picture.shape[1] / 640))
     axes = project(match.camera, np.vstack([np.zeros(3), 0.1 * np.eye(3)]))
     if not np.isnan(axes).any() and np.abs(axes).max() < 1e4:
