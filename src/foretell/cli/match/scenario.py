@@ -1,7 +1,7 @@
 """Measure where objects lie in the first frame of a trial.
 
 Examples:
-    foretell match scenario one.png --task lift --camera front --box 300 210 350 260
+    foretell match scenario a.png --task lift --camera front --box 90 80 130 120
     foretell match scenario *.png --task lift --camera front --mask masks -o out
 """
 
