@@ -36,7 +36,7 @@ LAYERS = [
     ("episodes",),
     ("study",),
     ("reality", "catalogue", "doctor"),
-    ("answers", "checks", "identify", "reproduction", "train"),
+    ("answers", "checks", "identify", "match", "reproduction", "train"),
     ("testset", "leaderboard", "redteam"),
     ("report",),
     ("demo", "view"),

@@ -131,6 +131,7 @@ BUILTIN: dict[str, dict[str, str]] = {
     "transforms": {
         "background": "foretell.sim.transforms:Background",
         "asset_pack": "foretell.sim.asset_pack:AssetPack",
+        "camera": "foretell.sim.matched_camera:MatchedCamera",
     },
     "worlds": {
         "mujoco": "foretell.sim.world:MujocoWorld",

@@ -165,14 +165,14 @@ def test_help_is_instant(tmp_path: Path) -> None:
     """By what it loads rather than by the clock, which on a busy machine says little."""
     code = """
 import sys
-from foretell.cli import main, verbs
+from foretell.cli import commands, main
 heavy = {"mujoco", "pyarrow", "scipy", "onnxruntime", "duckdb", "gymnasium"}
 main(["--help"])
 assert "tyro" not in sys.modules, "the list of verbs needs no parser"
 main(["--version"])
-for verb in verbs():
+for verb in commands():
     try:
-        main([verb, "--help"])
+        main([*verb.split(), "--help"])
     except SystemExit as end:
         assert not end.code
     print(verb, sorted(heavy & set(sys.modules)), file=sys.stderr)

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from studies import cli, refused
 
-from foretell.cli import JOURNEY, examples, main, parse, verbs
+from foretell.cli import JOURNEY, commands, examples, main, parse, verbs
 from foretell.cli._confidence import alpha_of, check_once
 from foretell.cli._defaults import with_defaults
 from foretell.cli._spelling import check_flags, flags
 from foretell.errors import UsageError
 
-MODULES = {verb: import_module(f"foretell.cli.{path.stem}") for verb, path in verbs().items()}
+MODULES = {verb: import_module(module) for verb, module in commands().items()}
 
 
 def test_every_verb_has_its_place_on_the_journey() -> None:
@@ -45,6 +45,15 @@ def test_help_of_a_verb_that_is_not_there(tmp_path: Path) -> None:
     assert "there is no verb 'rn'; did you mean 'run'?" in refused("help", "rn", cwd=tmp_path)
 
 
+def test_help_of_a_verb_with_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["match"], ["match", "--help"], ["help", "match"]):
+        main(arguments)
+        shown = capsys.readouterr().out
+        assert "usage: foretell match PART" in shown and "\n  background " in shown
+        assert all(len(line) <= 80 for line in shown.splitlines())
+    assert "match has no part 'backgrond'; did you mean 'background'?" in refused("match", "backgrond", cwd=tmp_path)
+
+
 @pytest.mark.parametrize("verb", MODULES)
 def test_examples_of_every_verb_parse(verb: str) -> None:
     found = examples(MODULES[verb].__doc__ or "")
@@ -59,9 +68,10 @@ def test_examples_of_every_verb_parse(verb: str) -> None:
 
     for line in found:
         words = shlex.split(line, comments=True)
-        assert words[:2] == ["foretell", verb], line
-        check_flags(verb, called, words[2:])
-        parse(verb, noted, words[2:])
+        own = ["foretell", *verb.split()]
+        assert words[: len(own)] == own, line
+        check_flags(verb, called, words[len(own) :])
+        parse(verb, noted, words[len(own) :])
     assert len(parsed) == len(found)
 
 

@@ -1,4 +1,7 @@
-"""The command line. One file per verb, no logic: each verb is also a Python function of the same name."""
+"""The command line. One file per verb, no logic: each verb is also a Python function of the same name.
+
+A verb that does several things is a folder, with a file for each: `foretell match camera` is match/camera.py.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ __all__ = ["main"]
 
 JOURNEY = {
     "Start here": ("demo", "doctor", "list"),
-    "Check your policy, task or world": ("check", "identify", "import-object", "latency"),
+    "Check your policy, task or world": ("check", "identify", "match", "import-object", "latency"),
     "Run in simulation and look at the results": ("run", "view", "show", "replay", "timeline", "judge"),
     "Find what breaks a policy": ("clocks", "testset", "leaderboard", "redteam"),
     "Plan and record real trials": ("budget", "cards", "import"),
@@ -34,8 +37,25 @@ JOURNEY = {
 
 
 def verbs() -> dict[str, Path]:
-    """Verb -> its file, in alphabetical order."""
-    files = sorted(Path(__file__).parent.glob("*.py"))
+    """Verb -> its file, in alphabetical order. That of a folder is its __init__.py."""
+    folders = {path.parent.name: path for path in Path(__file__).parent.glob("[a-z]*/__init__.py")}
+    return dict(sorted({**_files(Path(__file__).parent), **folders}.items()))
+
+
+def commands() -> dict[str, str]:
+    """All that can be typed after `foretell`, such as `run` and `match camera` -> its module."""
+    commands = {}
+    for verb, path in verbs().items():
+        if path.stem != "__init__":
+            commands[verb] = f"foretell.cli.{path.stem}"
+        else:
+            parts = _files(path.parent)
+            commands |= {f"{verb} {part}": f"foretell.cli.{verb}.{file.stem}" for part, file in parts.items()}
+    return commands
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    files = sorted(folder.glob("*.py"))
     return {f.stem.rstrip("_").replace("_", "-"): f for f in files if not f.stem.startswith("_")}
 
 
@@ -89,7 +109,7 @@ def _warned(message: Warning | str, *_: object) -> str:
 def _run(arguments: list[str]) -> None:
     known = verbs()
     if arguments and arguments[0] == "help" and len(arguments) > 1:
-        arguments = [arguments[1], "--help"]
+        arguments = [*arguments[1:], "--help"]
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(_help(known))
         return
@@ -103,11 +123,23 @@ def _run(arguments: list[str]) -> None:
 
     if verb not in known:
         raise UsageError(f"there is no verb {verb!r}; {suggest(verb, known)}")
+    if known[verb].stem == "__init__":
+        parts = _files(known[verb].parent)
+        if not rest or rest[0] in ("-h", "--help"):
+            print(_help_of_parts(verb, known[verb], parts))
+            return
+        if rest[0] not in parts:
+            raise UsageError(f"{verb} has no part {rest[0]!r:.100}; {suggest(rest[0], parts)}")
+        verb, rest = f"{verb} {rest[0]}", rest[1:]
+    _call(verb, rest)
+
+
+def _call(verb: str, rest: list[str]) -> None:
     from foretell.cli._confidence import check_once
     from foretell.cli._defaults import with_defaults
     from foretell.cli._spelling import check_flags
 
-    module = import_module(f"foretell.cli.{known[verb].stem}")
+    module = import_module(commands()[verb])
     main = with_defaults(verb, module.main)
     check_flags(verb, main, rest)
     check_once(rest)
@@ -182,6 +214,22 @@ def _help(known: dict[str, Path]) -> str:
     for title, group in {**JOURNEY, **({"More": rest} if rest else {})}.items():
         lines += ["", title]
         for verb in group:
-            about = (ast.get_docstring(ast.parse(known[verb].read_text())) or "").partition("\n")[0]
-            lines.append(f"  {verb:<13} {about}")
+            lines.append(f"  {verb:<13} {_about(known[verb])}")
     return "\n".join(lines)
+
+
+def _help_of_parts(verb: str, file: Path, parts: dict[str, Path]) -> str:
+    """One line for each part of a verb."""
+    lines = [
+        _about(file),
+        "",
+        f"usage: foretell {verb} PART [options]",
+        f"       foretell help {verb} PART     shows the options of a part, with examples",
+        "",
+    ]
+    return "\n".join([*lines, *(f"  {part:<13} {_about(path)}" for part, path in parts.items())])
+
+
+def _about(file: Path) -> str:
+    """The first line of a file's docstring."""
+    return (ast.get_docstring(ast.parse(file.read_text())) or "").partition("\n")[0]

@@ -24,8 +24,8 @@ NAMES = {"list": "catalogue", "import": "import_"}
 
 
 def function_of(verb: str) -> str:
-    """The name of a verb's function in the package `foretell`."""
-    return NAMES.get(verb, verb.replace("-", "_"))
+    """The name of a verb's function in the package `foretell`: `match.camera` of `match camera`."""
+    return NAMES.get(verb, verb.replace("-", "_").replace(" ", "."))
 
 
 def with_defaults(verb: str, main: Callable[..., None]) -> Callable[..., None]:
@@ -50,7 +50,8 @@ def with_defaults(verb: str, main: Callable[..., None]) -> Callable[..., None]:
 
 def defaults(function: str) -> dict[str, Any]:
     """Argument -> default of a public function. Arguments whose default is not plain data are left out."""
-    module, node = _find(foretell._WHERE[function], function)
+    package, _, name = function.rpartition(".")
+    module, node = _find(f"foretell.{package}" if package else foretell._WHERE[name], name)
     assert isinstance(node, ast.FunctionDef), function
     named, both = node.args, [*node.args.posonlyargs, *node.args.args]
     pairs = [*zip(both[len(both) - len(named.defaults) :], named.defaults, strict=True)]

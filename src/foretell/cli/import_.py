@@ -3,6 +3,7 @@
 Examples:
     foretell import trials.csv --like runs/first-study -o runs/real
     foretell import old_trials.csv --name lab-2024
+    foretell import trials.csv --frames frames
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ def main(
     name: Annotated[str | None, named("NAME", default="the name of the file")],
     world: Annotated[str, named("NAME")],
     like: Annotated[Path | None, named("RUN")],
+    frames: Annotated[Path | None, named("FOLDER", default="the folder of the sheet")],
     tolerance: Annotated[float, named("METRES")],
     json_: Json = False,
 ) -> None:
@@ -36,13 +38,14 @@ def main(
         name: The name of this set of trials.
         world: The name of the real world in tables.
         like: The run folder whose scenarios the column `scenario` names.
+        frames: The folder of the camera frames that the column `frame` names, measured by `foretell match scenario`.
         tolerance: Two measured positions closer than this are the same spot.
     """
     from foretell.answers.show import show, table
     from foretell.counting import counted
     from foretell.reality import import_
 
-    done = import_(trials, out=out, name=name, world=world, like=like, tolerance=tolerance)
+    done = import_(trials, out=out, name=name, world=world, like=like, frames=frames, tolerance=tolerance)
     if json_:
         print(json.dumps({**asdict(done), "path": str(done.path)}))
         return

@@ -22,6 +22,7 @@ from foretell.episodes.journal import plain
 from foretell.episodes.provenance import design_of, provenance, read_provenance
 from foretell.episodes.read import read
 from foretell.errors import UsageError
+from foretell.reality.frames import fill
 from foretell.reality.rows import read_rows
 from foretell.reality.sheet import Sheet, plain_name, read_sheet
 from foretell.reality.situation import POSE, Situations
@@ -57,12 +58,14 @@ def import_(
     name: str | None = None,
     world: str = "real",
     like: str | Path | None = None,
+    frames: str | Path | None = None,
     tolerance: float = TOLERANCE,
 ) -> Imported:
     """Import a spreadsheet of real trials into a run folder (default `runs/<name>`, named after the file).
 
-    `like`: the run folder with the scenarios that the column `scenario` names. `tolerance`: two positions within so
-    many metres count as one spot. Raises UsageError with a list of all bad cells.
+    `like`: the run folder with the scenarios that the column `scenario` names. `frames`: the folder of the camera
+    frames that the column `frame` names, with what `foretell match scenario` measured on them. `tolerance`: two
+    positions within so many metres count as one spot. Raises UsageError with a list of all bad cells.
     """
     if not 0 <= tolerance < 1:
         raise UsageError(f"tolerance: {tolerance} should be metres, 0 or more and less than 1, such as {TOLERANCE}")
@@ -72,7 +75,8 @@ def import_(
     title = _title(sheet.path.stem if name is None else name, given=name is not None)
     folder = Path(out) if out is not None else Path("runs") / title
     spots = Spots(folder, tolerance)
-    situations = Situations(sheet, Path(like) if like is not None else None, spots)
+    measured = fill(sheet, None if frames is None else Path(frames), tolerance)
+    situations = Situations(sheet, Path(like) if like is not None else None, spots, measured)
     rows = read_rows(sheet, situations, title, world, folder)
     sheet.refuse()
     there = _present(folder)

@@ -22,7 +22,7 @@ CLOCKS = ("sync", "realtime")
 """On a robot the world either waits for the policy or does not."""
 KNOWN = frozenset(
     ("policy", "task", "success", "score", "scenario", "trial", "failure_reason", "notes", "video", "duration")
-    + ("instruction", "date", "clock", "policy_hash", "robot", "controller", "design")
+    + ("instruction", "date", "clock", "policy_hash", "robot", "controller", "design", "frame")
 )
 FILLED = ("success", "score", "failure_reason", "notes", "duration", "video")
 """Columns of which a trial that was run fills in at least one."""

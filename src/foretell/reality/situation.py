@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from foretell.episodes.provenance import design_of
@@ -36,8 +37,15 @@ that no trial can be meant, so the numbers are centimetres."""
 class Situations:
     """Finds or builds the scenario of each line; notes what is wrong with it."""
 
-    def __init__(self, sheet: Sheet, like: Path | None, spots: Spots):
-        self.sheet, self.like, self.spots = sheet, like, spots
+    def __init__(
+        self,
+        sheet: Sheet,
+        like: Path | None,
+        spots: Spots,
+        frames: Mapping[int, Mapping[str, Placement]] | None = None,
+    ):
+        """`frames`: line -> what was measured on its camera frame."""
+        self.sheet, self.like, self.spots, self._frames = sheet, like, spots, frames or {}
         self.planned = [] if like is None else read_scenarios(like)
         self.built: dict[str, Scenario] = {}
         """Every scenario that a line was run in, by id."""
@@ -189,7 +197,7 @@ class Situations:
 
     def _placements(self, line: Line, start: Scenario) -> dict[str, Placement]:
         """The start's placements, with what the line says in their place."""
-        placed = dict(start.placements)
+        placed = {**start.placements, **self._frames.get(line.number, {})}
         by_name = {plain_name(name): name for name in placed}
         columns: dict[str, set[str]] = {}
         for column in line.cells:

@@ -106,6 +106,7 @@ function stripsBlock(given) {
 
 function block(given) {
   if (given.kind === "strips") return stripsBlock(given);
+  if (given.kind === "compared") return comparedBlock(given, prose);
   if (given.kind === "chart") return chartBlock(given);
   if (given.kind === "sheet") return sheetBlock(given);
   if (given.tone === "code") return { node: el("details", { class: "block code" }, el("summary", {}, given.title), el("pre", {}, given.text)) };
@@ -151,6 +152,7 @@ function heading(contents) {
     `world ${run.world || "not known yet"}${run.real ? ", stands for reality" : ""}`,
     `${number.format(run.successes)} of ${number.format(run.judged)} judged episodes succeed`,
   ];
+  if (!runs.length) parts[1].textContent = [contents.when, `foretell ${contents.foretell}`].join(" · ");
   if (runs.length === 1) parts.push(el("p", { class: "meta" }, lines(runs[0]).join(" · ")));
   else parts.push(el("ul", { class: "runs" }, ...runs.map((run) => el("li", {}, el("b", {}, run.name), ...lines(run).map((line) => el("span", {}, line))))));
   at("heading").replaceChildren(...parts);

@@ -17,7 +17,7 @@ from foretell.errors import UsageError
 __all__ = ["needs_extra", "page", "theme"]
 
 HERE = Path(__file__).parent
-SCRIPTS = ("episode", "table", "charts", "page")
+SCRIPTS = ("episode", "table", "charts", "compared", "page")
 """Scripts in the order in which the page runs them. Each uses those before it."""
 END = "})();"
 POLICY = (

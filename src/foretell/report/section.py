@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Block", "Chart", "Section", "Sheet", "Strips", "Words"]
+__all__ = ["Block", "Chart", "Compared", "Section", "Sheet", "Strips", "Words"]
 
 Row = dict[str, Any]
 INHERITED = frozenset(
@@ -74,7 +74,22 @@ class Strips:
     kind: str = "strips"
 
 
-Block = Chart | Sheet | Strips | Words
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """Two pictures of one thing, side by side, in turn, one over the other, or as their difference."""
+
+    name: str
+    title: str
+    labels: tuple[str, str]
+    pictures: tuple[str, str]
+    """As data addresses, of the same size."""
+    more: Sequence[tuple[str, str]] = ()
+    """Further pictures of the same size: label and data address."""
+    about: str = ""
+    kind: str = "compared"
+
+
+Block = Chart | Compared | Sheet | Strips | Words
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from foretell.errors import UsageError, suggest
 from foretell.registry import resolve
 from foretell.scenario import Scenario
 from foretell.sim.layout import Layout
+from foretell.sim.parts import Parts
 from foretell.sim.state import Rows
 from foretell.sim.world import MujocoWorld
 from foretell.spec import Stream
@@ -73,6 +74,11 @@ class Bench:
         """The model that pictures are drawn from; not to be changed."""
         model: mujoco.MjModel = self.world._model(self.slot)
         return model
+
+    @property
+    def parts(self) -> Parts:
+        """The parts of the scene, as a segmentation numbers them."""
+        return self.world.scene.segments
 
     @property
     def state(self) -> Rows:

@@ -77,13 +77,23 @@ class Images:
 
     def _taken(self, model: mujoco.MjModel, qpos: np.ndarray, view: View) -> np.ndarray:
         """(height, width, 3) uint8: rendered and transformed."""
-        image = shared_renderer().render(model, qpos, view)
         acting = [transform for transform in self._transforms if transform.acts_on(view.name)]
-        shot = Shot(view.name, self.parts, cache(lambda: self._segmented(model, qpos, view)))
+        renderer, front = shared_renderer(), None
+        if any(transform.splits(self.parts) for transform in acting):
+            front = renderer.split(model, qpos, view, self.parts.still(model))
+        image = renderer.render(model, qpos, view) if front is None else front[0]
+        shot = Shot(
+            camera=view.name,
+            parts=self.parts,
+            front=None if front is None else front[1],
+            see=cache(lambda: self._segmented(model, qpos, view)),
+            measure=cache(lambda: shared_renderer().render(model, qpos, replace(view, kind="depth"))),
+        )
         for transform in acting:
             image = transform.apply(image, shot)
         return image
 
     def _segmented(self, model: mujoco.MjModel, qpos: np.ndarray, view: View) -> np.ndarray:
         """(height, width) int32 ids of parts."""
-        return self.parts.of(model, shared_renderer().render(model, qpos, replace(view, kind="segmentation")))
+        numbers, things = shared_renderer().segment(model, qpos, view)
+        return self.parts.of(model, things).take(numbers)

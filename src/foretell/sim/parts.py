@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import mujoco
@@ -32,21 +33,40 @@ class Parts:
         self.names = (*self.robots, *self.objects, *self.furniture, OTHER)
         self.ids = {name: number for number, name in enumerate(self.names)}
         self._of: WeakKeyDictionary[mujoco.MjModel, dict[int, np.ndarray]] = WeakKeyDictionary()
+        self._still: WeakKeyDictionary[mujoco.MjModel, np.ndarray] = WeakKeyDictionary()
 
     def groups(self) -> dict[str, tuple[str, ...]]:
         """Words for several parts at once."""
         return {"robots": self.robots, "objects": (*self.objects, OTHER), "furniture": self.furniture}
 
+    def named(self, words: Iterable[str]) -> frozenset[str]:
+        """The parts that some names, or words for several parts, stand for."""
+        groups = self.groups()
+        return frozenset(part for word in words for part in groups.get(word, (word,)))
+
+    @cached_property
+    def foreground(self) -> frozenset[str]:
+        """Robots and objects: all that is not furniture."""
+        return self.named(("robots", "objects"))
+
     def of(self, model: mujoco.MjModel, things: np.ndarray) -> np.ndarray:
-        """(height, width) int32 ids of the parts in a picture (height, width, 2) of MuJoCo's object ids and types."""
+        """(n,) int32 ids of the parts that things (n, 2), MuJoCo's object ids and types, belong to."""
         table = self._of.get(model)
         if table is None:
             table = self._of[model] = self._table(model)
-        ids = np.full(things.shape[:2], BACKGROUND, dtype=np.int32)
+        ids = np.full(len(things), BACKGROUND, dtype=np.int32)
         for kind, parts in table.items():
             seen = things[..., 1] == kind
             ids[seen] = parts[things[..., 0][seen]]
         return ids
+
+    def still(self, model: mujoco.MjModel) -> np.ndarray:
+        """(ngeom,) bool: the geoms of a model that belong to furniture."""
+        still = self._still.get(model)
+        if still is None:
+            geoms = self._table(model)[int(mujoco.mjtObj.mjOBJ_GEOM)]
+            still = self._still[model] = np.isin(geoms, [self.ids[name] for name in self.furniture])
+        return still
 
     def _robot(self, name: str) -> str | None:
         """The robot that a body was attached with."""

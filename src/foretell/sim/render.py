@@ -139,6 +139,8 @@ class Renderer:
         self._contexts: OrderedDict[Any, Canvas] = OrderedDict()
         self._posed: OrderedDict[Any, tuple[mujoco.MjModel, mujoco.MjData]] = OrderedDict()
         self._textures = Textures()
+        self._ratios: dict[tuple[int, ...], np.ndarray] = {}
+        self._behind: WeakKeyDictionary[mujoco.MjModel, dict[View, tuple[bytes, np.ndarray]]] = WeakKeyDictionary()
         self._option = mujoco.MjvOption()
         mujoco.mjv_defaultOption(self._option)
         self._option.geomgroup[3] = 0  # collision shapes
@@ -147,6 +149,60 @@ class Renderer:
         """What a camera of the model sees at joint positions qpos, upright. rgb: (height, width, 3) uint8. depth:
         (height, width) float32, m along the axis of the lens, 0 where there is nothing. segmentation: (height, width,
         2) int32, MuJoCo's object id and object type, -1 where there is nothing."""
+        if camera.kind == "segmentation":
+            numbers, things = self.segment(model, qpos, camera)
+            return np.asarray(things[numbers])
+        context, _, rectangle = self._draw(model, qpos, camera)
+        if camera.kind == "depth":
+            ratio = np.empty((camera.height, camera.width), dtype=np.float32)
+            mujoco.mjr_readPixels(None, ratio, rectangle, context)
+            return _metres(model, ratio[::-1])
+        image = np.empty((camera.height, camera.width, 3), dtype=np.uint8)
+        mujoco.mjr_readPixels(image, None, rectangle, context)
+        return image[::-1]
+
+    def segment(self, model: mujoco.MjModel, qpos: np.ndarray, camera: View) -> tuple[np.ndarray, np.ndarray]:
+        """A segmentation as (height, width) numbers and (n, 2) MuJoCo's object id and object type of each number. To
+        look things up in the short table first saves time."""
+        context, scene, rectangle = self._draw(model, qpos, replace(camera, kind="segmentation"))
+        image = np.empty((camera.height, camera.width, 3), dtype=np.uint8)
+        mujoco.mjr_readPixels(image, None, rectangle, context)
+        things = _things(scene)
+        numbers = np.ascontiguousarray(image[::-1, :, 0])
+        if len(things) > 256:  # colours are numbers, the lowest byte first; a scene has at most 2000 things
+            numbers = numbers + 256 * image[::-1, :, 1].astype(np.uint16)
+        return numbers, things
+
+    def split(
+        self, model: mujoco.MjModel, qpos: np.ndarray, camera: View, still: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """What a camera sees (height, width, 3), and where (height, width) that is anything but the `still` geoms
+        (ngeom,), which do not move: there the depth is another one than without the rest. That depth is drawn once for
+        as long as the camera stands still, so that this costs no second pass. None where depth cannot tell: a view of
+        several samples, a stand, or things that one can see through."""
+        if camera.stand is not None or (not camera.fine and model.vis.quality.offsamples) or _see_through(model, still):
+            return None
+        context, _, rectangle = self._draw(model, qpos, camera)
+        image = np.empty((camera.height, camera.width, 3), dtype=np.uint8)
+        ratio = self._ratios.setdefault(
+            image.shape, np.empty(image.shape[:2], dtype=np.float32)
+        )  # fresh memory is slow
+        mujoco.mjr_readPixels(image, ratio, rectangle, context)
+        data, at = self._posed[self._looks[model].sizes][1], model.camera(camera.name).id
+        places = (data.cam_xpos[at], data.cam_xmat[at], data.geom_xpos[still], data.geom_xmat[still])
+        key = b"".join(place.tobytes() for place in places)
+        kept = self._behind.setdefault(model, {})
+        if kept.get(camera, (b"", ratio))[0] != key:
+            self._draw(model, qpos, camera, only=still)
+            behind = np.empty_like(ratio)
+            mujoco.mjr_readPixels(None, behind, rectangle, context)
+            kept[camera] = key, behind
+        return image[::-1], np.ascontiguousarray((ratio != kept[camera][1])[::-1])
+
+    def _draw(
+        self, model: mujoco.MjModel, qpos: np.ndarray, camera: View, only: np.ndarray | None = None
+    ) -> tuple[mujoco.MjrContext, mujoco.MjvScene, mujoco.MjrRect]:
+        """Draw into the buffer of a context, from which pixels can be read. `only`: these geoms (ngeom,) alone."""
         if camera.height > self.TALLEST or camera.width > self.WIDEST:
             raise ForetellError(f"camera {camera.name!r}: at most {self.WIDEST}x{self.TALLEST} pixels")
         look = self._looks.get(model)
@@ -167,6 +223,8 @@ class Renderer:
             view.fixedcamid = model.camera(camera.name).id
         rectangle = mujoco.MjrRect(0, 0, camera.width, camera.height)
         mujoco.mjv_updateScene(model, data, self._option, None, view, mujoco.mjtCatBit.mjCAT_ALL.value, scene)
+        if only is not None:
+            _hide_others(scene, only)
         if model.opt.enableflags & SLEEP:  # elsewhere pictures are as they were, to the bit
             _floor_last(scene)
         if camera.stand is not None and (camera.stand.intrinsics or camera.stand.quat):
@@ -175,13 +233,7 @@ class Renderer:
         # drawing goes to the buffer bound last, reading takes the context's own: with several contexts they differ
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, context)
         mujoco.mjr_render(rectangle, scene, context)
-        if camera.kind == "depth":
-            ratio = np.empty((camera.height, camera.width), dtype=np.float32)
-            mujoco.mjr_readPixels(None, ratio, rectangle, context)
-            return _metres(model, ratio[::-1])
-        image = np.empty((camera.height, camera.width, 3), dtype=np.uint8)
-        mujoco.mjr_readPixels(image, None, rectangle, context)
-        return image[::-1] if camera.kind == "rgb" else _things(scene, image[::-1])
+        return context, scene, rectangle
 
     def _pose(self, model: mujoco.MjModel, look: Look, qpos: np.ndarray) -> mujoco.MjData:
         """Everything where it is at joint positions qpos."""
@@ -270,13 +322,28 @@ def _metres(model: mujoco.MjModel, ratio: np.ndarray) -> np.ndarray:
     return np.where(ratio > 0, depth, 0.0).astype(np.float32)
 
 
-def _things(scene: mujoco.MjvScene, image: np.ndarray) -> np.ndarray:
-    """MuJoCo's object id and object type of every pixel, from colours that are numbers."""
+def _hide_others(scene: mujoco.MjvScene, only: np.ndarray) -> None:
+    """Leave out all but some geoms of the model."""
+    geoms = int(mujoco.mjtObj.mjOBJ_GEOM)
+    for thing in scene.geoms[: scene.ngeom]:
+        if thing.objtype != geoms or not only[thing.objid]:
+            thing.type = int(mujoco.mjtGeom.mjGEOM_NONE)
+
+
+def _see_through(model: mujoco.MjModel, still: np.ndarray) -> bool:
+    """Whether something in front of the `still` geoms leaves no depth."""
+    drawn = ~still & (model.geom_group < 3)
+    alpha = np.where(model.geom_matid >= 0, model.mat_rgba[model.geom_matid, 3], model.geom_rgba[:, 3])
+    return bool(((alpha > 0) & (alpha < 1) & drawn).any() or model.nskin or model.nflex)
+
+
+def _things(scene: mujoco.MjvScene) -> np.ndarray:
+    """(n + 1, 2) int32: MuJoCo's object id and object type of each number of a segmentation; 0 is nothing."""
     table = np.full((scene.ngeom + 1, 2), -1, dtype=np.int32)
     for geom in scene.geoms[: scene.ngeom]:
         if geom.segid >= 0:
             table[geom.segid + 1] = geom.objid, geom.objtype
-    return table[image.astype(np.int32) @ np.array([1, 256, 65536], dtype=np.int32)]
+    return table
 
 
 @cache

@@ -15,13 +15,14 @@ from typing import Any, Literal
 
 import mujoco
 import numpy as np
-from pydantic import BaseModel, ConfigDict, PrivateAttr, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, ValidationInfo, field_validator
 
 from foretell.errors import UsageError, suggest
 from foretell.files import read_file
 from foretell.fingerprint.source import own_classes, source_hash
 from foretell.registry import resolve
 from foretell.scenario import Placement
+from foretell.sim.green_screen import contact, darkened, faded, pasted
 from foretell.sim.parts import Parts
 from foretell.sim.photo import MOST_BYTES, decode, resize
 from foretell.world_file import explain
@@ -32,18 +33,27 @@ FILM = "film"
 """The name of a camera that only films, and stands where the task says."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Shot:
     """A picture that was taken, for a transform to look at."""
 
     camera: str
     parts: Parts
+    front: np.ndarray | None
+    """(height, width) bool: where robots and objects are seen, where that was known without a second picture."""
     see: Callable[[], np.ndarray]
+    """(height, width) int32: ids of parts, drawn when first asked for."""
+    measure: Callable[[], np.ndarray]
+    """(height, width) float32: m along the axis of the lens, drawn when first asked for."""
 
     def showing(self, names: Sequence[str]) -> np.ndarray:
         """(height, width) bool: where some parts are seen. Words for several parts (`robots`) will do."""
-        wanted = {part for name in names for part in self.parts.groups().get(name, (name,))}
-        return np.isin(self.see(), [self.parts.ids[name] for name in wanted])
+        wanted = self.parts.named(names)
+        if self.front is not None and wanted == self.parts.foreground:
+            return self.front
+        table = np.zeros(len(self.parts.names) + 1, dtype=bool)  # the background, -1, is the last
+        table[[self.parts.ids[name] for name in wanted]] = True
+        return table.take(self.see())
 
 
 class Transform(BaseModel):
@@ -76,6 +86,11 @@ class Transform(BaseModel):
         """(height, width, 3) uint8: a picture, changed. Called for each picture of the cameras that it acts on."""
         return image
 
+    def splits(self, parts: Parts) -> bool:
+        """Whether `apply` asks where robots and objects are seen (`shot.showing`), all of them and nothing else. Then
+        that is found out with the picture, in a fraction of the time."""
+        return False
+
     def decides(self) -> dict[str, Any]:
         """All that decides what pictures look like; it stands in rows and in the world's hash. JSON-able. A class of
         one's own is told by its source: an edited one is another."""
@@ -92,6 +107,10 @@ class Background(Transform):
     """PNG or JPEG, as the camera sees the empty scene. Its path is relative to the world file."""
     keep: tuple[str, ...] = ("robots", "objects")
     """Parts that stay simulated: names of parts, or `robots`, `objects` (fixtures too), `furniture`."""
+    soft_edges: float = Field(default=0.0, ge=0, le=20)
+    """Pixels over which the foreground fades into the photograph; 0: each pixel is one of them, as in SIMPLER."""
+    contact_shadow: float = Field(default=0.0, ge=0, le=1)
+    """Share of its light that the photograph loses where the foreground touches what the photograph shows."""
 
     _photo: Photo = PrivateAttr()
 
@@ -104,6 +123,11 @@ class Background(Transform):
     def model_post_init(self, context: Any) -> None:
         self._photo = _open(self.image, context)
 
+    @property
+    def photo(self) -> np.ndarray:
+        """(height, width, 3) uint8, as the file has it."""
+        return self._photo.pixels
+
     def check(self, cameras: Sequence[str], parts: Parts) -> None:
         super().check(cameras, parts)
         known = [*parts.groups(), *parts.names]
@@ -111,12 +135,22 @@ class Background(Transform):
             if name not in known:
                 raise UsageError(f"keep: {name!r:.100} is not a part of this scene; {suggest(name, known)}")
 
+    def splits(self, parts: Parts) -> bool:
+        return parts.named(self.keep) == parts.foreground
+
     def apply(self, image: np.ndarray, shot: Shot) -> np.ndarray:
         kept = shot.showing(self.keep)
-        return np.where(kept[..., None], image, self._photo.sized(*image.shape[:2]))
+        photo = self._photo.sized(*image.shape[:2])
+        if self.contact_shadow:
+            photo = darkened(photo, contact(kept, shot.measure()), self.contact_shadow)
+        return faded(image, photo, kept, self.soft_edges) if self.soft_edges else pasted(image, photo, kept)
 
     def decides(self) -> dict[str, Any]:
-        return {**super().decides(), "image": f"sha256:{self._photo.sha256}"}  # wherever the file is
+        decides = {**super().decides(), "image": f"sha256:{self._photo.sha256}"}  # wherever the file is
+        for name in ("soft_edges", "contact_shadow"):  # worlds without them keep their names
+            if not decides[name]:
+                del decides[name]
+        return decides
 
 
 class Photo:

@@ -1,4 +1,5 @@
-"""A file of scenarios: one a line, as JSON; or a test set, whose first line says what it is and whose others name arms.
+"""A file of scenarios: one a line, as JSON, or as `foretell match scenario` measures it; or a test set, whose first
+line says what it is and whose others name arms.
 
 {"testset": {"id": "3f...", "tasks": {"lift": 1}, "protocol": {...}, "certificates": [...], ...}}
 {"arm": "none", "scenario": {...}}
@@ -174,6 +175,8 @@ def _header(path: Path, number: int, line: str) -> Header:
 
 def _line(path: Path, number: int, line: str, named: bool) -> tuple[str, Scenario]:
     try:
+        if not named and line.lstrip().startswith('{"measured"'):  # by `foretell match scenario`
+            return "", _named(Scenario.model_validate(load_json(line)["scenario"]))
         if not named:
             return "", _named(Scenario.model_validate_json(line))
         given = load_json(line)

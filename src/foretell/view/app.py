@@ -24,7 +24,7 @@ from foretell.view.board import Board
 if TYPE_CHECKING:
     from starlette.applications import Starlette
 
-__all__ = ["application", "file_of"]
+__all__ = ["Guard", "application", "file_of"]
 
 FILES = {"videos": {".mp4": "video/mp4", ".webm": "video/webm"}, "events": {".parquet": "application/octet-stream"}}
 """Folders of a run that are served, and what in them. No HTML: it could act in the page's name."""
@@ -83,10 +83,10 @@ def application(board: Board, html: str, token: str, host: str) -> Starlette:
         Route("/runs/{run:int}/{path:path}", file),
         Route("/stop/{run:int}", stop, methods=["POST"]),
     ]
-    return Starlette(routes=routes, middleware=[Middleware(_Guard, host=host)])
+    return Starlette(routes=routes, middleware=[Middleware(Guard, host=host)])
 
 
-class _Guard:
+class Guard:
     """Turns away who calls us by a foreign name or comes from a foreign page, and adds headers."""
 
     def __init__(self, app: Any, host: str) -> None:
@@ -100,7 +100,7 @@ class _Guard:
         headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
         called, origin = headers.get(b"host", ""), headers.get(b"origin")
         if not self._ours(called):
-            await _refuse(send, 421, "this server has another name; open the link that `foretell view` printed")
+            await _refuse(send, 421, "this server has another name; open the link that foretell printed")
             return
         if origin is not None and origin.lower() != f"http://{called.lower()}":
             await _refuse(send, 403, "requests from other pages are refused")

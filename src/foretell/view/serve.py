@@ -15,7 +15,7 @@ from typing import Any
 from foretell.errors import UsageError
 from foretell.report.page import as_json, needs_extra, page
 
-__all__ = ["Served", "view"]
+__all__ = ["Served", "listen", "view"]
 
 HERE = Path(__file__).parent
 
@@ -61,7 +61,7 @@ def view(
     from foretell.view.board import Board, blank
 
     paths = _paths(runs)
-    listener = _listen(host, port)
+    listener = listen(host, port)
     board = Board(paths)
     token = secrets.token_urlsafe(24)
     html = page(blank(paths), live={"runs": [str(p) for p in paths]}, script=_script())
@@ -103,7 +103,8 @@ def _paths(runs: Sequence[str | Path | Sequence[str | Path]]) -> list[Path]:
     return paths
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket to serve at; port 0 is any that is free."""
     if not 0 <= port < 65536:
         raise UsageError(f"port is {port}, it must be between 0 (any that is free) and 65535")
     try:

@@ -1,0 +1,48 @@
+"""Frames of a real video."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from foretell.errors import UsageError
+
+__all__ = ["read_frames"]
+
+MOST = 120
+"""Frames that are kept: enough for a median, and a long video costs no more memory than a short one."""
+BYTES = 400 << 20
+"""Of the kept frames: a video of large frames gives fewer."""
+
+
+def read_frames(path: str | Path) -> np.ndarray:
+    """(n, height, width, 3) uint8: frames from the whole length of a video, evenly spaced, at most `MOST`."""
+    try:
+        import av
+    except ImportError:
+        raise UsageError("videos need PyAV, which is not installed: pip install 'foretell[match]'") from None
+    frames: list[np.ndarray] = []
+    every, number = 1, 0
+    try:
+        with av.open(str(path)) as file:
+            if not file.streams.video:
+                raise UsageError(f"video: {path} has no pictures")
+            for frame in file.decode(video=0):
+                if number % every == 0:
+                    image = frame.to_ndarray(format="rgb24")
+                    frames.append(image)
+                    if len(frames) > max(3, min(MOST, BYTES // image.nbytes)):
+                        frames, every = frames[::2], 2 * every
+                number += 1
+    except av.FFmpegError as error:
+        raise UsageError(f"video: cannot read {path}: {error.strerror}") from None
+    sizes = {frame.shape for frame in frames}
+    if len(sizes) > 1:
+        raise UsageError(f"video: {path} changes its size between frames; record it again, or cut it")
+    if len(frames) < 3:
+        raise UsageError(
+            f"video: {path} has {number} frame{'s' * (number != 1)}, and a clean plate needs at least 3, in which the "
+            "robot moves; a single picture can be cleaned with any editor"
+        )
+    return np.stack(frames)
