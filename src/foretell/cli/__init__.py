@@ -214,7 +214,7 @@ def _help(known: dict[str, Path]) -> str:
     for title, group in {**JOURNEY, **({"More": rest} if rest else {})}.items():
         lines += ["", title]
         for verb in group:
-            lines.append(f"  {verb:<13} {_about(known[verb])}")
+            lines.append(f"  {verb:<14} {_about(known[verb])}")
     return "\n".join(lines)
 
 
