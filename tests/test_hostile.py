@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import foretell
-from foretell.cli import main
+from foretell.cli import main, verbs
 from foretell.episodes import parts
 from foretell.episodes.parts import DamagedError, read_part
 from foretell.episodes.read import read
@@ -110,7 +110,7 @@ SAFE = {
     "show": ["show RUN", "show RUN --episodes", "show RUN --json"],
     "cards": ["cards RUN", "cards RUN --csv OUT/cards.csv", "cards RUN --html OUT/cards.html"],
     "timeline": ["timeline RUN x"],
-    "list": ["list tasks"],
+    "list": ["list", "list tasks"],
     "report": ["report RUN", "report RUN -o OUT/page.html"],
     "figure": ["figure RUN", "figure RUN success -o OUT/success.svg", "figure RUN success -o OUT/success.csv"],
     "view": ["view RUN"],
@@ -135,6 +135,12 @@ def named_safe() -> set[str]:
 
 def test_every_command_that_is_called_safe_is_tried() -> None:
     assert named_safe() == set(SAFE)
+
+
+def test_every_verb_is_called_safe_or_not() -> None:
+    text = (Path(__file__).parents[1] / "SECURITY.md").read_text()
+    spans = re.findall(r"`([^`]+)`", text)
+    assert not set(verbs()) - {match for span in spans for match in re.findall("^[a-z-]+", span)}
 
 
 @pytest.mark.parametrize("command", [line for lines in SAFE.values() for line in lines])
