@@ -531,3 +531,23 @@ def test_a_world_of_ones_own(tmp_path, monkeypatch):
     blind.reset(seed=0)
     with pytest.raises(UsageError, match="world 'blind' has no camera to draw"):
         blind.render()
+
+
+def test_instructions_stand_in_info_and_done_brings_the_next():
+    name = "google_robot_place_apple_in_closed_top_drawer"
+    env = TaskEnv(name)
+    first = env.reset(options={"scenario": env.task.layouts()[0]})[1]["instruction"]
+    assert first == "open top drawer"
+    still = np.zeros(env.action_space.shape)
+    assert env.step(still)[4]["instruction"] == first
+    assert not env.finish()
+    assert env.step(still)[4]["instruction"] == "place apple into top drawer"
+    assert env.finish()
+    envs = TaskVectorEnv(name, num_envs=2)
+    _, info = envs.reset(options={"scenario": env.task.layouts()[0]})
+    assert info["instruction"].tolist() == [first, first]
+    assert envs.finish(np.array([False, True])).tolist() == [False, False]
+    *_, info = envs.step(np.stack([still, still]))
+    assert info["instruction"].tolist() == [first, "place apple into top drawer"]
+    with pytest.raises(UsageError, match="mask: expected a bool array"):
+        envs.finish(np.array([1, 0]))

@@ -66,6 +66,12 @@ def test_the_worse_gains_of_simpler_are_worlds() -> None:
         assert robot.gains("joint_torso")[0] == pytest.approx(stiffness, rel=1e-5)
 
 
+@pytest.mark.parametrize("step", [5e-324, 1e-9, 0.0, 0.5])
+def test_a_step_that_nobody_can_mean_is_refused(step: float) -> None:
+    with pytest.raises(UsageError, match="physics.timestep: Input should be"):
+        load_world({"name": "w", "physics": {"timestep": step}})
+
+
 OTHER: dict[str, Any] = {
     **dict.fromkeys(("kp_scale", "kv_scale", "damping_scale", "pad_friction", "finger_force"), 0.5),
     "joint_friction": 1.0,

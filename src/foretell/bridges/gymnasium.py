@@ -72,19 +72,24 @@ class TaskEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
         super().reset(seed=seed)
         scenario = chosen or self._slots.choose(0, seed, self.np_random)
         self._slots.start(self._only, [scenario])
-        return self._look(), {"is_success": False, "scenario": scenario.id}
+        seen = self._look()
+        return seen, {"is_success": False, "scenario": scenario.id, "instruction": self._slots.instructions[0]}
 
     def step(self, action: np.ndarray) -> tuple[dict[str, np.ndarray], float, bool, bool, dict[str, Any]]:
         solved, faults = self._slots.act(self._only, np.asarray(action)[None])
         done = bool(solved[0])
-        info: dict[str, Any] = {"is_success": done}
+        seen = self._look(fresh=not faults)  # where physics diverged, what was seen before stays
+        info: dict[str, Any] = {"is_success": done, "instruction": self._slots.instructions[0]}
         if faults:
-            info["error"] = faults[0]
-            # the state means nothing any more: what was seen before stays
-            return self._look(fresh=False), 0.0, False, True, info
+            return seen, 0.0, False, True, info | {"error": faults[0]}
         reward = float(self._slots.rewards(self._only, solved)[0])
         over = self._limit is not None and int(self._slots.steps[0]) >= self._limit
-        return self._look(), reward, done and self.task.success_rule == "any", over, info
+        return seen, reward, done and self.task.success_rule == "any", over, info
+
+    def finish(self) -> bool:
+        """Declare the task done, as a policy in a study may. True where the episode ends: reset it. False where the
+        task goes on with another instruction, which the next step's `info` has."""
+        return bool(self._slots.finish(self._only)[0])
 
     def render(self) -> np.ndarray | None:
         frames = self._slots.frames(self.render_mode)
@@ -165,7 +170,7 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
         """`seed` s means s, s + 1, ...; or one per environment. `options["scenario"]` is one for all, or one each;
         `options["reset_mask"]` (bool array) leaves the other environments as they are."""
         options, n = _options(options, "scenario", "reset_mask"), self.num_envs
-        mask = self._mask(options["reset_mask"]) if "reset_mask" in options else np.ones(n, dtype=bool)
+        mask = self._mask(options["reset_mask"], 'options["reset_mask"]') if "reset_mask" in options else np.ones(n, dtype=bool)
         if (self._slots.steps[~mask] < 0).any():
             raise ResetNeeded("reset every environment once before resetting some")
         if isinstance(seed, int | np.integer):
@@ -186,7 +191,10 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
                 self._random[slot] = seeding.np_random(seeds[slot])
         info = self._start(slots, [each[i] or self._choose(i, seeds[i]) for i in slots.tolist()])
         self._over[slots] = False
-        return self._slots.look(slots), info | {"is_success": np.zeros(n, dtype=bool), "_is_success": mask.copy()}
+        seen = self._slots.look(slots)
+        for slot in slots.tolist():
+            info = self._add_info(info, {"instruction": self._slots.instructions[slot]}, slot)
+        return seen, info | {"is_success": np.zeros(n, dtype=bool), "_is_success": mask.copy()}
 
     def step(
         self, actions: np.ndarray
@@ -213,7 +221,18 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
         self._over = terminated | truncated
         info |= {"is_success": solved.copy(), "_is_success": np.ones(n, dtype=bool)}
         seen = self._slots.look(np.flatnonzero(looking).astype(np.int32))
+        for slot, instruction in enumerate(self._slots.instructions):
+            info = self._add_info(info, {"instruction": instruction}, slot)
         return seen, rewards, terminated, truncated, info
+
+    def finish(self, mask: np.ndarray) -> np.ndarray:
+        """As `TaskEnv.finish`, in the environments of a mask (bool array). An episode that ends is reset by the next
+        step."""
+        slots = np.flatnonzero(self._mask(mask, "mask")).astype(np.int32)
+        ends = np.zeros(self.num_envs, dtype=bool)
+        ends[slots] = self._slots.finish(slots)
+        self._over |= ends
+        return ends
 
     def render(self) -> tuple[np.ndarray, ...] | None:
         frames = self._slots.frames(self.render_mode)
@@ -232,12 +251,12 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
             info = self._add_info(info, {"scenario": scenario.id}, slot)
         return info
 
-    def _mask(self, mask: Any) -> np.ndarray:
+    def _mask(self, mask: Any, field: str) -> np.ndarray:
         if not isinstance(mask, np.ndarray) or mask.dtype != np.bool_ or mask.shape != (self.num_envs,):
             kind = f"{mask.dtype} {mask.shape}" if isinstance(mask, np.ndarray) else type(mask).__name__
-            raise UsageError(f'options["reset_mask"]: expected a bool array of shape ({self.num_envs},), got {kind}')
+            raise UsageError(f"{field}: expected a bool array of shape ({self.num_envs},), got {kind}")
         if not mask.any():
-            raise UsageError('options["reset_mask"]: no environment is to be reset')
+            raise UsageError(f"{field}: no environment is named")
         return mask
 
 

@@ -75,6 +75,7 @@ class Slots:
             raise UsageError(f"reward: 'stages' needs a task with stages, and {self.task.name!r} has none")
         self.paid = np.zeros(count)  # score of each episode that was given as reward so far
         self.steps = np.full(count, -1, dtype=np.int64)  # actions since reset; -1: no episode yet
+        self.instructions = [""] * count
         self.seen = {
             name: np.zeros((count, *boxes[name].shape), boxes[name].dtype) for name in self.observation_space.spaces
         }
@@ -124,6 +125,12 @@ class Slots:
         solved = np.zeros(len(slots), dtype=bool) if seen is None else np.asarray(seen, dtype=bool)
         return solved & ~np.isin(slots, list(faults)), faults
 
+    def finish(self, slots: np.ndarray) -> np.ndarray:
+        """(n,) bool: whether episodes end, now that the policy declares itself done."""
+        if (self.steps[slots] < 0).any():
+            raise ResetNeeded("call reset before finish")
+        return self.world.terminate(slots)
+
     def rewards(self, slots: np.ndarray, solved: np.ndarray) -> Floats:
         """(n,) rewards of the last action in slots without faults."""
         if self.reward == "success" or not len(slots):
@@ -142,6 +149,8 @@ class Slots:
             fresh = self.world.observe(slots, self.streams)
             for name, seen in self.seen.items():
                 seen[slots] = fresh[name]
+            for slot, instruction in zip(slots.tolist(), fresh["instruction"], strict=True):
+                self.instructions[slot] = str(instruction)
         return {name: seen.copy() for name, seen in self.seen.items()}
 
     def frames(self, mode: str | None) -> Bytes | None:

@@ -74,8 +74,8 @@ class Physics(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    timestep: float | None = Field(default=None, gt=0, le=0.01)
-    """Physics step, s. None: that of the robots, where they have one, or else 0.002."""
+    timestep: float | None = Field(default=None, ge=1e-5, le=0.01)
+    """Physics step, s; shorter ones would take hours. None: that of the robots, where they have one, or else 0.002."""
     integrator: Literal["implicitfast", "implicit", "euler", "rk4"] | None = None
     """None: that of the robots, where they agree, or else `implicitfast`."""
     cone: Literal["elliptic", "pyramidal"] = "elliptic"
