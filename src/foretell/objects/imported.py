@@ -34,6 +34,8 @@ __all__ = ["FILE", "FORMAT", "MOST_PARTS", "Look", "ObjectFile", "imported", "im
 
 FILE, FORMAT = "object.json", 1
 MOST_PARTS = 64
+CORNERS = 64
+"""Of a convex part, by which it touches: contacts with more cost more and change little."""
 HASH = 16
 """Hex digits of the hash in a name."""
 MOST_BYTES = 64 << 20
@@ -133,6 +135,7 @@ def _add(
     touch |= {"solref": physics.solref, "priority": 1, "mass": 0, "group": 3 if looks else 0}
     for number, vertices in enumerate(parts):
         add_piece(spec, body, f"part{number}", vertices * scale, **touch)
+        spec.mesh(f"{body.name}/part{number}").maxhullvert = CORNERS
     for number, (look, vertices, texture, faces) in enumerate(looks):
         mesh = spec.add_mesh(
             name=f"{body.name}/look{number}", uservert=(vertices * scale).ravel(), userface=faces.ravel()
