@@ -164,6 +164,29 @@ def test_every_arm_in_turn_from_one_command(pair: tuple[Path, Path], tmp_path: P
     assert printed["none"]["mmrv"]["value"] > printed["aggregate"]["mmrv"]["value"] == 0.0
 
 
+def test_cells_of_a_grid_are_compared_with_the_tasks_that_have_them(tmp_path: Path) -> None:
+    """Each grid runs on the tasks that it applies to; all cells are compared with the same real trials."""
+    both = ("lift", "drawer")
+    at = {task: [s.model_copy(update={"task": task}) for s in SCENARIOS] for task in both}
+    cells = {"lift": ["Object_Mass{0.5}", "Object_Mass{2}"], "drawer": ["Joint_Friction{4}"]}
+    real, sim = [], []
+    for task, most in ((task, (18, 12, 6)) for task in both):
+        for policy, solved in zip("abc", most, strict=True):
+            lab = {"world": "lab", "world_hash": "l" * 16, "real": True, "judge": "person", "task": task}
+            real += [made.row(policy, s, i < solved, **lab) for i, s in enumerate(at[task])]
+            for arm in ("none", *cells[task]):
+                got = 24 - solved if arm == "Object_Mass{2}" else solved
+                under = [s if arm == "none" else s.model_copy(update={"factors": {arm: 1}}) for s in at[task]]
+                sim += [made.row(policy, s, i < got, task=task, arm=arm) for i, s in enumerate(under)]
+    runs = [made.run(tmp_path / name, at["lift"] + at["drawer"], rows) for name, rows in (("real", real), ("sim", sim))]
+    answer = foretell.predictivity(real=runs[0], sim=runs[1], arm="each")
+    assert set(answer.arms) == {"none", *cells["lift"], *cells["drawer"]}
+    assert list(answer.arms["none"].metrics) == list(both)
+    for arm, value in (("Object_Mass{0.5}", 1.0), ("Object_Mass{2}", -1.0), ("Joint_Friction{4}", 1.0)):
+        (metrics,) = answer.arms[arm].metrics.values()
+        assert metrics["pearson"].estimate == pytest.approx(value)
+
+
 def test_one_word_in_a_study() -> None:
     study = load_study({"tasks": ["lift"], "policies": ["expert"], "scenarios": 2, "arms": "aggregate"})
     assert Study.model_validate(study.model_dump()).arms == study.arms and "aggregate" in study.to_yaml()
