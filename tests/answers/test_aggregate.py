@@ -11,7 +11,7 @@ import made
 import numpy as np
 import pytest
 from sections import block, section_of
-from studies import cli
+from studies import Lab, cli
 
 import foretell
 from foretell.errors import UsageError
@@ -94,6 +94,13 @@ def test_the_table_prints_the_aggregate_and_the_shifts(run: Path, tmp_path: Path
     sheet = block(section, "aggregates")
     assert sorted(row[:4] for row in sheet.rows) == [[p, "control and variants", 9, COUNT] for p in ("shy", "solid")]
     assert {row["shift"] for row in block(section, "shifts").rows} == set(entry(run, "shy", "aggregate")["shifts"])
+
+
+def test_a_run_ends_with_the_aggregate(tmp_path: Path) -> None:
+    study = Lab(tmp_path).study(task="Blink", count=1, arms="aggregate", record={"video": "none"})
+    done = cli("run", study, "--workers", 0, cwd=tmp_path)
+    (line,) = [line for line in done.stdout.splitlines() if line.split()[2:3] == ["aggregate"]]
+    assert line.split()[3:5] == ["0%", "1"] and "Change of success by shift" in done.stdout
 
 
 def test_an_aggregate_needs_all_its_arms(tmp_path: Path) -> None:

@@ -67,13 +67,13 @@ def with_object(scenario: Scenario, task: Task, name: str) -> Scenario:
             "an imported object takes the place of one"
         )
     (part,) = handled
-    old, new, about = scenario.placements[part], asset(name), describe(name)
+    old, about = scenario.placements[part], describe(name)
     if not asset(old.asset).free:
         raise UsageError(f"scenarios: objects: {part!r} of task {task.name!r} does not move freely")
     w, i, j, k = from_yaw(np.asarray(old.yaw)).tolist()
     x, y, z = old.pos
     surface = z + _lowest(old.asset, old.quat, old.scale)
-    placed = Placement(asset=name, pos=(x, y, surface + new.rest), quat=(w, i, j, k))
+    placed = Placement(asset=name, pos=(x, y, surface + about.size[2] / 2), quat=(w, i, j, k))
     called = re.sub(rf"\b{re.escape(part)}\b", lambda _: about.words, scenario.instruction)
     changes = {"placements": {**scenario.placements, part: placed}, "instruction": called, "parent": about.name}
     return scenario.model_copy(update=changes)
