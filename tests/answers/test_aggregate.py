@@ -11,7 +11,7 @@ import made
 import numpy as np
 import pytest
 from sections import block, section_of
-from studies import cli
+from studies import Lab, cli
 
 import foretell
 from foretell.errors import UsageError
@@ -96,6 +96,13 @@ def test_the_table_prints_the_aggregate_and_the_shifts(run: Path, tmp_path: Path
     assert {row["shift"] for row in block(section, "shifts").rows} == set(entry(run, "shy", "aggregate")["shifts"])
 
 
+def test_a_run_ends_with_the_aggregate(tmp_path: Path) -> None:
+    study = Lab(tmp_path).study(task="Blink", count=1, arms="aggregate", record={"video": "none"})
+    done = cli("run", study, "--workers", 0, cwd=tmp_path)
+    (line,) = [line for line in done.stdout.splitlines() if line.split()[2:3] == ["aggregate"]]
+    assert line.split()[3:5] == ["0%", "1"] and "Change of success by shift" in done.stdout
+
+
 def test_an_aggregate_needs_all_its_arms(tmp_path: Path) -> None:
     lacks = written(tmp_path / "lacks", {"solid": solid}, [a for a in ARMS if a != "slightly_darker_lighting"])
     assert not [row for row in foretell.show(lacks) if row["arm"] == "aggregate"]
@@ -162,6 +169,29 @@ def test_every_arm_in_turn_from_one_command(pair: tuple[Path, Path], tmp_path: P
         cli("predictivity", "--real", real, "--sim", sim, "--arm", "each", "--json", cwd=tmp_path).stdout
     )
     assert printed["none"]["mmrv"]["value"] > printed["aggregate"]["mmrv"]["value"] == 0.0
+
+
+def test_cells_of_a_grid_are_compared_with_the_tasks_that_have_them(tmp_path: Path) -> None:
+    """Each grid runs on the tasks that it applies to; all cells are compared with the same real trials."""
+    both = ("lift", "drawer")
+    at = {task: [s.model_copy(update={"task": task}) for s in SCENARIOS] for task in both}
+    cells = {"lift": ["Object_Mass{0.5}", "Object_Mass{2}"], "drawer": ["Joint_Friction{4}"]}
+    real, sim = [], []
+    for task, most in ((task, (18, 12, 6)) for task in both):
+        for policy, solved in zip("abc", most, strict=True):
+            lab = {"world": "lab", "world_hash": "l" * 16, "real": True, "judge": "person", "task": task}
+            real += [made.row(policy, s, i < solved, **lab) for i, s in enumerate(at[task])]
+            for arm in ("none", *cells[task]):
+                got = 24 - solved if arm == "Object_Mass{2}" else solved
+                under = [s if arm == "none" else s.model_copy(update={"factors": {arm: 1}}) for s in at[task]]
+                sim += [made.row(policy, s, i < got, task=task, arm=arm) for i, s in enumerate(under)]
+    runs = [made.run(tmp_path / name, at["lift"] + at["drawer"], rows) for name, rows in (("real", real), ("sim", sim))]
+    answer = foretell.predictivity(real=runs[0], sim=runs[1], arm="each")
+    assert set(answer.arms) == {"none", *cells["lift"], *cells["drawer"]}
+    assert list(answer.arms["none"].metrics) == list(both)
+    for arm, value in (("Object_Mass{0.5}", 1.0), ("Object_Mass{2}", -1.0), ("Joint_Friction{4}", 1.0)):
+        (metrics,) = answer.arms[arm].metrics.values()
+        assert metrics["pearson"].estimate == pytest.approx(value)
 
 
 def test_one_word_in_a_study() -> None:

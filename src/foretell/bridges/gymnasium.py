@@ -170,7 +170,11 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
         """`seed` s means s, s + 1, ...; or one per environment. `options["scenario"]` is one for all, or one each;
         `options["reset_mask"]` (bool array) leaves the other environments as they are."""
         options, n = _options(options, "scenario", "reset_mask"), self.num_envs
-        mask = self._mask(options["reset_mask"], 'options["reset_mask"]') if "reset_mask" in options else np.ones(n, dtype=bool)
+        mask = (
+            self._mask(options["reset_mask"], 'options["reset_mask"]')
+            if "reset_mask" in options
+            else np.ones(n, dtype=bool)
+        )
         if (self._slots.steps[~mask] < 0).any():
             raise ResetNeeded("reset every environment once before resetting some")
         if isinstance(seed, int | np.integer):

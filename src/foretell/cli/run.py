@@ -122,7 +122,10 @@ def _of(file: Path) -> Iterator[None]:
 
 def _say(done: Run, last: Progress | None) -> None:
     from foretell.answers.show import counted_figures, show, table
+    from foretell.tasks.variants import SHIFTS
 
-    # what was counted on the way need not be read again, unless the folder has more than this study
-    table(counted_figures(last.tally) if last is not None and last.alone else show(done.path))
+    # what was counted on the way need not be read again, unless the folder has more than this study, or there may be an
+    # aggregate, which pairs scenarios
+    entries = counted_figures(last.tally) if last is not None and last.alone else []
+    table(show(done.path) if not entries or any(entry["arm"] in SHIFTS for entry in entries) else entries)
     print(done.text())

@@ -6,10 +6,12 @@ a compound scene (`workbench`), a number of THE COLOSSEUM (`colosseum:5`, or jus
 `{use: MO_Size, values: [0.9, 1.1]}` a list of two numbers. SIMPLER's variants are arms under their published names
 (`tasks.variants`), and `simpler:each` is one arm per variant that it has of a task. `aggregate` is the control and
 every variant, whose mean is SIMPLER's variant aggregation; `arm_colours` is the control and its recoloured arms.
+`{grid: {Object_Mass: [0.5, 1, 2], Object_Friction: [0.5, 1]}}` is one arm for each combination of the values.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,6 +45,8 @@ COMPOUND: dict[str, tuple[str, ...]] = {
 }
 """Compound scenes. The paper has the names of three scenes and two combinations, those of `workbench` and
 `study_table` here; which belongs to which, and the third, are our choice: see docs/factors.md."""
+CELLS = 1000
+"""Arms of a grid, at most."""
 PUBLISHED = ("simpler:each", *AGGREGATES)
 """Sets of SIMPLER's variants."""
 SETS = ("each", "all", "colosseum:each", "colosseum:all", *PUBLISHED, *COMPOUND)
@@ -73,6 +77,8 @@ class Arm:
     uses: tuple[Use, ...] = ()
     written: Any = field(default=None, hash=False)
     """As the study writes it, which is how a run folder keeps it; None for an arm that `expand` made."""
+    cells: tuple[Arm, ...] = ()
+    """Of a grid: an arm for each combination."""
 
     def applies(self, task: Task) -> Reason | None:
         """None where every factor of the arm (of a set: at least one) applies to a task, else the first reason."""
@@ -105,6 +111,8 @@ def _parsed(item: Any) -> Arm:
     if not isinstance(item, dict):
         return _named(item, {})
     options = dict(item)
+    if set(options) == {"grid"}:
+        return _grid(options["grid"])
     if "use" not in options:
         if not options:
             raise UsageError("arm {} names no factor")
@@ -119,6 +127,23 @@ def _parsed(item: Any) -> Arm:
     if len(wanted) > 1:
         raise UsageError(f"arm {use!r}: give one of severity, range and values")
     return _named(use, wanted) if set(wanted) <= {"severity"} else _joined([_use(decoded(use), wanted)])
+
+
+def _grid(axes: Any) -> Arm:
+    """One arm for each combination of values of factors."""
+    if not isinstance(axes, dict) or not axes or not all(isinstance(v, list) and v for v in axes.values()):
+        raise UsageError(
+            f"arm {{grid: {axes!r:.100}}} should map factors to lists of values, as {{MO_Size: [0.9, 1.1]}}"
+        )
+    if (count := math.prod(map(len, axes.values()))) > CELLS:
+        raise UsageError(f"arm grid: {count:,} combinations, more than {CELLS}: leave values out")
+    along = [[_use(decoded(name), {"values": [value]}) for value in values] for name, values in axes.items()]
+    for uses in along:
+        if len({use.label for use in uses}) < len(uses):
+            raise UsageError(f"arm grid: {uses[0].factor} has a value twice")
+    cells = tuple(_joined(uses) for uses in itertools.product(*along))
+    whole = _joined(_use(decoded(name), {"values": values}) for name, values in axes.items())
+    return Arm(f"grid:{whole.name}", whole.uses, cells=cells)
 
 
 def decoded(name: str | int) -> str:
@@ -241,7 +266,7 @@ def expand(items: Iterable[Any], task: Task) -> list[Arm]:
     their factors that apply, arms that do not apply left out, none twice."""
     arms_by_name: dict[str, Arm] = {}
     for arm in map(parse, items):
-        members = [arm]
+        members = list(arm.cells) or [arm]
         if arm.uses and arm.uses[0].factor == "simpler:each":
             members = [parse(name) for name in published(task)]
         elif arm.uses and arm.uses[0].factor in AGGREGATES:

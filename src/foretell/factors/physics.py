@@ -1,16 +1,18 @@
-"""Friction and mass of the object that is handled, relative to what each world believes of it."""
+"""Friction and mass of the object that is handled, and friction of joints, relative to what each world believes."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from foretell.factors.factor import Factor, Given, Setting, targets
+from foretell.objects import Fixture, asset
 from foretell.scenario import Scenario
 from foretell.tasks.task import Task
 
-__all__ = ["ObjectFriction", "ObjectMass"]
+__all__ = ["JointFriction", "ObjectFriction", "ObjectMass"]
 
 
 class _Ratio(Factor):
@@ -67,3 +69,31 @@ class ObjectMass(_Ratio):
 
     def card(self, value: Any) -> str:
         return f"make the object weigh {value:.2f} times as much"
+
+
+class JointFriction(_Ratio):
+    """Dry friction in the joints of furniture, such as drawers."""
+
+    name, default = "Joint_Friction", (0.25, 4.0)
+    extreme = "ratio uniform in 0.25-4"
+    source = "SIMPLER's Table X: a cabinet with 0.0125 to 0.20, where its own is 0.05"
+
+    def obstacle(self, task: Task) -> str | None:
+        return None if _jointed(task) else "it has no furniture with joints"
+
+    def apply(self, value: Any, setting: Setting) -> None:
+        for name in _jointed(setting.task):
+            for joint in setting.spec.body(name).find_all("joint"):
+                joint.frictionloss *= value
+
+    def card(self, value: Any) -> str:
+        return f"make drawers and lids move with {value:.2f} times the friction"
+
+
+@lru_cache(maxsize=64)
+def _jointed(task: Task) -> list[str]:
+    """Furniture of a task that has joints."""
+    if not task.robots:
+        return []
+    placed = {name: asset(placement.asset) for name, placement in task.scenario(0).placements.items()}
+    return [name for name, part in placed.items() if isinstance(part, Fixture) and part.joints]

@@ -23,6 +23,8 @@ MOST_BODIES = 200
 """Separate bodies of a mesh that is cut into parts."""
 VERTICES = 64
 """Of a part."""
+CONVEX = 0.985
+"""Share of its convex hull that a mesh fills if it is as good as convex."""
 CELLS = 30
 """Of the grid on which a surface with holes is made anew."""
 
@@ -59,8 +61,8 @@ def _cleaned(mesh: Any) -> Any:
 def convex_parts(whole: Any, most: int, threshold: float) -> tuple[list[Floats], str | None]:
     """Vertices (k, 3) of at most so many convex parts of a mesh, and a note where they are not what was asked for.
     threshold: how far parts may stray from the shape, as a share of its size (CoACD's concavity)."""
-    hull = _hull(whole)
-    if most == 1:
+    hull, volume = _hull(whole)
+    if most == 1 or (whole.is_watertight and whole.volume > CONVEX * volume):
         return [hull], None
     bodies = int(whole.body_count)
     if bodies > MOST_BODIES:
@@ -94,7 +96,8 @@ def _cut(whole: Any, most: int, threshold: float, remesh: bool) -> list[Floats]:
     return [part for part in parts if len(part) > 3 and np.isfinite(part).all() and _thick(part)]
 
 
-def _hull(whole: Any) -> Floats:
+def _hull(whole: Any) -> tuple[Floats, float]:
+    """Vertices (k, 3) of the convex hull, and its volume."""
     from scipy.spatial import ConvexHull, QhullError
 
     points = np.asarray(whole.vertices, dtype=float)
@@ -103,7 +106,7 @@ def _hull(whole: Any) -> Floats:
     except (QhullError, ValueError):
         raise UsageError("the mesh is flat: it encloses no volume") from None
     vertices: Floats = points[shell.vertices]
-    return vertices
+    return vertices, float(shell.volume)
 
 
 def _thick(points: Floats) -> bool:

@@ -30,10 +30,14 @@ from foretell.objects.asset import Asset, ObjectPhysics
 from foretell.objects.label import material
 from foretell.objects.piece import SEEN, Inertia, add_piece
 
-__all__ = ["FILE", "FORMAT", "MOST_PARTS", "Look", "ObjectFile", "imported", "imported_asset", "is_imported"]
+__all__ = [
+    "FILE", "FORMAT", "MOST_PARTS", "Look", "ObjectFile", "describe", "imported", "imported_asset", "is_imported",
+]  # fmt: skip
 
 FILE, FORMAT = "object.json", 1
 MOST_PARTS = 64
+CORNERS = 64
+"""Of a convex part, by which it touches: contacts with more cost more and change little."""
 HASH = 16
 """Hex digits of the hash in a name."""
 MOST_BYTES = 64 << 20
@@ -99,28 +103,30 @@ def imported(folder: str | Path) -> str:
     return f"{where.as_posix()}@{_hash(_contents(where))}"
 
 
-def imported_asset(name: str) -> Asset:
-    """The asset of such a name. Raises UsageError where the object is missing, or is not the one that is named."""
-    return _asset(name)
-
-
-@lru_cache(maxsize=256)
-def _asset(name: str) -> Asset:
+@lru_cache(maxsize=4096)
+def describe(name: str) -> ObjectFile:
+    """What `object.json` of an asset's name says. Raises UsageError where the object is missing, or was changed."""
     folder, _, wanted = name.rpartition("@")
-    where = Path(folder)
-    contents = _contents(where)
+    contents = _contents(Path(folder))
     if _hash(contents) != wanted:
         raise UsageError(
             f"object {folder} was changed: its hash is {_hash(contents)} now, and the scenario has {wanted}. Run a new "
             "study on it, or put the old folder back"
         )
-    about = _parsed(where, contents)
+    return _parsed(Path(folder), contents)
+
+
+@lru_cache(maxsize=256)
+def imported_asset(name: str) -> Asset:
+    """The asset of such a name. Raises UsageError where the object is missing, or is not the one that is named."""
+    folder, _, key = name.rpartition("@")
+    where, about = Path(folder), describe(name)
     data = {file: _checked(where, file, about.sha256.get(file)) for file in dict.fromkeys(about.files)}
     parts = [read_obj(data[file], where / file)[0] for file in about.parts]
     looks = [(look, *read_obj(data[look.mesh], where / look.mesh)) for look in about.looks]
     pictures = {look.texture: _picture(data[look.texture], where / look.texture) for look, *_ in looks if look.texture}
     inertia = Inertia(mass=about.mass, principal=about.inertia, com=about.com, quat=about.axes)
-    add = partial(_add, about=about, parts=parts, looks=looks, pictures=pictures, inertia=inertia, key=wanted)
+    add = partial(_add, about=about, parts=parts, looks=looks, pictures=pictures, inertia=inertia, key=key)
     return Asset(name, about.mass, about.size[2] / 2, add)
 
 
@@ -133,6 +139,7 @@ def _add(
     touch |= {"solref": physics.solref, "priority": 1, "mass": 0, "group": 3 if looks else 0}
     for number, vertices in enumerate(parts):
         add_piece(spec, body, f"part{number}", vertices * scale, **touch)
+        spec.mesh(f"{body.name}/part{number}").maxhullvert = CORNERS
     for number, (look, vertices, texture, faces) in enumerate(looks):
         mesh = spec.add_mesh(
             name=f"{body.name}/look{number}", uservert=(vertices * scale).ravel(), userface=faces.ravel()
@@ -143,12 +150,6 @@ def _add(
             mesh.usertexcoord = texture.ravel()
             shown = {"material": material(spec, f"{about.name}-{key}-{number}", pictures[look.texture])}
         body.add_geom(name=mesh.name, type=mujoco.mjtGeom.mjGEOM_MESH, meshname=mesh.name, **shown, **SEEN)
-
-
-def describe(name: str) -> ObjectFile:
-    """What `object.json` of an asset's name says."""
-    where = Path(name.rpartition("@")[0])
-    return _parsed(where, _contents(where))
 
 
 def _hash(contents: bytes) -> str:

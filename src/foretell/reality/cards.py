@@ -41,8 +41,8 @@ def cards(
     stl: str | Path | None = None,
     trust: bool = False,
 ) -> list[dict[str, Any]]:
-    """Return a card for each scenario of a run, in the planned order: id, task, card, design and objects. `task`
-    chooses one task.
+    """Return a card for each scenario of a run, in the planned order: id, task, card, design and objects; and `object`,
+    the name of the imported object, if there is one. `task` chooses one task.
 
     `objects` has for each object: object, asset, `x` and `y` in the task frame, `ahead` and `left` of the base of the
     first `robot` (m; None if the frame is unknown), `yaw` in degrees, and `scale`.
@@ -66,6 +66,8 @@ def cards(
         lines = [*_joints(s, about.get(s.task)), *(line for thing in objects if (line := _from_base(thing)))]
         text = "\n".join([s.card(), *(f"  {line}" for line in lines)])
         listed.append({"id": s.id, "task": s.task, "card": text, "design": seen, "objects": objects})
+        if s.of_object is not None:
+            listed[-1]["object"] = s.of_object
     if stl is not None:
         tasks, written = _tasks(Path(run), {s.task for s in chosen}, trust), dict[str, Solid]()
         for card, scenario in zip(listed, chosen, strict=True):
@@ -113,7 +115,7 @@ def _objects(scenario: Scenario, about: Mapping[str, Any] | None) -> list[dict[s
         objects.append(
             {
                 "object": name,
-                "asset": placed.asset,
+                "asset": placed.model,
                 "x": placed.pos[0],
                 "y": placed.pos[1],
                 "yaw": math.degrees(placed.yaw),
@@ -227,8 +229,10 @@ def write_sheet(path: str | Path, cards_: Iterable[Mapping[str, Any]]) -> None:
             listed = list(cards_)
             things = dict.fromkeys(thing["object"] for card in listed for thing in card["objects"])
             poses = [f"{thing}.{axis}" for thing in things for axis in ("x", "y", "yaw")]
-            columns = (*FIRST, *poses, *LAST)
-            sheet = csv.DictWriter(file, columns, lineterminator="\n")
+            which = ["object"] if any("object" in card for card in listed) else []
+            columns = (*FIRST, *which, *poses, *LAST)
+            sheet = csv.DictWriter(file, columns, lineterminator="
+")
             sheet.writerow({column: no_formula(column) for column in columns})
             sheet.writerows(map(_line, listed))
     except FileExistsError:
@@ -240,6 +244,7 @@ def write_sheet(path: str | Path, cards_: Iterable[Mapping[str, Any]]) -> None:
 def _line(card: Mapping[str, Any]) -> dict[str, str]:
     """Task, scenario and coordinates, as the card has them: whole millimetres and degrees."""
     line = {"task": no_formula(card["task"]), "scenario": card["id"]}
+    line |= {"object": no_formula(card["object"])} if "object" in card else {}
     for thing in card["objects"]:
         line |= {f"{thing['object']}.{axis}": f"{thing[axis] + 0.0:.3f}".replace("-0.000", "0.000") for axis in "xy"}
         line[f"{thing['object']}.yaw"] = f"{round(thing['yaw']):d}"

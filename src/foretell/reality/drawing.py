@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from html import escape
 from typing import Any
 
+from foretell.errors import UsageError
+from foretell.objects.imported import is_imported
+from foretell.objects.outline import object_outline
 from foretell.scenario import Placement, Scenario
 
 __all__ = ["STYLE", "bounds", "close_up", "overview"]
@@ -193,9 +197,21 @@ def _points(placed: Placement, frame: Mapping[str, Any]) -> list[tuple[float, fl
     return [point for part in _outline(placed, frame) for point in part]
 
 
+SQUARE = [[[-0.02, -0.02], [0.02, -0.02], [0.02, 0.02], [-0.02, 0.02]]]
+
+
+@lru_cache(maxsize=64)
+def _imported(name: str) -> list[list[list[float]]] | None:
+    """The outline of an imported object, if it is still there."""
+    try:
+        return object_outline(name) if is_imported(name) else None
+    except (UsageError, ValueError):
+        return None
+
+
 def _outline(placed: Placement, frame: Mapping[str, Any]) -> list[list[tuple[float, float]]]:
     """An object's polygons where it lies; a square of 4 cm for one whose shape is not known."""
-    known = frame["objects"].get(placed.asset) or [[[-0.02, -0.02], [0.02, -0.02], [0.02, 0.02], [-0.02, 0.02]]]
+    known = frame["objects"].get(placed.asset) or _imported(placed.asset) or SQUARE
     cos, sin = math.cos(placed.yaw), math.sin(placed.yaw)
     (sx, sy, _), (px, py, _) = placed.scale, placed.pos
     return [[(px + cos * sx * x - sin * sy * y, py + sin * sx * x + cos * sy * y) for x, y in part] for part in known]

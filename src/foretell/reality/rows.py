@@ -14,6 +14,7 @@ from foretell.digest import digest
 from foretell.episode import Episode, key
 from foretell.reality.sheet import Line, Sheet
 from foretell.reality.situation import POSE, Situations
+from foretell.scenario import Scenario
 
 __all__ = ["read_rows"]
 
@@ -22,7 +23,7 @@ CLOCKS = ("sync", "realtime")
 """On a robot the world either waits for the policy or does not."""
 KNOWN = frozenset(
     ("policy", "task", "success", "score", "scenario", "trial", "failure_reason", "notes", "video", "duration")
-    + ("instruction", "date", "clock", "policy_hash", "robot", "controller", "design", "frame")
+    + ("instruction", "date", "clock", "policy_hash", "robot", "controller", "design", "frame", "object")
 )
 FILLED = ("success", "score", "failure_reason", "notes", "duration", "video")
 """Columns of which a trial that was run fills in at least one."""
@@ -103,6 +104,7 @@ class _Rows:
         cells, sheet = line.cells, self.sheet
         task = self.situations.task(line)
         scenario, built = self.situations.of(line)
+        thing = self._object(line, built)
         clock = cells.get("clock", "sync").lower()
         if clock not in CLOCKS:
             sheet.fault(line, "clock", " or ".join(CLOCKS), cells["clock"])
@@ -114,7 +116,7 @@ class _Rows:
         if built is None:
             if "instruction" in cells:
                 self.remarks["instructions are kept only with a scenario or placements"].append(line.number)
-            if self.situations.simulated(line):
+            if self.situations.simulated(line) and thing is None:
                 self.remarks["the situation is not known, so these trials cannot be paired with simulation"].append(
                     line.number
                 )
@@ -126,9 +128,9 @@ class _Rows:
             "task_version": task.version if task is not None else 0,
             "policy": cells["policy"],
             "policy_hash": cells.get("policy_hash", ""),
-            "scenario": scenario,
-            "parent": built.parent if built else None,
-            "base": built.base if built else scenario,
+            "scenario": scenario or thing or "",
+            "parent": built.parent if built else thing,
+            "base": built.base if built else scenario or thing or "",
             "factors": json.dumps(dict(built.factors) if built else {}, sort_keys=True),
             "arm": "none",
             "clock": json.dumps({"kind": clock}),
@@ -144,6 +146,19 @@ class _Rows:
             "wall_started": self._date(line),
             "wall_s": duration,
         }
+
+    def _object(self, line: Line, built: Scenario | None) -> str | None:
+        """The object that the line was tried with, which is the unit that pairs it with simulation. A planned scenario
+        must be one of it; without a plan, the name is all that is known."""
+        name = line.cells.get("object")
+        if name is None or built is None:
+            return name
+        if built.of_object is None and self.situations.like is None:
+            self.sheet.fault(line, "object", "no positions beside it, or the run with its scenarios (--like)", name)
+        elif built.of_object != name:
+            known = "none" if built.of_object is None else repr(built.of_object)
+            self.sheet.fault(line, "object", f"the object of the scenario ({known})", name)
+        return name
 
     def _judged(self, line: Line) -> tuple[bool, float | None]:
         """Success and score. Where only a score is given, full marks are a success; no other reading leaves the

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import mujoco
 import numpy as np
 from mujoco.batch import Batch, SimulationError
@@ -12,7 +15,7 @@ from foretell.sim.scene import Scene
 from foretell.sim.timers import stop_timers
 from foretell.tasks.events import EventCounter
 
-__all__ = ["Layout"]
+__all__ = ["Layout", "forget"]
 
 FATAL = {
     int(mujoco.mjtWarning.mjWARN_CONTACTFULL): "more contacts than the model has room for",
@@ -22,6 +25,8 @@ FATAL = {
     int(mujoco.mjtWarning.mjWARN_BADQACC): "acceleration became NaN or huge",
     int(mujoco.mjtWarning.mjWARN_BADCTRL): "control became NaN",
 }
+KEPT = 16
+"""Layouts of a world that are kept, besides those with an episode."""
 FREE, JOINT = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtTrn.mjTRN_JOINT)
 
 
@@ -205,6 +210,16 @@ class Layout:
             reason = FATAL[list(FATAL)[int(np.argmax(warned[row]))]]
             failed.setdefault(int(slots[row]), reason)
         return failed
+
+
+def forget(layouts: dict[Any, Layout], events: dict[int, EventCounter], used: Sequence[Layout | None]) -> None:
+    """Give the memory of old layouts back: with imported objects, each object may have a layout of its own. events: by
+    id of the layout. used: those with an episode."""
+    for sizes, layout in list(layouts.items()):
+        if len(layouts) <= KEPT:
+            return
+        if all(layout is not other for other in used):
+            del layouts[sizes], events[id(layout)]
 
 
 def _contacts(model: mujoco.MjModel, kind: str) -> dict[str, int]:

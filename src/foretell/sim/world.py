@@ -17,7 +17,7 @@ from foretell.robots.controller import controllers, counted
 from foretell.scenario import Scenario
 from foretell.seeding import generator
 from foretell.sim.images import Images
-from foretell.sim.layout import Layout
+from foretell.sim.layout import Layout, forget
 from foretell.sim.noise import Noise
 from foretell.sim.params import MujocoFile, load_world
 from foretell.sim.render import shared_renderer
@@ -153,6 +153,7 @@ class MujocoWorld:
                 controller.reset(rows, layout.hold[rows[:, None], layout.motors[key]], delay)
             layout.begin(rows)
             self._events[id(layout)].start(rows, self._rows(layout, rows))
+        forget(self._layouts, self._events, self._where)
 
     def _variant(self, scenario: Scenario, trial: int, seen: bool) -> Variant:
         """The model of a scenario: that which is drawn (`seen`), or that which physics runs on."""

@@ -55,10 +55,11 @@ class TaskEntry(_Model):
 
 
 class ScenarioSource(_Model):
-    """Where scenarios come from: drawn by seed, the task's published layouts, a file, or another run."""
+    """Where scenarios come from: drawn by seed, the task's published layouts, a file, another run, or objects."""
 
     count: int | None = Field(default=None, ge=1)
-    """How many; of `layouts`, `file` or `like` the first so many of each task; of a test set, of each task and arm."""
+    """How many; of `layouts`, `file` or `like` the first so many of each task; of a test set, of each task and arm; of
+    `objects`, for each object (default 1)."""
     seed: int = Field(default=0, ge=0, le=2**62)
     """Scenario i of a task is the one of seed `seed + i`."""
     layouts: Literal["all"] | tuple[int, ...] | None = None
@@ -68,6 +69,9 @@ class ScenarioSource(_Model):
     """One scenario per line, as JSON; or a test set, which brings its own arms (`foretell testset build`)."""
     like: Path | None = None
     """A run folder: exactly the scenarios that run holds."""
+    objects: Path | None = None
+    """A folder of imported objects, or one such object: each takes the place of the object that the task handles, in
+    drawn layouts, and is the unit of evaluation (see `study.objects`)."""
     fix: tuple[str, ...] = ()
     """What is the same in all scenarios that are drawn: `size` (every object has its own), `turn` (none is turned),
     `start` (the robot is at home)."""
@@ -96,14 +100,14 @@ class ScenarioSource(_Model):
     @property
     def listed(self) -> bool:
         """Whether the scenarios are there already, and are not drawn."""
-        return (self.layouts, self.file, self.like) != (None, None, None)
+        return (self.layouts, self.file, self.like, self.objects) != (None, None, None, None)
 
     @model_validator(mode="after")
     def _one_source(self) -> ScenarioSource:
-        given = [name for name in ("layouts", "file", "like") if getattr(self, name) is not None]
+        given = [name for name in ("layouts", "file", "like", "objects") if getattr(self, name) is not None]
         if len(given) > 1:
             raise ValueError(f"give either `{given[0]}` or `{given[1]}`, not both")
-        if given and self.fix:
+        if given and given != ["objects"] and self.fix:
             raise ValueError(f"`fix` changes scenarios that are drawn, and `{given[0]}` draws none: leave `fix` out")
         if given == ["layouts"] and "seed" in self.model_fields_set and self.seed:
             raise ValueError("`seed` draws scenarios, and published layouts are not drawn: leave `seed` out")
@@ -222,7 +226,7 @@ class Study(_Model):
         if isinstance(value, int) and not isinstance(value, bool):
             return {"count": value}
         if not isinstance(value, dict | ScenarioSource):
-            raise ValueError("should be a number, or such as {count: 20, seed: 0}, {file: FILE} or {like: RUN}")
+            raise ValueError("should be a number, or such as {count: 20, seed: 0}, {file: FILE} or {objects: FOLDER}")
         return value
 
     @field_validator("until")
@@ -231,7 +235,11 @@ class Study(_Model):
         source = info.data.get("scenarios")
         if value is None or source is None:
             return value
-        if value.max is not None and source.count is not None and value.max != source.count:
+        if source.objects is not None and (source.count or 1) > 1:
+            raise ValueError(
+                "stops after single scenarios, and `scenarios.objects` has several of each: set `count` to 1"
+            )
+        if value.max is not None and source.count is not None and value.max != source.count and not source.objects:
             raise ValueError(f"`max` is {value.max}, and `scenarios.count` is {source.count}: give one of the two")
         if value.max is None and source.count is None and not source.listed:
             raise ValueError("`max` is missing: the largest number of scenarios, fixed before the first episode")
@@ -370,7 +378,9 @@ def _anchor(study: Study, folder: Path) -> Study:
     policies = {name: entry.model_copy(update={"use": use(entry.use)}) for name, entry in study.policies.items()}
     tasks = [task.model_copy(update={"use": use(task.use)}) for task in study.tasks]
     sources = {
-        key: Path(there(str(path))) for key in ("file", "like") if (path := getattr(study.scenarios, key)) is not None
+        key: Path(there(str(path)))
+        for key in ("file", "like", "objects")
+        if (path := getattr(study.scenarios, key)) is not None
     }
     world = study.world
     if isinstance(world, str):

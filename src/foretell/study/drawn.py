@@ -139,7 +139,8 @@ def _sample(count: int) -> list[int]:
 
 def _inputs(study: Study) -> str | None:
     """Names all that decides what a study draws; None where that cannot be told."""
-    if study.scenarios.file is not None or study.scenarios.like is not None:
+    source = study.scenarios
+    if (source.file, source.like, source.objects) != (None, None, None):
         return None
     tasks = {entry.use: make_task(entry.use) for entry in study.tasks}
     robots = [resolve("robots", mount.robot) for task in tasks.values() for mount in task.robots.values()]

@@ -19,6 +19,7 @@ from foretell.stats.order import by_id
 from foretell.study.config import Study, TaskEntry
 from foretell.study.films import FAILURES, while_it_runs
 from foretell.study.fix import fixed
+from foretell.study.objects import objects_in, with_object
 from foretell.study.patience import Patience
 from foretell.study.scenario_file import ScenarioFile, read_scenario_file
 from foretell.study.scenarios import Scenarios
@@ -135,11 +136,9 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, Scenarios], str]:
     if study.until is not None:
         study.until.check(study.policies)
     if source.layouts is not None:
-        published = {use: _published(use, task, source.layouts)[: source.count] for use, task in tasks.items()}
-        for use, layouts in published.items():
-            _check_starts(layouts, f"layouts of {use!r}", _startable(tasks[use]))
-        design = "grid" if source.layouts == "all" else "chosen"
-        return {use: Scenarios.of(_in_turn(study, use, layouts)) for use, layouts in published.items()}, design
+        return _laid_out(study, tasks)
+    if source.objects is not None:
+        return {use: _of_objects(study, use, task) for use, task in tasks.items()}, "chosen"
     if source.file is None and source.like is None:
         return {use: _drawn(study, task) for use, task in tasks.items()}, "iid"
     listed, where, design = _listed(study)
@@ -160,6 +159,17 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, Scenarios], str]:
     if testset is None:  # a test set was drawn by seed, so its order is a random one
         chosen = {use: _in_turn(study, use, scenarios) for use, scenarios in chosen.items()}
     return {use: Scenarios.of(scenarios) for use, scenarios in chosen.items()}, design
+
+
+def _laid_out(study: Study, tasks: Mapping[str, Task]) -> tuple[dict[str, Scenarios], str]:
+    """Published layouts, and how they were chosen."""
+    wanted = study.scenarios.layouts
+    assert wanted is not None
+    published = {use: _published(use, task, wanted)[: study.scenarios.count] for use, task in tasks.items()}
+    for use, layouts in published.items():
+        _check_starts(layouts, f"layouts of {use!r}", _startable(tasks[use]))
+    design = "grid" if wanted == "all" else "chosen"
+    return {use: Scenarios.of(_in_turn(study, use, layouts)) for use, layouts in published.items()}, design
 
 
 def _in_turn(study: Study, use: str, listed: list[Scenario]) -> list[Scenario]:
@@ -217,6 +227,16 @@ def _check_starts(scenarios: Iterable[Scenario], where: str, known: Mapping[str,
 
 def _startable(task: Task) -> Mapping[str, Startable] | None:
     return startable_of(task) if isinstance(task, TabletopTask) else None
+
+
+def _of_objects(study: Study, use: str, task: Task) -> Scenarios:
+    """The scenarios of a task with each object of a folder: the drawn layouts are the same for all objects."""
+    source = study.scenarios
+    assert source.objects is not None
+    each = source.count or 1
+    drawn = _drawn(study.model_copy(update={"scenarios": source.model_copy(update={"count": each})}), task)
+    made = [with_object(layout, task, name) for name in objects_in(source.objects) for layout in drawn]
+    return Scenarios.of(_in_turn(study, use, made))
 
 
 def _drawn(study: Study, task: Task) -> Scenarios:

@@ -21,6 +21,8 @@ from foretell.tasks.task import Clutter, Mount, Stage
 LIFTED = 0.04
 """Height of the cube's middle above the table that counts as lifted, m; of a larger cube in proportion, for its middle
 is that high when it stands on a corner."""
+RISEN = LIFTED - CUBE.rest
+"""How far another object in the cube's place must rise, m: as far as the cube."""
 REACH = 0.03
 
 
@@ -72,11 +74,14 @@ class Lift(TabletopTask):
         return {
             "reach": np.linalg.norm(state.ee_pos("panda") - cube, axis=1) < REACH,
             "grasp": state.holding("panda", "cube"),
-            "lift": cube[:, 2] > LIFTED * state.size("cube"),
+            "lift": self.solved(state),
         }
 
     def solved(self, state: State) -> Bools:
-        return state.pos("cube")[:, 2] > LIFTED * state.size("cube")
+        height, bar = state.pos("cube")[:, 2], LIFTED * state.size("cube")
+        other = np.array([name != CUBE.name for name in state.asset("cube")])
+        lifted: Bools = height > np.where(other, state.start_pos("cube")[:, 2] + RISEN, bar)
+        return lifted
 
     def expert(self) -> Policy:
         def cube(obs: Observations) -> Floats:
