@@ -231,8 +231,7 @@ def write_sheet(path: str | Path, cards_: Iterable[Mapping[str, Any]]) -> None:
             poses = [f"{thing}.{axis}" for thing in things for axis in ("x", "y", "yaw")]
             which = ["object"] if any("object" in card for card in listed) else []
             columns = (*FIRST, *which, *poses, *LAST)
-            sheet = csv.DictWriter(file, columns, lineterminator="
-")
+            sheet = csv.DictWriter(file, columns, lineterminator="\n")
             sheet.writerow({column: no_formula(column) for column in columns})
             sheet.writerows(map(_line, listed))
     except FileExistsError:
