@@ -85,6 +85,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "Instruction": "foretell.factors.instruction:Instruction",
         "Robot_Init": "foretell.factors.start:RobotInit",
         "Head_Tilt": "foretell.factors.start:HeadTilt",
+        "Fewer_Objects": "foretell.factors.distractor:FewerObjects",
         "Joint_Friction": "foretell.factors.physics:JointFriction",
     },
     "robots": {

@@ -10,9 +10,12 @@ import pytest
 from foretell.errors import UsageError
 from foretell.factors import draw
 from foretell.factors.arms import expand, looks_only, parse, severity_of
+from foretell.policies.expert import Expert
+from foretell.rollout import Job, run_sync
 from foretell.rotation import rotate
 from foretell.sim.bench import Bench
 from foretell.sim.world import MujocoWorld
+from foretell.spec import Stream
 from foretell.study.plan import make_task
 from foretell.tasks.variants import VARIANTS, published
 from foretell.world import slot_array
@@ -25,7 +28,7 @@ def test_a_variant_is_an_arm_of_its_own_name(name: str) -> None:
     arm = parse(name)
     assert arm.name == name and [use.factor for use in arm.uses] == list(VARIANTS[name])
     assert severity_of(name) is None
-    assert looks_only(name) == ({"Distractor", "Head_Tilt"}.isdisjoint(VARIANTS[name]))
+    assert looks_only(name) == ({"Distractor", "Fewer_Objects", "Head_Tilt"}.isdisjoint(VARIANTS[name]))
 
 
 def test_each_task_has_the_variants_that_simpler_publishes() -> None:
@@ -84,7 +87,7 @@ def test_distractors_stand_still_and_cans_upright(name: str) -> None:
 
 def test_move_near_has_no_distractors_to_add() -> None:
     names = published(make_task("google_robot_move_near"))
-    assert "slightly_darker_lighting" in names and not any("distractor" in name for name in names)
+    assert "slightly_darker_lighting" in names and {"less_distractor", "more_distractor"}.isdisjoint(names)
 
 
 def test_the_head_starts_tilted() -> None:
@@ -110,3 +113,22 @@ def test_every_variant_changes_the_picture(name: str) -> None:
     clean = pictures.pop("none")
     changed = {arm: np.abs(picture - clean).mean() for arm, picture in pictures.items()}
     assert min(changed.values()) > 0.3, changed
+
+
+def test_no_distractor_takes_the_third_thing_away_and_the_expert_solves_the_rest() -> None:
+    task = make_task("google_robot_move_near")
+    assert "no_distractor" in published(task)
+    arm = parse("no_distractor")
+    scenarios = [arm.on(scenario, task) for scenario in task.layouts()[:2]]
+    world = MujocoWorld(task, slots=2)
+    slots = slot_array([0, 1])
+    world.reset(slots, scenarios, [0, 0])
+    other = world.observe(slots, {"other/pos": Stream((3,))})["other/pos"]
+    assert (np.abs(other[:, :2] - [-1.2, 1.2]) < 1e-6).all() and (other[:, 2] < -0.7).all()
+    expert = Expert()
+    expert.bind(task, world.action)
+    jobs = iter([Job(policy="expert", scenario=scenario) for scenario in scenarios])
+    outcomes = [outcome for _, outcome in run_sync(world, {"expert": expert}, lambda: next(jobs, None))]
+    assert all(outcome.success for outcome in outcomes)
+    assert not any("left_scene" in outcome.events for outcome in outcomes)
+    assert "all its objects are of use" in str(parse("no_distractor").applies(make_task(CAN)))

@@ -13,10 +13,10 @@ from foretell.errors import UsageError, suggest
 from foretell.factors.factor import Factor, Given, Setting
 from foretell.objects import ASSETS, CANS, DISTRACTORS, asset
 from foretell.rotation import from_yaw, multiply
-from foretell.scenario import Scenario
+from foretell.scenario import Placement, Scenario
 from foretell.tasks.task import Clutter, Task
 
-__all__ = ["Distractor"]
+__all__ = ["Distractor", "FewerObjects"]
 
 COUNT, MOST = 2, 4
 RADIUS = 0.06
@@ -115,6 +115,31 @@ class Distractor(Factor):
             for v in value
         ]
         return "put down " + "; ".join(parts) if parts else "nothing to put down"
+
+
+class FewerObjects(Factor):
+    """Objects of no use to the task are taken away; a value lists them."""
+
+    name = "Fewer_Objects"
+    changes = "physics"
+    nominal, extreme = "all are there", "none that the task can do without"
+    source = "SIMPLER: the variant no_distractor of move_near"
+
+    def obstacle(self, task: Task) -> str | None:
+        return super().obstacle(task) or (None if task.bystanders else "all its objects are of use")
+
+    def draw(
+        self, rng: np.random.Generator, scenario: Scenario, task: Task, severity: float, given: Given | None = None
+    ) -> list[str]:
+        return list(task.bystanders[: math.ceil(severity * len(task.bystanders))])
+
+    def place(self, value: Any, placements: Mapping[str, Placement], task: Task) -> Mapping[str, Placement]:
+        x, y, z = task.aside
+        moved = {name: placements[name] for name in value}
+        return {**placements, **{n: p.model_copy(update={"pos": (x, y, z + p.pos[2])}) for n, p in moved.items()}}
+
+    def card(self, value: Any) -> str:
+        return f"take away: {', '.join(value)}" if value else "nothing to take away"
 
 
 def _standing(thing: Mapping[str, Any]) -> Floats:

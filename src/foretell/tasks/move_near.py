@@ -14,7 +14,7 @@ from foretell.policy import Policy
 from foretell.rotation import Quat, rotate
 from foretell.scenario import Placement, Scenario
 from foretell.tasks.by_name import ByName
-from foretell.tasks.fractal import BASE, TABLE, FractalTask, lying
+from foretell.tasks.fractal import BASE, FLOOR, TABLE, FractalTask, lying
 from foretell.tasks.groceries import GROCERIES, Grocery
 from foretell.tasks.state import State
 from foretell.tasks.task import Clutter, Mount, Stage
@@ -86,6 +86,8 @@ class MoveNear(FractalTask):
     robots = {ROBOT: Mount(ROBOT, (-0.35, -0.21, BASE), (math.cos(0.045), 0.0, 0.0, -math.sin(0.045)), stand=False)}
     roles = {SOURCE: "MO", TARGET: "RO"}
     clutter = Clutter(x=(0.08, 0.42), y=(-0.45, 0.05), clearance=0.07)
+    bystanders = (OTHER,)
+    aside = (-1.2, 1.2, FLOOR)
     stages = (
         Stage("move", "the source is more than 3 cm from its start, and farther than each other thing from its own"),
         Stage("near", "so moved, its middle is within 10 cm and half the diagonals of both boxes of the target's"),

@@ -79,6 +79,10 @@ class Task:
     """Factor -> why it cannot change here."""
     clutter: Clutter | None = None
     """Where distractors may stand."""
+    bystanders: tuple[str, ...] = ()
+    """Objects of no use to the task, which the factor Fewer_Objects takes away."""
+    aside: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """Where they are put then: away from robot and cameras, m; z is the height of what they stand on."""
     lowest: float = 0.0
     """Height down to which objects belong, m: more than 10 cm below it they have left the scene."""
     stages: tuple[Stage, ...] = ()

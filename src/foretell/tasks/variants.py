@@ -29,6 +29,10 @@ _TABLETOP: dict[str, dict[str, Any]] = {
     "AltGoogleCamera": {"Head_Tilt": 0.15},
     "AltGoogleCamera2": {"Head_Tilt": -0.12},
 }
+_NEAR: dict[str, dict[str, Any]] = {
+    **{name: values for name, values in _TABLETOP.items() if "Distractor" not in values},
+    "no_distractor": {"Fewer_Objects": {"severity": 1.0}},
+}
 _DRAWERS: dict[str, dict[str, Any]] = {
     "frl_apartment_stage_simple": {"Background_Texture": "fabric-06"},
     "modern_bedroom_no_roof": {"Background_Texture": "wood-00"},
@@ -42,12 +46,13 @@ _ARMS: dict[str, dict[str, Any]] = {
     "recolor_tabletop_visual_matching_2": {"Robot_Texture": "plain-slate"},
     "recolor_cabinet_visual_matching_1": {"Robot_Texture": "plain-sand"},
 }
-VARIANTS: dict[str, dict[str, Any]] = {**_TABLETOP, **_DRAWERS, **_ARMS}
+VARIANTS: dict[str, dict[str, Any]] = {**_TABLETOP, **_NEAR, **_DRAWERS, **_ARMS}
 """Published name -> factors and values, as a study would write them."""
 _SHIFT_OF = {
     "Background_Texture": "background",
     "Light_Color": "lighting",
     "Distractor": "distractors",
+    "Fewer_Objects": "distractors",
     "Table_Texture": "table texture",
     "RO_Texture": "table texture",  # the cabinet of the drawers
     "Head_Tilt": "camera pose",
@@ -64,7 +69,12 @@ def _clean_and(scenes: Collection[str], *without: str) -> tuple[str, ...]:
 
 
 AGGREGATES: dict[str, tuple[tuple[str, ...], ...]] = {
-    "aggregate": (_clean_and(_TABLETOP), _clean_and(_DRAWERS), _clean_and(_TABLETOP, "distractors")),
+    "aggregate": (
+        _clean_and(_TABLETOP),
+        _clean_and(_NEAR),
+        _clean_and(_DRAWERS),
+        _clean_and(_TABLETOP, "distractors"),
+    ),
     "arm_colours": (_clean_and(_ARMS),),
 }
 """Aggregate -> the sets of arms that it may be the mean of, which depend on the task; the largest first."""
@@ -74,9 +84,7 @@ def published(task: Task) -> list[str]:
     """The variants that SIMPLER publishes for a task; none for tasks that are not SIMPLER's."""
     if not task.name.startswith("google_robot"):
         return []
-    scenes = _DRAWERS if "drawer" in task.name else _TABLETOP
-    if "move_near" in task.name:  # it has things beside it already; SIMPLER's no_distractor takes one away
-        scenes = {name: values for name, values in scenes.items() if "Distractor" not in values}
+    scenes = _DRAWERS if "drawer" in task.name else _NEAR if "move_near" in task.name else _TABLETOP
     return [*scenes, *_ARMS]
 
 
