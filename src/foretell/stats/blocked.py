@@ -285,13 +285,13 @@ def _uncontrolled_end(y: Floats, alpha: float, horizon: int | Literal["open"], s
 def _known_end(scores: bytes, alpha: float, horizon: int | Literal["open"], steps: int) -> float:
     m, games, y = candidates(steps), rungs(alpha), np.frombuffer(scores)
     left = np.array([planned(t, horizon) for t in range(y.size)], dtype=np.float64)
-    found = 0
+    refuted = 0
     for part in uncontrolled.parts(m, y, games[0][0], UNSURE):
         fell = uncontrolled.fallen(part, games, y, left, CAP, PRIOR_TRIALS)
-        found += fell
+        refuted += fell
         if fell < part.size:
             break
-    return found / steps
+    return refuted / steps
 
 
 def surely_wider(y: Floats, width: float, alpha: float, horizon: int | Literal["open"], steps: int = STEPS) -> bool:
@@ -319,8 +319,8 @@ def both_ends(
     def at(level: float) -> Ends:
         return lower_end(y, c, g, level, horizon, steps), 1.0 - lower_end(1.0 - y, -c, g, level, horizon, steps)
 
-    found, level = meeting(at, alpha)
-    return (0.0, 1.0) if found is None else found, level
+    ends, level = meeting(at, alpha)
+    return (0.0, 1.0) if ends is None else ends, level
 
 
 def estimate(y: Floats, c: Floats) -> float:
@@ -360,6 +360,7 @@ def played(
         n_extra=extra,
         reason=None,
         anytime=anytime,
+        contradiction=None if level == alpha else level,
         notes=notes,
     )
 
