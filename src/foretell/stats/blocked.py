@@ -243,7 +243,9 @@ def in_turn(y: Floats, f: Floats, e: Floats, horizon: Horizon) -> tuple[Floats, 
     """Scores and controls (y, c, g), each of shape (n,), in the order in which they are bet on.
 
     Without a horizon pairs stand in canonical order, and `extra` is dealt to n blocks. With one they stand as run,
-    and `extra` is dealt to `horizon` blocks, so that a trial has the same block at every look.
+    and `extra` is dealt to `horizon` blocks, so that a trial has the same block at every look. Only `extra` itself may
+    then seed its order, and a sorted array of few values has one order for each number of them. That moves controls
+    from one trial to another and leaves their sum as it is: `python -m foretell.stats.disorder --extra` finds no harm.
     """
     horizon, e = check_horizon(horizon), e[by_content(e)]
     if horizon is None:
@@ -389,5 +391,7 @@ def blocked(
     if horizon is None and not shuffled and few_valued(y, f):
         game = partial(blocked, steps=steps)
         return united_pairs(game, real, sim, extra, alpha, within, sim_within, horizon=y.size)
+    if horizon is None and not shuffled:
+        e = e[by_content(e, y, f)]  # few sorted arrays of `extra` may be alike, and then pairs tell them apart
     y, c, g = in_turn(y, f, e, horizon)
     return stretch(played(y, c, g, alpha, horizon, "blocked", CONTROLLED, e.size, steps), within)

@@ -182,7 +182,7 @@ def bound(
     if diagnostics and sim is not None:
         used = method if method in ("strata", "blocked") else None
         known = interval.width / (within[1] - within[0]) if used else None
-        found = diagnose(
+        diagnosis = diagnose(
             real,
             sim,
             extra,
@@ -194,7 +194,7 @@ def bound(
             unused=unused,
             horizon=horizon,
         )
-        interval = replace(interval, diagnostics=found.to_dict())
+        interval = replace(interval, diagnostics=diagnosis.to_dict())
     return interval
 
 

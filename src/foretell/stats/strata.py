@@ -305,10 +305,10 @@ def _both_ends(
     y: Floats, first: NDArray[np.bool_], solved: int, extra: int, party: tuple[int, int], alpha: float
 ) -> tuple[float, float, bool]:
     """As `both_ends`, from the strata of the pairs. party: how many scouts there are, and how many are solved."""
-    (k1, n1, k0, n0), (scouts, found) = _counts(y, first), party
-    if scouts and y.size * min(found, scouts - found) < min(FEW, FIFTH * y.size) * scouts:
+    (k1, n1, k0, n0), (scouts, seen) = _counts(y, first), party
+    if scouts and y.size * min(seen, scouts - seen) < min(FEW, FIFTH * y.size) * scouts:
         return *clopper_pearson_ends(k1 + k0, y.size, alpha), False
-    solved, total = n1 + solved - found, y.size + extra - scouts
+    solved, total = n1 + solved - seen, y.size + extra - scouts
     low = lower_end(k1, n1, k0, n0, solved, total, alpha)
     return low, 1.0 - lower_end(n1 - k1, n1, n0 - k0, n0, solved, total, alpha), True
 
