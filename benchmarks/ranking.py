@@ -121,6 +121,7 @@ def study(families: list[tuple[Scores, Mapping[str, float]]], paired: bool, draw
         reached = curve[:, 2] >= told[0]
         needs = f"{np.interp(told[0], curve[:, 2], sizes):.0f}" if reached.any() else f"more than {most}"
         needs = f"{sizes[0]} or fewer" if reached[0] else needs
+        needs = needs if told[0] else "none told apart"
         print(f"| {n} | " + " | ".join(f"{v:.2f}" for v in told) + f" | {needs} |", flush=True)
     if spent is not None:
         every = most * sum(len(real) for real, _ in families)

@@ -110,7 +110,7 @@ PRIOR_TRIALS = 8.0
 PRIOR_CONTROL_VARIANCE = 0.1
 PRIOR_CORRELATION, FIRST_CORRELATION, FEW_TRIALS = 0.2, 0.1, 30
 """Correlation expected before the first trial, and that of fewer trials than `FEW_TRIALS`. So few trials cannot correct
-it: with 0.2 a contrary simulator cost 2.4 % of width at n = 20, N = 60, and 2.5 % at n = 10, N = 100."""
+it (`python -m foretell.stats.useless --graded --without FEW_TRIALS` shows what a contrary simulator then costs)."""
 
 
 def candidates(steps: int = STEPS) -> Floats:

@@ -81,7 +81,7 @@ RATIO = 3
 """Extra simulated scenarios for each real trial that `auto` wants for `strata`."""
 STRATA_TRIALS = (30, 3000)
 """Real trials from which, and up to which, `auto` takes `strata`: discrete below, slow above. `blocked` is no
-substitute there: at n = 3,200, N = 9,600 a useless simulator cost it 3 to 11 % of width against `clopper_pearson`."""
+substitute there: a useless simulator costs it width (docs/statistics.md)."""
 
 
 def enough(trials: int) -> int:

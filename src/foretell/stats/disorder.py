@@ -2,6 +2,7 @@
 
     python -m foretell.stats.disorder             400 draws of every case
     python -m foretell.stats.disorder --full      4,000 draws
+    python -m foretell.stats.disorder --alike     how often the test of paired and extra scenarios sees a difference
 
 Each case draws scenarios at random and then does to the rows what people do to files. An interval has to cover as
 often as it says, and under peeking at every look at once. `--ids` gives scenarios names, and orders them as answers
@@ -20,13 +21,24 @@ import numpy as np
 from foretell.stats.bounds import bound
 from foretell.stats.compare import compare
 from foretell.stats.coverage import Coverage, table_head
+from foretell.stats.exchange import same_draw
 from foretell.stats.interval import ALPHA, Horizon
 from foretell.stats.order import by_id
 from foretell.stats.sampling import Rule, next_scenarios, sampled_bound
 from foretell.stats.scenarios import by_scenario
 from foretell.stats.scores import Floats
 
-__all__ = ["CASES", "Case", "cover_case", "cover_extra", "cover_looks", "cover_pool", "false_differences", "main"]
+__all__ = [
+    "CASES",
+    "Case",
+    "cover_case",
+    "cover_extra",
+    "cover_looks",
+    "cover_pool",
+    "false_differences",
+    "main",
+    "noticed",
+]
 
 BETS = ("betting", "star", "blocked", "suresim", "suresim_2stage")
 """Methods whose answer depends on the order in which rows are taken."""
@@ -214,6 +226,14 @@ def false_differences(draws: int, alpha: float = ALPHA, seed: int = 1, n: int = 
     return _cell("two sorted files, unpaired", "betting test", hits, widths, alpha)
 
 
+def noticed(easier: float, pairs: int, level: float = 0.01, draws: int = 1000, seed: int = 1) -> float:
+    """Share of draws in which `same_draw` refutes one distribution at `level`. Simulation solves half of the paired
+    scenarios, and this much more of ten times as many extra ones."""
+    rng = np.random.default_rng([seed, pairs])
+    studies = ((rng.random(pairs) < 0.5, rng.random(10 * pairs) < 0.5 + easier) for _ in range(draws))
+    return sum(same_draw(*study) <= level for study in studies) / draws
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; exit code 1 when a cell fell below nominal."""
     parser = argparse.ArgumentParser(prog="python -m foretell.stats.disorder", description=__doc__)
@@ -225,7 +245,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--draws", type=int)
     parser.add_argument("--alpha", type=float, default=ALPHA)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--alike", action="store_true", help="how often easier extra scenarios are noticed, at 1 %%")
     options = parser.parse_args(arguments)
+    if options.alike:
+        table_head(["extra scenarios", "20 pairs", "40 pairs", "100 pairs"])
+        for easier, words in ((0.0, "drawn alike"), (0.2, "20 points easier")):
+            row = [f"{noticed(easier, n, draws=options.draws or 1000, seed=options.seed):.1%}" for n in (20, 40, 100)]
+            print(f"| {words} | " + " | ".join(row) + " |", flush=True)
+        return 0
     draws = options.draws or (4000 if options.full else 400)
     alpha, seed = options.alpha, options.seed
     print(f"Coverage (mean width) at nominal {1 - alpha:g}, {draws} draws, seed {seed}.")

@@ -3,20 +3,16 @@
 Methods with simulation need paired and extra scenarios from one distribution. If that is so, the paired scenarios are a
 random subset of all: whatever scores there are, each subset of that size is as likely as any other. The test looks at
 the mean of the paired ones among all subsets, so it needs no model of the scores and holds for every n.
-
-    python -m foretell.stats.exchange      how often it notices extra scenarios that are easier, 1,000 draws
 """
 
 from __future__ import annotations
-
-import sys
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from foretell.stats.scores import Floats, vector
 
-__all__ = ["noticed", "same_draw"]
+__all__ = ["same_draw"]
 
 BINS = 64
 """Scores are put into at most so many bins of equal number, and stand for their bin's mean."""
@@ -62,25 +58,3 @@ def _binned(pool: Floats) -> tuple[Floats, np.ndarray[tuple[int], np.dtype[np.in
     place = np.searchsorted(cuts, pool, side="right")
     sums, counts = np.bincount(place, pool, cuts.size + 1), np.bincount(place, minlength=cuts.size + 1)
     return sums / np.maximum(counts, 1), place.astype(np.int64)
-
-
-def noticed(easier: float, pairs: int, level: float = 0.01, draws: int = 1000, seed: int = 1) -> float:
-    """Share of draws in which the test refutes a common distribution at `level`. Simulation solves half of the paired
-    scenarios, and this much more of ten times as many extra ones. Scalars in."""
-    rng = np.random.default_rng([seed, pairs])
-    studies = ((rng.random(pairs) < 0.5, rng.random(10 * pairs) < 0.5 + easier) for _ in range(draws))
-    return sum(same_draw(*study) <= level for study in studies) / draws
-
-
-def main() -> int:
-    """Print the table in Markdown."""
-    print("| extra scenarios | 20 pairs | 40 pairs | 100 pairs |\n|---|---|---|---|")
-    for easier, words in ((0.0, "drawn alike"), (0.2, "20 points easier")):
-        print(
-            f"| {words} | " + " | ".join(f"{noticed(easier, pairs):.1%}" for pairs in (20, 40, 100)) + " |", flush=True
-        )
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
