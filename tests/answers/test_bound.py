@@ -1,8 +1,10 @@
 """Rows become scenarios, scenarios become pairs, and the answer says what it is worth."""
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
+import made
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -201,6 +203,21 @@ def test_one_answer_for_one_set_of_rows(csv, tmp_path):
         assert len(found) == 1
 
 
+def test_run_folders_in_any_order_of_rows_have_one_answer(tmp_path):
+    # Episodes end in another order with other workers; bound, compare and show must not notice.
+    draw = np.random.default_rng(6)
+    scenarios, rows = made.rows({"p": 0.7, "q": 0.5}, 30, world="real", world_hash="r" * 16, judge="person")
+    rows = [replace(row, score=float(score)) for row, score in zip(rows, draw.random(len(rows)), strict=True)]
+    answers = set()
+    for name in ("given", "sorted", "shuffled"):
+        keys = {"given": np.zeros(len(rows)), "sorted": [r.score for r in rows], "shuffled": draw.random(len(rows))}
+        order = np.argsort(keys[name], kind="stable")
+        run = made.run(tmp_path / name / "lab", scenarios, [rows[i] for i in order])
+        bounds = [bound(run, policy="p", metric=metric, method="all").text() for metric in ("success", "score")]
+        answers.add((*bounds, foretell.compare(run, metric="score").text(), str(foretell.show(run))))
+    assert len(answers) == 1
+
+
 def test_repeated_trials_average_alike_in_any_order(csv):
     rng = np.random.default_rng(4)
     scenario, trial = np.repeat(np.arange(12), 3), np.tile(np.arange(3), 12)
@@ -284,3 +301,19 @@ def test_a_bound_with_a_horizon_is_said_to_hold_at_every_look() -> None:
     rows = pa.Table.from_pylist([{"scenario": f"s{i}", "success": i % 2} for i in range(12)])
     assert "holds at every look" in bound(rows, horizon=20).text()
     assert "holds at every look" not in bound(rows).text()
+
+
+def test_trials_that_contradict_each_other_are_said_to_before_the_ends() -> None:
+    # Before: "between 84.0% and 84.0%" of successes followed by as many failures, with a note below.
+    rows = {"scenario": [f"s{i}" for i in range(60)], "success": [1] * 30 + [0] * 30}
+    answer = bound(rows, horizon=60, alpha=0.2)
+    first, second, *_ = answer.text().splitlines()
+    assert first.startswith("Early and late trials contradict each other: no success rate fits both with 80%")
+    assert "The mean of all trials is 50.0%." in first and "do not rely on them" in first
+    assert second.startswith("Mean success: between") and "contradict" not in answer.text().split("\n", 1)[1]
+    row = answer.to_dict()
+    assert row["mean"] == 0.5 and 0.0 < row["contradiction"] < 0.2 and "contradict" in row["notes"][0]
+    table = bound(rows, horizon=60, alpha=0.2, method="all").text()
+    assert table.startswith("Early and late trials contradict each other by betting and star: no success rate")
+    calm = bound({**rows, "success": [1, 0] * 30}, horizon=60, alpha=0.2)
+    assert "contradict" not in calm.text() and "contradiction" not in calm.to_dict()

@@ -368,3 +368,16 @@ def test_ranking_at_every_look_errs_as_seldom_as_it_says():
         found = look(in_turn(24, (0.5, 0.5, 0.5), 200 + seed), sim=sim, horizon=24, alpha=0.2)
         errors += any(pair.verdict in ("better", "worse") for pair in found.pairs)
     assert errors <= 15  # 8 are expected at most; more than 15 has a chance of 0.3 %
+
+
+def test_pairs_that_contradict_each_other_are_said_to_before_the_verdict() -> None:
+    rows = {
+        "policy": ["a", "b"] * 60,
+        "scenario": [f"s{i // 2}" for i in range(120)],
+        "success": [1, 0] * 30 + [0, 1] * 30,
+    }
+    answer = compare(rows, horizon=60, alpha=0.2)
+    first, second, *_ = answer.text().splitlines()
+    assert first.startswith("Early and late trials of a and b contradict each other: no difference of the means fits")
+    assert second.startswith("No difference shown between a and b: 50.0% against 50.0%")
+    assert answer.to_dict()["difference"]["contradiction"] < 0.2

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import foretell
@@ -10,6 +11,7 @@ from foretell.answers.bound import bound
 from foretell.answers.show import table
 from foretell.cli import main
 from foretell.stats import clopper_pearson, wilson
+from foretell.stats.order import by_content, by_id
 
 
 def test_counts_answer_without_a_file(capsys):
@@ -77,5 +79,9 @@ def test_what_is_assumed_is_told_of_what_was_given():
     assert counted.intervals[0].assumes[0] == "trials drawn independently from one distribution"
     assert not any("scenario" in one for one in arrays.assumes) and "hash of all" in " ".join(arrays.assumes)
     assert rows.intervals[0].assumes[0] == "scenarios drawn independently from one distribution"
-    assert "scenarios taken in an order drawn by a hash of their names" in " ".join(rows.intervals[0].assumes)
+    order = "scenarios put in the order of a hash of their names and then shuffled by a draw that a hash of"
+    assert order in " ".join(rows.intervals[0].assumes)
+    scores, places = np.array([0.0, 0.5, 1.0, 0.25]), by_id([*"abcd"])
+    named = scores[places]
+    assert rows.intervals[0].low == foretell.stats.star(named[by_content(named)], horizon=4).low  # as it says
     assert (rows.intervals[0].low, rows.intervals[0].high) != (None, None)

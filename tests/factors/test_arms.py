@@ -123,10 +123,12 @@ def test_the_numbers_of_the_colosseum() -> None:
 def test_each_and_all_are_what_applies() -> None:
     lift, square = make_task("lift"), make_task("square")
     each = [arm.name for arm in expand(["each"], lift)]
-    assert each == [n for n in names("factors") if not n.startswith(("RO_", "Head_", "Joint_"))]
+    assert each == [n for n in names("factors") if not n.startswith(("RO_", "Head_", "Joint_", "Fewer_"))]
     assert [arm.name for arm in expand(["Distractor", "each", "none"], square)][:2] == ["Distractor", "MO_Color"]
     (everything,) = expand([{"use": "all", "severity": 0.5}], square)
-    assert [u.factor for u in everything.uses] == [n for n in names("factors") if not n.startswith(("Head_", "Joint_"))]
+    assert [u.factor for u in everything.uses] == [
+        n for n in names("factors") if not n.startswith(("Head_", "Joint_", "Fewer_"))
+    ]
     assert {u.severity for u in everything.uses} == {0.5}
     assert [u.factor for u in expand([1], square)[0].uses] == list(FOURTEEN)
 

@@ -55,14 +55,17 @@ def fields(model: mujoco.MjModel) -> dict[str, np.ndarray]:
     return {n: np.array(v) for n, v in found.items() if not n.startswith(("name", "paths"))}
 
 
-def test_every_factor_of_the_paper_and_ten_more() -> None:
-    assert len(FACTORS) == 24
+def test_every_factor_of_the_paper_and_eleven_more() -> None:
+    assert len(FACTORS) == 25
     reasons = {(t, f): str(w) for t in TASKS for f in FACTORS if (w := factor(f).applies(make_task(t)))}
     assert {reasons.pop((t, "Head_Tilt")) for t in TASKS} == {
         f"Head_Tilt does not apply to {t!r}: its robot has no head that tilts" for t in TASKS
     }
     assert {reasons.pop((t, "Joint_Friction")) for t in TASKS} == {
         f"Joint_Friction does not apply to {t!r}: it has no furniture with joints" for t in TASKS
+    }
+    assert {reasons.pop((t, "Fewer_Objects")) for t in TASKS} == {
+        f"Fewer_Objects does not apply to {t!r}: all its objects are of use" for t in TASKS
     }
     assert set(reasons) == {("lift", "RO_Color"), ("lift", "RO_Texture"), ("lift", "RO_Size"), ("can", "RO_Size")}
     assert reasons["lift", "RO_Color"] == "RO_Color does not apply to 'lift': it has no object with role RO"

@@ -1,9 +1,12 @@
 """The harness itself, and a quick pass of every finite-sample claim. The full table is in docs/statistics.md."""
 
+import sys
+
 import numpy as np
 import pytest
 
-from foretell.stats import Interval, blocked, star
+from foretell.stats import Interval, blocked, disorder, spread, star, useless
+from foretell.stats import mixed as grades
 from foretell.stats.coverage import FINITE, Coverage, cover, main, method, print_predictivity
 from foretell.stats.families import FAMILIES
 from foretell.stats.regimes import COVERAGE_REGIMES, WIDTH_REGIMES, monotone, regime
@@ -143,3 +146,31 @@ def test_command_line(capsys):
 def test_a_useless_simulator_costs_little_in_the_harness_too():
     assert change(graded("constant"), 10, 30, draws=6) < 0.06
     assert change(successes(0.7, 1.0), 30, 300, draws=2) == 0.0  # real trials stand alone
+
+
+def test_a_rule_of_strata_may_be_left_out(capsys, monkeypatch):
+    rules = sys.modules["foretell.stats.strata"]
+    monkeypatch.setattr(rules, "SCARCE", rules.SCARCE)  # put back after the test
+    cells = ["--successes", "--sizes", "60x300", "--rates", "0.98", "--draws", "3"]
+    monkeypatch.setattr("foretell.stats.useless.SHARES", (0.3,))
+    costs = []
+    for more in ([], ["--without", "SCARCE"]):
+        assert useless.main([*cells, *more]) == 0
+        row = capsys.readouterr().out.splitlines()[-1]
+        assert row.startswith("| 60 | 300 | 0.98 | ")
+        costs.append(float(row.split("|")[4].strip(" %")))
+    assert costs[1] > costs[0] + 1.0 and costs[0] < 2.0
+
+
+def test_harnesses_of_order_and_grades_print_their_tables(capsys, monkeypatch):
+    assert disorder.main(["--alike", "--draws", "40"]) == 0
+    assert "| 20 points easier |" in capsys.readouterr().out
+    monkeypatch.setattr(spread, "ARRAYS", ((2, "star", 12), (3, "blocked", 10)))
+    assert spread.main(["--arrays", "--draws", "3"]) == 0
+    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith(("| 2 ", "| 3 "))]
+    assert len(rows) == 2 and all(float(row[5]) > float(row[4]) for row in rows), "eight orders are wider than one"
+    monkeypatch.setattr(grades, "CASES", (grades.Case(0.7, 0.4),))
+    monkeypatch.setattr(grades, "SIZES", ((30, 300),))
+    for more in ([], ["--sorted", "--coverage"]):
+        assert grades.main(["--draws", "3", *more]) == 0
+        assert "| 0.7 | 0.4 | 30 | 300 | " in capsys.readouterr().out

@@ -1,8 +1,10 @@
 """The package as a whole: quick to import, nothing but numpy and scipy, every public name documented."""
 
+import ast
 import inspect
 import subprocess
 import sys
+from pathlib import Path
 
 import foretell.stats as stats
 
@@ -57,3 +59,25 @@ def test_interval_dictionary_and_width():
     assert none.width == float("inf")
     assert none.to_dict()["low"] is None
     assert none.to_dict()["reason"] == "too few"
+
+
+def test_the_default_level_is_typed_once():
+    # Every argument, field and option called alpha takes `ALPHA`, so that no table is of another level than the rest.
+    typed = []
+    for path in sorted(Path(stats.__file__).parents[1].rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.arguments():
+                    names = [arg.arg for arg in (*node.posonlyargs, *node.args)]
+                    given = dict(zip(names[::-1], node.defaults[::-1], strict=False))
+                    given |= dict(zip((arg.arg for arg in node.kwonlyargs), node.kw_defaults, strict=True))
+                    values = [given.get("alpha")]
+                case ast.AnnAssign(target=ast.Name(id="alpha"), value=ast.expr() as value):
+                    values = list(ast.walk(value))
+                case ast.Call(args=[ast.Constant(value="--alpha"), *_], keywords=options):
+                    values = [option.value for option in options]
+                case _:
+                    continue
+            if any(isinstance(value, ast.Constant) and value.value == stats.ALPHA for value in values):
+                typed.append(f"{path.name}: {ast.unparse(node)}")
+    assert not typed

@@ -10,7 +10,6 @@ from scipy.stats import binom
 from foretell.stats import bound, clopper_pearson, default_method, diagnose, strata, width_curve
 from foretell.stats.bounds import MANY, RATIO, STRATA_TRIALS
 from foretell.stats.coverage import cover
-from foretell.stats.mixed import Case, measured
 from foretell.stats.regimes import BINARY_REGIMES, OTHER_REGIMES
 from foretell.stats.scouts import graded_scouts, scouted
 from foretell.stats.staircase import chances, ranks, staircase
@@ -256,8 +255,36 @@ def test_scouts_of_graded_scores_are_drawn_evenly():
     assert graded_scouts(real, sim, extra[:239]).size == 0
 
 
-def test_successes_with_a_graded_simulator_are_covered_also_when_sorted():
-    for rise in (False, True):
-        for case in (Case(0.9, 0.6), Case(0.7, 0.0)):
-            cells, _ = measured(case, 30, 300, 10, ["auto"], 40, 2, 0.1, rise)
-            assert not cells["auto"].fails
+@pytest.mark.parametrize("seed", range(4))
+def test_scouts_of_graded_scores_set_the_cut_and_count_no_more(seed):
+    # So the interval is, given the scouts, that of successes and failures on either side of a fixed cut, and covers as
+    # `test_miss_probability_summed_over_every_outcome` sums. Sorted rows have the same one.
+    rng = np.random.default_rng(seed)
+    n, extra = 30, 300
+    chance = rng.beta(0.6, 0.4, n + extra)
+    real, sim = (rng.random(n) < chance[:n]).astype(float), rng.binomial(5, chance) / 5.0
+    rows = real, sim[:n], sim[n:]
+    party = graded_scouts(*rows)
+    first, others = rows[1] >= party.mean(), int((rows[2] >= party.mean()).sum() - (party >= party.mean()).sum())
+    n1, k1, k = int(first.sum()), int(real[first].sum()), int(real.sum())
+    total = n + extra - party.size
+    interval = strata(*rows, 0.1)
+    assert party.size == extra // 8 and 0 < n1 < n
+    assert interval.low == lower_end(k1, n1, k - k1, n - n1, n1 + others, total, 0.1)
+    assert interval.high == 1.0 - lower_end(n1 - k1, n1, n - n1 - k + k1, n - n1, n1 + others, total, 0.1)
+    order = np.lexsort((rows[1], real))
+    again = strata(real[order], rows[1][order], np.sort(rows[2]), 0.1)
+    assert (again.low, again.high) == (interval.low, interval.high)
+
+
+def test_the_cut_does_not_depend_on_the_real_outcomes():
+    # Other outcomes draw other scouts, whose mean is that of all extra scenarios, however many trials succeeded.
+    rng = np.random.default_rng(9)
+    extra = rng.integers(0, 5, 400) / 4.0
+    sim = rng.random(12)
+    outcomes = [np.array([0.0, *real]) for real in itertools.product((0.0, 1.0), repeat=11)][::4]
+    cuts = np.array([graded_scouts(real, sim, extra).mean() for real in outcomes])
+    wins = np.array([real.sum() for real in outcomes])
+    spread = (extra.var() / 50 * 350 / 399) ** 0.5
+    assert abs(cuts.mean() - extra.mean()) < 4 * spread / cuts.size**0.5
+    assert abs(np.corrcoef(cuts, np.abs(wins - 6))[0, 1]) < 4 / cuts.size**0.5

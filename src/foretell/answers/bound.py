@@ -16,13 +16,25 @@ from foretell.answers.more_trials import more_trials
 from foretell.answers.reality import check_roles, check_sources
 from foretell.answers.stopped import check_fixed, planned_horizon
 from foretell.answers.units import Measured, measure, pair
-from foretell.answers.words import ANYTIME, DRAWN, amount, level, noted, of_counts, of_scenarios, plain, sentence, table
+from foretell.answers.words import (
+    ANYTIME,
+    DRAWN,
+    amount,
+    contradiction,
+    level,
+    noted,
+    of_counts,
+    of_scenarios,
+    plain,
+    sentence,
+    table,
+)
 from foretell.counting import counted
 from foretell.errors import UsageError, suggest
 from foretell.notebook import Displayed
 from foretell.stats import METHODS, Interval
 from foretell.stats.bounds import REAL_ONLY, default_method
-from foretell.stats.interval import Horizon
+from foretell.stats.interval import CONTRADICTION, Horizon
 
 __all__ = ["Bound", "Design", "bound", "design_of"]
 
@@ -55,6 +67,8 @@ class Bound(Displayed):
     """What the real scores are: source, world, policy, task, clock, metric, rows, scenarios."""
     sim: dict[str, Any] | None
     extra: dict[str, Any] | None
+    mean: float
+    """Mean of the real scores."""
     design: str
     """How scenarios came about: iid, grid or chosen."""
     notes: tuple[str, ...]
@@ -69,7 +83,8 @@ class Bound(Displayed):
         """JSON-able form: one object, or with method `all` a list of them."""
         made = []
         for interval in self.intervals:
-            row = {**interval.to_dict(), "diagnostics": dict(interval.diagnostics), "design": self.design}
+            row = {**interval.to_dict(), "mean": self.mean, "diagnostics": dict(interval.diagnostics)}
+            row["design"] = self.design
             row["notes"] = [*interval.notes, *self.notes]
             row["shift"] = self.shift.to_dict() if self.shift is not None and interval.n_extra else None
             row |= {"more_trials": self.more_trials} if self.more_trials else {}
@@ -78,7 +93,8 @@ class Bound(Displayed):
 
     def text(self) -> str:
         """The answer in a few plain sentences."""
-        parts = [self._table() if self.every else self._sentence()]
+        first = contradiction(self.intervals, self.mean, self.real["metric"])
+        parts = [*([first] if first else []), self._table() if self.every else self._sentence()]
         diagnostics = self.intervals[0].diagnostics
         if diagnostics:
             more = ": --extra RUN, or run more of them in the sim run" if diagnostics["width_sim"] is None else ""
@@ -104,7 +120,8 @@ class Bound(Displayed):
             parts.append(sentence(f"no finite-sample guarantee: {interval.reason}"))
         if self.sim is not None and not self.every:
             parts.append(CHOOSE)
-        notes = [*(() if self.every else interval.notes), *self.notes]
+        known = None if interval.contradiction is None else CONTRADICTION.format(interval.contradiction)
+        notes = [*(note for note in interval.notes if note != known and not self.every), *self.notes]
         return "\n".join(parts + noted(notes))
 
     def _undrawn(self, interval: Interval) -> bool:
@@ -245,6 +262,7 @@ def bound(
         every=method == "all",
         default=default,
         not_applicable=left,
+        mean=float(y.mean()),
         real=tried.about(),
         sim=about,
         extra=about_extra,
@@ -286,6 +304,7 @@ def _of_counts(counts: tuple[int, int], method: str, options: dict[str, Any]) ->
         every=every,
         default="clopper_pearson",
         not_applicable=left,
+        mean=counts[0] / counts[1],
         real=about,
         sim=None,
         extra=None,

@@ -63,10 +63,21 @@ class Compared(Displayed):
             ]
             how = "Holm" if self.forecast is None else "closed tests in the order of the forecast"
             parts = [table(header, rows), f"Policies that share a letter are not shown to differ ({how})."]
-        parts += [self._sentence(pair) for pair in self.pairs]
+        for pair in self.pairs:
+            parts += [*self._contradiction(pair), self._sentence(pair)]
         if all(pair.anytime for pair in self.pairs):
             parts.append(ANYTIME)
         return "\n".join(parts + noted(self.notes))
+
+    def _contradiction(self, pair: Versus) -> list[str]:
+        """What to say before the verdict where the trials refute every difference."""
+        if pair.difference.contradiction is None:
+            return []
+        return [
+            f"Early and late trials of {plain(pair.a)} and {plain(pair.b)} contradict each other: no difference of the "
+            f"means fits both with {level(pair.difference.alpha)} confidence. The ends below are those of level "
+            f"{pair.difference.contradiction:.3g}: do not rely on them."
+        ]
 
     def _sentence(self, pair: Versus) -> str:
         metric = self.policies[0]["metric"]

@@ -179,7 +179,7 @@ def _controlled(
                 f"{side.table.name}: simulated scenarios must average the same number of rows, not {counts}"
             )
     sims, extras = [side.of(common) for side in control], [side.of(extra) for side in control]
-    result = stats.paired_betting(x, y, *sims, *extras, alpha=alpha, aim=aim, expected=expected)
+    result = stats.paired_betting(x, y, *sims, *extras, alpha=alpha, aim=aim, expected=expected, shuffled=True)
     notes = []
     gaps = sims[0] - sims[1], extras[0] - extras[1]
     if (p := stats.same_draw(*gaps)) <= LEVEL:

@@ -13,6 +13,7 @@ __all__ = [
     "ANYTIME",
     "DRAWN",
     "amount",
+    "contradiction",
     "level",
     "listed",
     "noted",
@@ -29,7 +30,8 @@ ASSUMED = {
     IID: DRAWN,
     PAIRS: "real trials placed on randomly chosen scenarios",
     ALIKE: "paired and extra scenarios drawn from the same distribution",
-    HASHED: "scenarios taken in an order drawn by a hash of their names and scores, which cannot follow outcomes",
+    HASHED: "scenarios put in the order of a hash of their names and then shuffled by a draw that a hash of their "
+    "scores seeds: an order that cannot follow outcomes",
     SHUFFLED: "scenarios taken in an order drawn by a hash of their names, which cannot follow outcomes",
     UNITED: "trials taken in several orders drawn by a hash of all scores, and the intervals united",
     AS_RUN: "trials listed in the order in which they were run, and that order chosen without looking at outcomes",
@@ -54,6 +56,23 @@ def amount(value: float | None, metric: str) -> str:
     if value is None:
         return "-"
     return f"{value:.1%}" if metric == "success" else f"{value:.3f}"
+
+
+def contradiction(intervals: Sequence[Interval], mean: float, metric: str) -> str | None:
+    """What to say first where the trials refute every mean, by one method or some of several; None where they do not.
+    mean: of the real scores."""
+    contrary = [interval for interval in intervals if interval.contradiction is not None]
+    if not contrary:
+        return None
+    rate = "success rate" if metric == "success" else f"mean {metric}"
+    methods = f" by {listed([interval.method for interval in contrary])}" if len(intervals) > 1 else ""
+    ends = "; ".join(f"level {interval.contradiction:.3g}" for interval in contrary)
+    cause = " Did something change between them, or do they not stand in the order run?" if contrary[0].anytime else ""
+    return (
+        f"Early and late trials contradict each other{methods}: no {rate} fits both with {level(contrary[0].alpha)} "
+        f"confidence. The mean of all trials is {amount(mean, metric)}.{cause} The ends below are those of {ends}, the "
+        "largest at which any mean is left: do not rely on them."
+    )
 
 
 def level(alpha: float) -> str:

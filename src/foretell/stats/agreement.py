@@ -166,8 +166,8 @@ def kruskal_wallis(real: Sequence[ArrayLike], sim: Sequence[ArrayLike]) -> list[
     from scipy.stats import kruskal
 
     tests = []
-    for one, other in zip(real, sim, strict=True):
-        a, b = np.asarray(one, dtype=np.float64), np.asarray(other, dtype=np.float64)
+    for tried, simulated in zip(real, sim, strict=True):
+        a, b = np.asarray(tried, dtype=np.float64), np.asarray(simulated, dtype=np.float64)
         if a.ndim != 1 or b.ndim != 1 or not a.size or not b.size:
             raise ValueError("each policy needs outcomes of shape (n,) with n >= 1 in real and in sim")
         if not (np.isfinite(a).all() and np.isfinite(b).all()):
@@ -175,8 +175,8 @@ def kruskal_wallis(real: Sequence[ArrayLike], sim: Sequence[ArrayLike]) -> list[
         if np.ptp(np.concatenate([a, b])) == 0.0:
             tests.append(Homogeneity(0.0, 1.0))
         else:
-            found = kruskal(a, b)
-            tests.append(Homogeneity(float(found.statistic), float(found.pvalue)))
+            test = kruskal(a, b)
+            tests.append(Homogeneity(float(test.statistic), float(test.pvalue)))
     return tests
 
 

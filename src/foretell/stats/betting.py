@@ -155,8 +155,8 @@ def mirrored_ends(
         bets = predictable_bets(z, games[0][1], horizon, low, high, prior_variance)
         return nested_end(z, bets, games, floor, cap), 1.0 - nested_end(1.0 - z, bets, games, 1.0 - ceiling, cap)
 
-    found, level = meeting(at, alpha)
-    return (0.0, 1.0) if found is None else found, level
+    ends, level = meeting(at, alpha)
+    return (0.0, 1.0) if ends is None else ends, level
 
 
 def betting(
@@ -196,6 +196,7 @@ def betting(
         n_extra=0,
         reason=None,
         anytime=anytime,
+        contradiction=None if level == alpha else level,
         notes=notes,
     )
     return stretch(unit, within)

@@ -110,7 +110,7 @@ PRIOR_TRIALS = 8.0
 PRIOR_CONTROL_VARIANCE = 0.1
 PRIOR_CORRELATION, FIRST_CORRELATION, FEW_TRIALS = 0.2, 0.1, 30
 """Correlation expected before the first trial, and that of fewer trials than `FEW_TRIALS`. So few trials cannot correct
-it: with 0.2 a contrary simulator cost 2.4 % of width at n = 20, N = 60, and 2.5 % at n = 10, N = 100."""
+it (`python -m foretell.stats.useless --graded --without FEW_TRIALS` shows what a contrary simulator then costs)."""
 
 
 def candidates(steps: int = STEPS) -> Floats:
@@ -243,7 +243,9 @@ def in_turn(y: Floats, f: Floats, e: Floats, horizon: Horizon) -> tuple[Floats, 
     """Scores and controls (y, c, g), each of shape (n,), in the order in which they are bet on.
 
     Without a horizon pairs stand in canonical order, and `extra` is dealt to n blocks. With one they stand as run,
-    and `extra` is dealt to `horizon` blocks, so that a trial has the same block at every look.
+    and `extra` is dealt to `horizon` blocks, so that a trial has the same block at every look. Only `extra` itself may
+    then seed its order, and a sorted array of few values has one order for each number of them. That moves controls
+    from one trial to another and leaves their sum as it is: `python -m foretell.stats.disorder --extra` finds no harm.
     """
     horizon, e = check_horizon(horizon), e[by_content(e)]
     if horizon is None:
@@ -285,13 +287,13 @@ def _uncontrolled_end(y: Floats, alpha: float, horizon: int | Literal["open"], s
 def _known_end(scores: bytes, alpha: float, horizon: int | Literal["open"], steps: int) -> float:
     m, games, y = candidates(steps), rungs(alpha), np.frombuffer(scores)
     left = np.array([planned(t, horizon) for t in range(y.size)], dtype=np.float64)
-    found = 0
+    refuted = 0
     for part in uncontrolled.parts(m, y, games[0][0], UNSURE):
         fell = uncontrolled.fallen(part, games, y, left, CAP, PRIOR_TRIALS)
-        found += fell
+        refuted += fell
         if fell < part.size:
             break
-    return found / steps
+    return refuted / steps
 
 
 def surely_wider(y: Floats, width: float, alpha: float, horizon: int | Literal["open"], steps: int = STEPS) -> bool:
@@ -319,8 +321,8 @@ def both_ends(
     def at(level: float) -> Ends:
         return lower_end(y, c, g, level, horizon, steps), 1.0 - lower_end(1.0 - y, -c, g, level, horizon, steps)
 
-    found, level = meeting(at, alpha)
-    return (0.0, 1.0) if found is None else found, level
+    ends, level = meeting(at, alpha)
+    return (0.0, 1.0) if ends is None else ends, level
 
 
 def estimate(y: Floats, c: Floats) -> float:
@@ -360,6 +362,7 @@ def played(
         n_extra=extra,
         reason=None,
         anytime=anytime,
+        contradiction=None if level == alpha else level,
         notes=notes,
     )
 
@@ -388,5 +391,7 @@ def blocked(
     if horizon is None and not shuffled and few_valued(y, f):
         game = partial(blocked, steps=steps)
         return united_pairs(game, real, sim, extra, alpha, within, sim_within, horizon=y.size)
+    if horizon is None and not shuffled:
+        e = e[by_content(e, y, f)]  # few sorted arrays of `extra` may be alike, and then pairs tell them apart
     y, c, g = in_turn(y, f, e, horizon)
     return stretch(played(y, c, g, alpha, horizon, "blocked", CONTROLLED, e.size, steps), within)

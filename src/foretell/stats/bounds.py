@@ -81,7 +81,7 @@ RATIO = 3
 """Extra simulated scenarios for each real trial that `auto` wants for `strata`."""
 STRATA_TRIALS = (30, 3000)
 """Real trials from which, and up to which, `auto` takes `strata`: discrete below, slow above. `blocked` is no
-substitute there: at n = 3,200, N = 9,600 a useless simulator cost it 3 to 11 % of width against `clopper_pearson`."""
+substitute there: a useless simulator costs it width (docs/statistics.md)."""
 
 
 def enough(trials: int) -> int:
@@ -182,7 +182,7 @@ def bound(
     if diagnostics and sim is not None:
         used = method if method in ("strata", "blocked") else None
         known = interval.width / (within[1] - within[0]) if used else None
-        found = diagnose(
+        diagnosis = diagnose(
             real,
             sim,
             extra,
@@ -194,7 +194,7 @@ def bound(
             unused=unused,
             horizon=horizon,
         )
-        interval = replace(interval, diagnostics=found.to_dict())
+        interval = replace(interval, diagnostics=diagnosis.to_dict())
     return interval
 
 

@@ -137,10 +137,10 @@ def compare(
         if not paired and horizon is None:  # two orders, or two files sorted by score would look alike
             x, y = x[by_content(x)], y[by_content(y)]
         common = min(x.size, y.size)
-        found = paired_betting(
+        evidence = paired_betting(
             x[:common], y[:common], alpha=alpha, aim=aim, expected=expected, horizon=horizon, shuffled=shuffled
         )
-        interval, p = found.interval, found.p_value
+        interval, p = evidence.interval, evidence.p_value
     elif test == "mcnemar":
         both, only_a, only_b = int((x * y).sum()), int((x * (1 - y)).sum()), int(((1 - x) * y).sum())
         paired_interval = paired_difference if x.size <= EXACT else newcombe_paired
@@ -216,8 +216,8 @@ def compare_all(
     kwargs: dict[str, Any] = {"paired": paired, "test": test, "alpha": alpha, "effect": effect}
     kwargs["aim"] = bets_aim(alpha, k, order_by is not None)
     toward = {(i, j): None if order_by is None else expected(order_by[names[i]], order_by[names[j]]) for i, j in pairs}
-    found = {(i, j): compare(data[names[i]], data[names[j]], expected=toward[i, j], **kwargs) for i, j in pairs}
-    raw = {(names[i], names[j]): found[i, j].p_value for i, j in pairs}
+    tests = {(i, j): compare(data[names[i]], data[names[j]], expected=toward[i, j], **kwargs) for i, j in pairs}
+    raw = {(names[i], names[j]): tests[i, j].p_value for i, j in pairs}
     adjusted = list(holm([*raw.values()]) if order_by is None else in_forecast_order(raw, order_by, within).values())
     p = np.ones((k, k))
     better = np.zeros((k, k), dtype=bool)
@@ -225,7 +225,7 @@ def compare_all(
     for (i, j), value in zip(pairs, adjusted, strict=True):
         p[i, j] = p[j, i] = value
         apart = float(data[names[i]].mean() - data[names[j]].mean())
-        word = verdict(float(value), found[i, j].interval, alpha, effect, apart)
+        word = verdict(float(value), tests[i, j].interval, alpha, effect, apart)
         words[names[i], names[j]] = word
         better[i, j], better[j, i] = word == "better", word == "worse"
     low, size = within[0], within[1] - within[0]

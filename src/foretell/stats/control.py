@@ -92,7 +92,7 @@ def control_variate_split(
     """Control variate interval with the coefficient of each half fitted on the other; shapes (n,), n >= 6, and (N,).
 
     Splitting removes the bias of choosing the coefficient on the data it is used on, not the need to
-    estimate a variance.
+    estimate a variance. The order of `extra` only decides which half a score belongs to.
     """
     y, f, e = simulated(real, sim, extra, within, sim_within, at_least=6)
     if e.size < 2:

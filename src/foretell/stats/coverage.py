@@ -27,7 +27,7 @@ import numpy as np
 
 from foretell.stats.bounds import ANYTIME, DEALT, REAL_ONLY, WITH_SIMULATION
 from foretell.stats.families import FAMILIES, Family, covered
-from foretell.stats.interval import Interval
+from foretell.stats.interval import ALPHA, Interval
 from foretell.stats.predictivity import METRICS, with_interval
 from foretell.stats.regimes import BINARY_REGIMES, COVERAGE_REGIMES, OTHER_REGIMES, WIDTH_REGIMES, Regime
 from foretell.stats.sampling import Rule, next_scenarios, sampled_bound
@@ -39,7 +39,7 @@ Method = Callable[[Floats, Floats, Floats, float, int], Interval]
 
 SIGNIFICANCE = 1e-4
 """A cell fails when so few covering draws would be rarer than this at the nominal level."""
-LEVELS = (0.1, 0.05)
+LEVELS = (0.1, ALPHA)
 """Levels at which the predictivity intervals are tried."""
 FINITE = (
     "clopper_pearson", "hoeffding", "betting", "star", "strata", "blocked",
@@ -265,7 +265,7 @@ def print_predictivity(
     table_head(["policies", *METRICS])
     failures = 0
     for family in families:
-        found = covered(family, draws, LEVELS, seed, interval=interval)
+        by_metric = covered(family, draws, LEVELS, seed, interval=interval)
         row = [family.name]
         for metric in METRICS:
             cells = [
@@ -278,11 +278,11 @@ def print_predictivity(
                     width=c.width,
                     width_error=0.0,
                 )
-                for c in found.get(metric, ())
+                for c in by_metric.get(metric, ())
             ]
             failures += sum(c.fails for c in cells)
-            told = " ".join(f"{c.coverage:.3f}" + " FAIL" * c.fails for c in cells)
-            row.append(f"{told} ({cells[-1].width:.2f})" if cells else "undefined")
+            shares = " ".join(f"{c.coverage:.3f}" + " FAIL" * c.fails for c in cells)
+            row.append(f"{shares} ({cells[-1].width:.2f})" if cells else "undefined")
         print("| " + " | ".join(row) + " |", flush=True)
     print(f"cells below nominal: {failures}", flush=True)
     return failures

@@ -12,6 +12,8 @@ from itertools import product
 
 import numpy as np
 
+from foretell.stats.coverage import SIGNIFICANCE
+from foretell.stats.interval import ALPHA
 from foretell.stats.latency_fit import crossing, latency_budget
 from foretell.stats.robustness import paired_change, percentage_change
 from foretell.stats.scores import Floats
@@ -20,7 +22,6 @@ from foretell.stats.trend import trend
 __all__ = ["BUDGETS", "FLAT", "REGIMES", "SIZES", "BudgetRegime", "PairedRegime", "cover_paired", "print_paired"]
 
 SIZES = (5, 10, 20, 40, 80)
-SIGNIFICANCE = 1e-4
 Rng = np.random.Generator
 Pairs = tuple[list[Floats], list[Floats]]
 
@@ -51,29 +52,29 @@ class PairedRegime:
         for kinds in self.tasks:
             share, after, before = np.array(kinds).T
             kind = rng.choice(share.size, size=(n, 1), p=share)
-            luck, other = rng.random((2, n, self.trials))
-            other = np.where(rng.random((n, self.trials)) < self.agree, luck, other)
-            for side, rates, u in zip(sides, (after, before), (other, luck), strict=True):
+            luck, own = rng.random((2, n, self.trials))
+            own = np.where(rng.random((n, self.trials)) < self.agree, luck, own)
+            for side, rates, u in zip(sides, (after, before), (own, luck), strict=True):
                 side.append(self.worth * (u < rates[kind]).mean(axis=1))
         return sides
 
 
-ONE = 1.0
+ALL = 1.0
 REGIMES = (
-    PairedRegime(name="loses a quarter", tasks=(((ONE, 0.6, 0.8),),), agree=0.5),
-    PairedRegime(name="near one", tasks=(((ONE, 0.95, 0.97),),), agree=0.7),
-    PairedRegime(name="hardly succeeds", tasks=(((ONE, 0.08, 0.15),),), agree=0.5),
+    PairedRegime(name="loses a quarter", tasks=(((ALL, 0.6, 0.8),),), agree=0.5),
+    PairedRegime(name="near one", tasks=(((ALL, 0.95, 0.97),),), agree=0.7),
+    PairedRegime(name="hardly succeeds", tasks=(((ALL, 0.08, 0.15),),), agree=0.5),
     PairedRegime(name="8 % always fail", tasks=(((0.08, 0.0, 0.0), (0.92, 0.97, 1.0)),)),
     PairedRegime(name="10 % fail only after", tasks=(((0.1, 0.0, 1.0), (0.9, 1.0, 1.0)),)),
-    PairedRegime(name="no change, luck shared", tasks=(((ONE, 0.5, 0.5),),), agree=0.9),
+    PairedRegime(name="no change, luck shared", tasks=(((ALL, 0.5, 0.5),),), agree=0.9),
     PairedRegime(name="easy ones become hard", tasks=(((0.5, 0.1, 0.9), (0.5, 0.9, 0.3)),)),
     PairedRegime(name="3 trials, 8 % always fail", tasks=(((0.08, 0.0, 0.0), (0.92, 0.95, 1.0)),), trials=3),
-    PairedRegime(name="3 of 4 stages, lost in 12 %", tasks=(((ONE, 0.88, 1.0),),), worth=0.75),
+    PairedRegime(name="3 of 4 stages, lost in 12 %", tasks=(((ALL, 0.88, 1.0),),), worth=0.75),
     PairedRegime(
         name="5 trials, mixed", tasks=(((0.3, 0.2, 0.5), (0.4, 0.6, 0.7), (0.3, 0.9, 0.95)),), trials=5, agree=0.5
     ),
-    PairedRegime(name="easy and hard task", tasks=(((ONE, 0.9, 0.98),), ((ONE, 0.1, 0.3),)), agree=0.5),
-    PairedRegime(name="two tasks, 3 trials", tasks=(((ONE, 0.8, 0.95),), ((ONE, 0.3, 0.5),)), trials=3, agree=0.5),
+    PairedRegime(name="easy and hard task", tasks=(((ALL, 0.9, 0.98),), ((ALL, 0.1, 0.3),)), agree=0.5),
+    PairedRegime(name="two tasks, 3 trials", tasks=(((ALL, 0.8, 0.95),), ((ALL, 0.3, 0.5),)), trials=3, agree=0.5),
 )
 
 
@@ -130,7 +131,7 @@ FLAT: dict[str, Callable[[Rng, int, int], Floats]] = {
 
 
 def cover_paired(
-    world: PairedRegime, n: int, *, draws: int = 2000, alpha: float = 0.05, seed: int = 1
+    world: PairedRegime, n: int, *, draws: int = 2000, alpha: float = ALPHA, seed: int = 1
 ) -> dict[str, tuple[int, float]]:
     """change, retention -> draws whose interval held the truth, and its mean width (None counts as held)."""
     rng = np.random.default_rng([seed, n, *world.name.encode()])
@@ -146,25 +147,25 @@ def cover_paired(
     return {"change": (hits["change"], width), "retention": (hits["retention"], float("nan"))}
 
 
-def cover_budget(world: BudgetRegime, n: int, *, draws: int = 2000, alpha: float = 0.05, seed: int = 1) -> int:
+def cover_budget(world: BudgetRegime, n: int, *, draws: int = 2000, alpha: float = ALPHA, seed: int = 1) -> int:
     """Draws in which the interval of the budget held the true one."""
     rng = np.random.default_rng([seed, n, *world.name.encode()])
     hits = 0
     for _ in range(draws):
-        one = latency_budget(world.LATENCY, *world.draw(rng, n), keep=world.keep, alpha=alpha)
-        low = -np.inf if one.low is None else one.low
-        high = np.inf if one.high is None else one.high
+        budget = latency_budget(world.LATENCY, *world.draw(rng, n), keep=world.keep, alpha=alpha)
+        low = -np.inf if budget.low is None else budget.low
+        high = np.inf if budget.high is None else budget.high
         # a budget below all latencies tried has the smallest of them for its upper end
         hits += low <= world.truth <= high
     return hits
 
 
-def alarms(kind: str, n: int, latencies: int, *, draws: int = 2000, alpha: float = 0.05, seed: int = 1) -> int:
+def alarms(kind: str, n: int, latencies: int, *, draws: int = 2000, alpha: float = ALPHA, seed: int = 1) -> int:
     """Draws without a trend in which the test shows one."""
     rng = np.random.default_rng([seed, n, latencies, *kind.encode()])
     at = np.arange(latencies)
-    found = (trend(at, FLAT[kind](rng, n, latencies)).p_value for _ in range(draws))
-    return sum(p is not None and p <= alpha for p in found)
+    p_values = (trend(at, FLAT[kind](rng, n, latencies)).p_value for _ in range(draws))
+    return sum(p is not None and p <= alpha for p in p_values)
 
 
 def print_paired(draws: int, alpha: float, seed: int, sizes: Sequence[int] = SIZES) -> int:
@@ -186,17 +187,17 @@ def print_paired(draws: int, alpha: float, seed: int, sizes: Sequence[int] = SIZ
 
     print(f"Nominal {1 - alpha:g}, {draws} draws, seed {seed}; FAIL: below it by a one-sided test at {SIGNIFICANCE:g}.")
     names = [world.name for world in REGIMES]
-    found = {}
+    cells = {}
 
     def change(i: int) -> list[str]:
         for n in sizes:
-            found[i, n] = cover_paired(REGIMES[i], n, draws=draws, alpha=alpha, seed=seed)
-        ends = [found[i, n]["change"] for n in sizes]
+            cells[i, n] = cover_paired(REGIMES[i], n, draws=draws, alpha=alpha, seed=seed)
+        ends = [cells[i, n]["change"] for n in sizes]
         return [cell(hits, 1.0 - alpha, f" ({width:.2f})") for hits, width in ends]
 
     show("change, coverage (mean width)", [f"n = {n}" for n in sizes], names, change)
     show("retention, coverage", [f"n = {n}" for n in sizes], names,
-         lambda i: [cell(found[i, n]["retention"][0], 1.0 - alpha) for n in sizes])  # fmt: skip
+         lambda i: [cell(cells[i, n]["retention"][0], 1.0 - alpha) for n in sizes])  # fmt: skip
     show("latency budget, coverage", [f"n = {n}" for n in sizes], [world.name for world in BUDGETS],
          lambda i: [cell(cover_budget(BUDGETS[i], n, draws=draws, alpha=alpha, seed=seed), 1.0 - alpha)
                     for n in sizes])  # fmt: skip

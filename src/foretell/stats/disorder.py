@@ -2,6 +2,7 @@
 
     python -m foretell.stats.disorder             400 draws of every case
     python -m foretell.stats.disorder --full      4,000 draws
+    python -m foretell.stats.disorder --alike     how often the test of paired and extra scenarios sees a difference
 
 Each case draws scenarios at random and then does to the rows what people do to files. An interval has to cover as
 often as it says, and under peeking at every look at once. `--ids` gives scenarios names, and orders them as answers
@@ -20,13 +21,24 @@ import numpy as np
 from foretell.stats.bounds import bound
 from foretell.stats.compare import compare
 from foretell.stats.coverage import Coverage, table_head
-from foretell.stats.interval import Horizon
+from foretell.stats.exchange import same_draw
+from foretell.stats.interval import ALPHA, Horizon
 from foretell.stats.order import by_id
 from foretell.stats.sampling import Rule, next_scenarios, sampled_bound
 from foretell.stats.scenarios import by_scenario
 from foretell.stats.scores import Floats
 
-__all__ = ["CASES", "Case", "cover_case", "cover_looks", "cover_pool", "false_differences", "main"]
+__all__ = [
+    "CASES",
+    "Case",
+    "cover_case",
+    "cover_extra",
+    "cover_looks",
+    "cover_pool",
+    "false_differences",
+    "main",
+    "noticed",
+]
 
 BETS = ("betting", "star", "blocked", "suresim", "suresim_2stage")
 """Methods whose answer depends on the order in which rows are taken."""
@@ -132,14 +144,14 @@ def _cell(name: str, method: str, hits: int, widths: Floats, alpha: float) -> Co
     )
 
 
-def cover_case(case: Case, method: str, draws: int, alpha: float = 0.05, seed: int = 1, ids: bool = False) -> Coverage:
+def cover_case(case: Case, method: str, draws: int, alpha: float = ALPHA, seed: int = 1, ids: bool = False) -> Coverage:
     """Coverage of `bound` by one method, looked at once."""
     rng, hits, widths = np.random.default_rng([seed, CASES.index(case)]), 0, np.ones(draws)
     for i in range(draws):
         rows = _named(case.draw(rng), rng) if ids else case.draw(rng)
-        found = bound(*rows, method=method, alpha=alpha, shuffled=ids, diagnostics=False)
-        hits += case.mean in found
-        widths[i] = found.width
+        interval = bound(*rows, method=method, alpha=alpha, shuffled=ids, diagnostics=False)
+        hits += case.mean in interval
+        widths[i] = interval.width
     return _cell(case.name, method, hits, widths, alpha)
 
 
@@ -147,7 +159,7 @@ def cover_looks(
     method: str,
     horizon: Horizon,
     draws: int,
-    alpha: float = 0.05,
+    alpha: float = ALPHA,
     seed: int = 1,
     first: int = 5,
     most: int = 100,
@@ -164,15 +176,31 @@ def cover_looks(
         held = True
         for n in range(first if thorough is None or i < thorough else most, most + 1):
             pairs = (real[:n], sim[:n], extra) if method == "blocked" else (real[:n],)
-            found = bound(*pairs, method=method, alpha=alpha, horizon=horizon, diagnostics=False)
-            held = held and 0.7 in found
+            interval = bound(*pairs, method=method, alpha=alpha, horizon=horizon, diagnostics=False)
+            held = held and 0.7 in interval
         hits += held
-        widths[i] = found.width
+        widths[i] = interval.width
     plan = f"looks at {first} to {most}, horizon {horizon}"
     return _cell(plan, method, hits, widths, alpha)
 
 
-def cover_pool(rule: Rule, draws: int, alpha: float = 0.05, seed: int = 1) -> Coverage:
+def cover_extra(method: str, n: int, draws: int, alpha: float = ALPHA, seed: int = 1, *, planned: bool) -> Coverage:
+    """Coverage where n extra scenarios are sorted and have two values: the simulator succeeds or fails. It is a good
+    one, so that extra scenarios count for much: real scores are its own, and graded. planned: with a horizon."""
+    rng, hits, widths = np.random.default_rng([seed, n, 33]), 0, np.ones(draws)
+    for i in range(draws):
+        sim, extra = (rng.random(n) < 0.5).astype(float), np.sort(rng.random(n) < 0.5).astype(float)
+        real = 0.9 * sim + 0.1 * rng.random(n)
+        interval = bound(
+            real, sim, extra, method=method, alpha=alpha, horizon=n if planned else None, diagnostics=False
+        )
+        hits += 0.5 in interval
+        widths[i] = interval.width
+    plan = f", horizon {n}" if planned else ""
+    return _cell(f"extra sorted, of two values, N = n = {n}{plan}", method, hits, widths, alpha)
+
+
+def cover_pool(rule: Rule, draws: int, alpha: float = ALPHA, seed: int = 1) -> Coverage:
     """Coverage of `sampled_bound` on a pool sorted by simulated score, and within it by real score."""
     rng, hits, widths = np.random.default_rng([seed, 99]), 0, np.ones(draws)
     for i in range(draws):
@@ -180,22 +208,30 @@ def cover_pool(rule: Rule, draws: int, alpha: float = 0.05, seed: int = 1) -> Co
         order = np.lexsort((real, sim))
         real, sim = real[order], sim[order]
         pick = next_scenarios(sim, 100, rule=rule, uncertainty=0.05 + sim, seed=seed * draws + i)
-        found = sampled_bound(real[pick.chosen], sim, pick, alpha)
-        hits += 0.7 in found
-        widths[i] = found.width
+        interval = sampled_bound(real[pick.chosen], sim, pick, alpha)
+        hits += 0.7 in interval
+        widths[i] = interval.width
     return _cell("pool sorted by simulated score", f"sampled_bound, {rule}", hits, widths, alpha)
 
 
-def false_differences(draws: int, alpha: float = 0.05, seed: int = 1, n: int = 60) -> Coverage:
+def false_differences(draws: int, alpha: float = ALPHA, seed: int = 1, n: int = 60) -> Coverage:
     """Share of draws without a false difference, comparing two unpaired files of equal policies, one sorted upwards,
     one downwards, by the betting test."""
     rng, hits, widths = np.random.default_rng([seed, 55]), 0, np.ones(draws)
     for i in range(draws):
         a, b = np.sort(rng.beta(3, 2, n)), np.sort(rng.beta(3, 2, n))[::-1]
-        found = compare(a, b, test="betting", alpha=alpha)
-        hits += found.p_value > alpha
-        widths[i] = found.interval.width
+        comparison = compare(a, b, test="betting", alpha=alpha)
+        hits += comparison.p_value > alpha
+        widths[i] = comparison.interval.width
     return _cell("two sorted files, unpaired", "betting test", hits, widths, alpha)
+
+
+def noticed(easier: float, pairs: int, level: float = 0.01, draws: int = 1000, seed: int = 1) -> float:
+    """Share of draws in which `same_draw` refutes one distribution at `level`. Simulation solves half of the paired
+    scenarios, and this much more of ten times as many extra ones."""
+    rng = np.random.default_rng([seed, pairs])
+    studies = ((rng.random(pairs) < 0.5, rng.random(10 * pairs) < 0.5 + easier) for _ in range(draws))
+    return sum(same_draw(*study) <= level for study in studies) / draws
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -205,10 +241,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--full", action="store_true", help="4,000 draws instead of 400")
     parser.add_argument("--ids", action="store_true", help="order scenarios by their names, as answers do")
     parser.add_argument("--looks", action="store_true", help="only what is looked at after every trial")
+    parser.add_argument("--extra", action="store_true", help="only extra scenarios that are sorted and of two values")
     parser.add_argument("--draws", type=int)
-    parser.add_argument("--alpha", type=float, default=0.05)
+    parser.add_argument("--alpha", type=float, default=ALPHA)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--alike", action="store_true", help="how often easier extra scenarios are noticed, at 1 %%")
     options = parser.parse_args(arguments)
+    if options.alike:
+        table_head(["extra scenarios", "20 pairs", "40 pairs", "100 pairs"])
+        for easier, words in ((0.0, "drawn alike"), (0.2, "20 points easier")):
+            row = [f"{noticed(easier, n, draws=options.draws or 1000, seed=options.seed):.1%}" for n in (20, 40, 100)]
+            print(f"| {words} | " + " | ".join(row) + " |", flush=True)
+        return 0
     draws = options.draws or (4000 if options.full else 400)
     alpha, seed = options.alpha, options.seed
     print(f"Coverage (mean width) at nominal {1 - alpha:g}, {draws} draws, seed {seed}.")
@@ -219,19 +263,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def show(cell: Coverage) -> None:
         nonlocal failures
         failures += cell.fails
-        told = f"{cell.coverage:.4f}" + (" FAIL" if cell.fails else "")
-        print(f"| {cell.regime} | {cell.method} | {told} | {cell.width:.3f} |", flush=True)
+        share = f"{cell.coverage:.4f}" + (" FAIL" if cell.fails else "")
+        print(f"| {cell.regime} | {cell.method} | {share} | {cell.width:.3f} |", flush=True)
 
-    for case in CASES if not options.looks else ():
+    everything = not (options.looks or options.extra)
+    for case in CASES if everything else ():
         for method in ("clopper_pearson", "strata") * case.binary + BETS:
             show(cover_case(case, method, draws, alpha, seed, options.ids))
     rules: tuple[Rule, ...] = ("uniform", "stratified", "active")
-    for rule in rules if not options.looks else ():
+    for method, planned in (("blocked", False), ("suresim", False), ("suresim_2stage", False), ("blocked", True)):
+        for n in (10, 20, 40) if everything or options.extra else ():
+            show(cover_extra(method, n, draws, alpha, seed, planned=planned))
+    for rule in rules if everything else ():
         show(cover_pool(rule, draws, alpha, seed))
-    if not options.looks:
+    if everything:
         show(false_differences(draws, alpha, seed))
     plans: tuple[Horizon, ...] = (100, "open")
-    for plan in plans:
+    for plan in plans if not options.extra else ():
         for method in ("betting", "star", "blocked"):
             show(cover_looks(method, plan, draws, alpha, seed, thorough=max(draws // 10, 20)))
     print(f"cells below nominal: {failures}")

@@ -149,25 +149,27 @@ def paired_betting(
         )
         if f.size != y.size:
             raise ValueError(f"real and sim must pair one to one, got {y.size} and {f.size} values")
-        y, c, g = in_turn(y, f, e, horizon)
+        few = horizon is None and not shuffled and few_valued(y, f)
+        orders = zip(several(y, f), several(e), strict=True) if few else ()
+        games = [in_turn(y[i], f[i], e[j], y.size) for i, j in orders] or [in_turn(y, f, e, horizon)]
         assumes: tuple[str, ...] = CONTROLLED
         extra = e.size
     else:
+        few = horizon is None and not shuffled and few_valued(y)
+        nothing = np.zeros_like(y)
         y = y[by_content(y)] if horizon is None and not shuffled else y
-        c = g = np.zeros_like(y)
+        games = [(y[i], nothing, nothing) for i in several(y)] if few else [(y, nothing, nothing)]
         assumes, extra = (IID, RANGE), 0
     goal = check_alpha(alpha if aim is None else aim)
     lean = {"greater": LEAN, "less": 1.0 - LEAN, None: 0.5}[expected]
     shares = {"greater": lean, "less": 1.0 - lean} if alternative == "two-sided" else {alternative: 1.0}
-    alone = horizon is None and not shuffled and not extra and few_valued(y)
     # rows without names that differ too little: the largest p-value and the smallest e-value of several orders
-    orders = several(y) if alone else [np.arange(y.size)]
-    made = [_wagered((y[i], c[i], g[i]), shares, goal, horizon) for i in orders]
-    plan = y.size if alone else horizon
-    found = [played(y[i], c[i], g[i], alpha, plan, NAME, assumes, extra) for i in orders]
-    unit = hull(found) if alone else found[0]
+    made = [_wagered(rows, shares, goal, horizon) for rows in games]
+    plan = y.size if few else horizon
+    intervals = [played(*rows, alpha, plan, NAME, assumes, extra) for rows in games]
+    unit = hull(intervals) if few else intervals[0]
     if shuffled and horizon is None and not extra:
-        unit = replace(unit, assumes=tuple(SHUFFLED if one == HASHED else one for one in unit.assumes))
+        unit = replace(unit, assumes=tuple({HASHED: SHUFFLED}.get(word, word) for word in unit.assumes))
     late = [when for *_, when in made]
     times = None if None in late else max(when for when in late if when is not None)
     return Evidence(min(e for e, _, _ in made), max(p for _, p, _ in made), times, _doubled(unit, size))

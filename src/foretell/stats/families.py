@@ -51,12 +51,12 @@ class Family:
             return self._counts(rng)
         (scenarios,) = {self.n_real} if isinstance(self.n_real, int) else set(self.n_real)
         shared = rng.standard_normal(scenarios)
-        other = self.alike * shared + (1.0 - self.alike**2) ** 0.5 * rng.standard_normal(scenarios)
+        simulated = self.alike * shared + (1.0 - self.alike**2) ** 0.5 * rng.standard_normal(scenarios)
         scores = [
             [self._scores(rng, rate, luck, repeats) for rate in rates]
-            for rates, luck, repeats in zip((self.real, self.sim), (shared, other), self.repeats, strict=True)
+            for rates, luck, repeats in zip((self.real, self.sim), (shared, simulated), self.repeats, strict=True)
         ]
-        real, sim = (np.array([one.mean() for one in world]) for world in scores)
+        real, sim = (np.array([trials.mean() for trials in world]) for world in scores)
         return {"real": real, "sim": sim, "real_outcomes": scores[0], "sim_outcomes": scores[1]}
 
     def _scores(self, rng: np.random.Generator, rate: float, shared: Floats, repeats: int) -> Floats:
@@ -182,19 +182,19 @@ def covered(
     for i in range(draws):
         trials = family.draw(rng)
         for name, value in truth.items():
-            found = False
+            holds = False
             for k, alpha in enumerate(alphas):
-                if found and i >= widths:
+                if holds and i >= widths:
                     held[name][k] += 1
                     continue
-                one = interval(metrics[name], **trials, alpha=alpha, stop_at=value if i >= widths else None)
-                if one.low is None:
+                ends = interval(metrics[name], **trials, alpha=alpha, stop_at=value if i >= widths else None)
+                if ends.low is None:
                     break
-                found = _holds(one, value)
-                held[name][k] += found
+                holds = _holds(ends, value)
+                held[name][k] += holds
                 given[name] += k == 0
                 if i < widths:
-                    width[name][k].append(one.width)
+                    width[name][k].append(ends.width)
     return {
         name: tuple(
             Covered(alpha, given[name], held[name][k], float(np.mean(width[name][k] or [np.nan])))

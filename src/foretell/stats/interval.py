@@ -78,6 +78,8 @@ class Interval:
     """Why an end is missing, or why the guarantee was lowered."""
     anytime: bool = False
     """True when the interval may be looked at after every trial and the run stopped at will: its horizon was given."""
+    contradiction: float | None = None
+    """Level of these ends where early and late trials contradict each other at alpha; None where they do not."""
     notes: tuple[str, ...] = ()
     """Remarks for the reader, e.g. which method was chosen and why."""
     diagnostics: Mapping[str, Any] = field(default_factory=dict)
@@ -94,7 +96,8 @@ class Interval:
         return (self.low is None or self.low <= value) and (self.high is None or value <= self.high)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able form; `reason`, `notes`, `anytime` and `diagnostics` only where they say something."""
+        """JSON-able form. `reason`, `anytime`, `contradiction`, `notes` and `diagnostics` stand there only where they
+        say something."""
         row: dict[str, Any] = {
             "estimate": self.estimate,
             "low": self.low,
@@ -110,6 +113,8 @@ class Interval:
             row["reason"] = self.reason
         if self.anytime:
             row["anytime"] = True
+        if self.contradiction is not None:
+            row["contradiction"] = self.contradiction
         if self.notes:
             row["notes"] = list(self.notes)
         if self.diagnostics:

@@ -66,11 +66,11 @@ def _means(values: Floats, weights: Floats) -> tuple[Floats, Floats]:
 def _counts(n: int, draws: int, seed: int) -> Any:
     """How often each of n scenarios is in each resample, shape (draws, n), in bytes; not to be written to."""
     rng, share = np.random.default_rng(seed), np.full(n, 1.0 / n)
-    found = np.empty((draws, n), dtype=np.uint8)
+    resamples = np.empty((draws, n), dtype=np.uint8)
     for rows in _blocks(n, draws):
-        found[rows] = rng.multinomial(n, share, size=len(found[rows]))  # the same draws as all at once
-    found.flags.writeable = False
-    return found
+        resamples[rows] = rng.multinomial(n, share, size=len(resamples[rows]))  # the same draws as all at once
+    resamples.flags.writeable = False
+    return resamples
 
 
 def _blocks(n: int, draws: int) -> list[slice]:
@@ -110,7 +110,7 @@ def tenfold_interval(
     value, r = float(slope[0]), float(strength[0])
 
     def made(low: float | None, high: float | None, reason: str | None = None) -> Interval:
-        found = {"correlation": r if math.isfinite(r) else None, "points": a.shape[1]}
+        about = {"correlation": r if math.isfinite(r) else None, "points": a.shape[1]}
         how = "least squares, bootstrap over scenarios"
         return Interval(
             estimate=value,
@@ -122,7 +122,7 @@ def tenfold_interval(
             assumes=(IID, JOINT),
             n=a.shape[0],
             reason=reason,
-            diagnostics=found,
+            diagnostics=about,
         )
 
     if not math.isfinite(value):
@@ -150,8 +150,8 @@ def _constant(x: Floats, sync: Floats, asyn: Floats, alpha: float) -> tuple[floa
         there = np.isfinite(sync[:, k])
         u, v = sync[there, k], asyn[there, k]
         if np.ptp(u - v) == 0.0 and is_binary(u) and is_binary(v):
-            one = newcombe_paired(*table(u, v), alpha)
-            below, above = one.estimate - (one.low or 0.0), (one.high or 0.0) - one.estimate
+            doubt = newcombe_paired(*table(u, v), alpha)
+            below, above = doubt.estimate - (doubt.low or 0.0), (doubt.high or 0.0) - doubt.estimate
             down, up = (
                 math.hypot(down, c * (below if c > 0 else above)),
                 math.hypot(up, c * (above if c > 0 else below)),
@@ -187,13 +187,13 @@ def crossing(x: ArrayLike, curve: ArrayLike, level: ArrayLike) -> Floats:
     at, g = np.asarray(x, dtype=np.float64), np.asarray(curve, dtype=np.float64)
     aim = np.asarray(level, dtype=np.float64)
     last = (g >= aim[:, None] - SLACK).sum(axis=1) - 1
-    found = np.where(last < 0, -np.inf, np.inf)
+    place = np.where(last < 0, -np.inf, np.inf)
     inside = np.flatnonzero((last >= 0) & (last < at.size - 1))
     k = last[inside]
     above, below = g[inside, k], g[inside, k + 1]
     share = np.clip((above - aim[inside]) / np.maximum(above - below, SLACK), 0.0, 1.0)
-    found[inside] = at[k] + share * (at[k + 1] - at[k])
-    return found
+    place[inside] = at[k] + share * (at[k + 1] - at[k])
+    return place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,7 +263,7 @@ def latency_budget(
 
     known = [(v[np.isfinite(v)], u[np.isfinite(u)]) for u, v in zip(a.T, b.T, strict=True)]
     kept = [retention(v, u, alpha / 2.0, shuffled=True) for v, u in known]
-    band = [one for one in kept if one is not None]
+    band = [share for share in kept if share is not None]
     if len(band) < len(kept):
         return replace(blank, reason="synchronous success is 0 in the scenarios of a clock: there is nothing to keep")
 
@@ -272,15 +272,15 @@ def latency_budget(
 
     count = np.isfinite(a).sum(axis=0).astype(np.float64)
     weight = np.add.reduceat(count, starts)
-    smooth = antitonic(np.add.reduceat([one.estimate for one in band] * count, starts) / weight, weight)
+    smooth = antitonic(np.add.reduceat([share.estimate for share in band] * count, starts) / weight, weight)
     best = read(smooth)
-    lows = np.array([one.low for one in band], dtype=np.float64)
-    highs = np.array([FAR if one.high is None else one.high for one in band])
+    lows = np.array([share.low for share in band], dtype=np.float64)
+    highs = np.array([FAR if share.high is None else share.high for share in band])
     # equal latencies: the pooled share is at least the least of theirs, whose lower end is at least the least
     worst = np.minimum.accumulate(np.minimum.reduceat(lows, starts))
     most = np.maximum.accumulate(np.maximum.reduceat(highs, starts)[::-1])[::-1]
     low, high = min(best, read(worst)), max(best, read(most))
-    method = f"{METHOD}; {' and '.join(dict.fromkeys(one.method for one in band))}"
+    method = f"{METHOD}; {' and '.join(dict.fromkeys(share.method for share in band))}"
     last = int((smooth >= keep - SLACK).sum())
     reason = "the largest latency tried still keeps it" if best == math.inf else None
     reason = "the smallest latency tried already loses it" if best == -math.inf else reason

@@ -20,6 +20,7 @@ import numpy as np
 from foretell.stats.binomial import clopper_pearson_ends
 from foretell.stats.bounds import bound
 from foretell.stats.coverage import Coverage, table_head
+from foretell.stats.interval import ALPHA
 from foretell.stats.scores import Floats
 
 __all__ = ["CASES", "SIZES", "Case", "main"]
@@ -66,10 +67,10 @@ def measured(
         low, high = clopper_pearson_ends(int(rows[0].sum()), n, alpha)
         alone += (high - low) / draws
         for j, method in enumerate(methods):
-            found = bound(*(_sorted(*rows) if rise else rows), alpha=alpha, method=method, shuffled=not rise,
+            interval = bound(*(_sorted(*rows) if rise else rows), alpha=alpha, method=method, shuffled=not rise,
                           diagnostics=False)  # fmt: skip
-            widths[j, i] = found.width
-            hits[j] += case.rate in found
+            widths[j, i] = interval.width
+            hits[j] += case.rate in interval
     name = f"{case.rate:g}, {case.correlation:g}"
     return {
         method: Coverage(
@@ -87,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--draws", type=int, default=60)
     parser.add_argument("--sorted", action="store_true", help="give rows sorted by score")
     parser.add_argument("--coverage", action="store_true", help="coverage of the default alone")
-    parser.add_argument("--alpha", type=float, default=0.05)
+    parser.add_argument("--alpha", type=float, default=ALPHA)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     methods = ("auto",) if options.coverage else METHODS

@@ -29,7 +29,7 @@ ORDERS = 8
 def by_id(ids: Sequence[Hashable], key: str = "units") -> NDArray[np.int64]:
     """Permutation of shape (n,) that puts ids of length n into the order of their hashes; equal ids keep theirs."""
     secret = key.encode()
-    marks = [blake2b(str(one).encode(), digest_size=8, key=secret).digest() for one in ids]
+    marks = [blake2b(str(unit).encode(), digest_size=8, key=secret).digest() for unit in ids]
     return np.array(sorted(range(len(marks)), key=marks.__getitem__), dtype=np.int64)
 
 

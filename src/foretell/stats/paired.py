@@ -83,9 +83,11 @@ def paired_ratio(both: int, only_a: int, only_b: int, neither: int, alpha: float
     if cells[0] + cells[2] < 1:
         raise ValueError(f"b must have succeeded at least once, got counts {cells}")
     m = cells[0] + cells[1] + cells[2]
-    low, other = (_lower("ratio", m, x, y, check_alpha(alpha)) for x, y in ((cells[1], cells[2]), (cells[2], cells[1])))
+    low, inverse = (
+        _lower("ratio", m, x, y, check_alpha(alpha)) for x, y in ((cells[1], cells[2]), (cells[2], cells[1]))
+    )
     # ends are shares of the sum, r / (1 + r), which have a finite range
-    high = None if other <= 0.0 else (1.0 - other) / other
+    high = None if inverse <= 0.0 else (1.0 - inverse) / inverse
     estimate = (cells[0] + cells[1]) / (cells[0] + cells[2])
     assumes = (IID, BINARY, FIXED_N, SAME)
     return Interval(
@@ -171,9 +173,9 @@ def _lower(kind: str, n: int, x: int, y: int, alpha: float) -> float:
 
     def excess(value: float, places: Floats) -> tuple[float, int]:
         """How far the largest chance lies above alpha/2, in normal quantiles, and at which place it is the largest."""
-        found = _chance(n, least, *curve(value, places))
-        most = int(found.argmax())
-        return float(ndtri(np.clip(found[most], 1e-300, 1.0 - 1e-16))) - goal, most
+        chance = _chance(n, least, *curve(value, places))
+        most = int(chance.argmax())
+        return float(ndtri(np.clip(chance[most], 1e-300, 1.0 - 1e-16))) - goal, most
 
     def last(places: Floats, near: float, step: float, error: float) -> float:
         """Last value, to `error`, at which these places have no excess; searched from `near`, first in steps."""

@@ -47,8 +47,8 @@ def betting_difference(a: ArrayLike, b: ArrayLike, alpha: float = ALPHA, *, shuf
 
     def at(level: float) -> Ends:
         low = min(_refuted(up[i], down[i], level) for i in orders)
-        other = min(_refuted(down[i], up[i], level) for i in orders)
-        return 2.0 * low - 1.0, 1.0 - 2.0 * other
+        mirrored = min(_refuted(down[i], up[i], level) for i in orders)
+        return 2.0 * low - 1.0, 1.0 - 2.0 * mirrored
 
     ends, level = meeting(at, check_alpha(alpha))
     low, high = (-1.0, 1.0) if ends is None else ends
@@ -63,6 +63,7 @@ def betting_difference(a: ArrayLike, b: ArrayLike, alpha: float = ALPHA, *, shuf
         guarantee="finite-sample",
         assumes=(*ASSUMES, UNITED if few else HASHED, FIXED_N),
         n=x.size,
+        contradiction=None if level == alpha else level,
         notes=notes,
     )
 
@@ -78,10 +79,10 @@ def betting_ratio(a: ArrayLike, b: ArrayLike, alpha: float = ALPHA, *, shuffled:
     few = not shuffled and few_valued(x, y)
     sides = sorted((x, y), key=lambda side: (np.sort(side).tobytes() if few else b"", side.tobytes()))
     orders = several(*sides) if few else [by_content(*sides)]  # the same for b over a
-    low, other = (min(_refuted(a[i], b[i], alpha) for i in orders) for a, b in ((x, y), (y, x)))
+    low, inverse = (min(_refuted(a[i], b[i], alpha) for i in orders) for a, b in ((x, y), (y, x)))
     value = float(x.mean() / y.mean())
     # far from 1 the candidates are coarser than the data may be: the estimate is always within
-    high = max((1.0 - other) / other, value) if other > 0.0 else None
+    high = max((1.0 - inverse) / inverse, value) if inverse > 0.0 else None
     return Interval(
         estimate=value,
         low=min(low / (1.0 - low), value),
@@ -107,13 +108,13 @@ def _refuted(a: Floats, b: Floats, alpha: float) -> float:
     goal = math.log(2.0 / check_alpha(alpha))
     s = candidates()
     sums = [np.concatenate([[0.0], np.cumsum(product)[:-1]])[:, None] for product in (a * a, a * b, b * b)]
-    found = 0
+    refuted = 0
     for part in _parts(s, a, b, goal):
         fell = _fallen(part, a, b, sums, goal)
-        found += fell
+        refuted += fell
         if fell < part.size:
             break
-    return float(s[found - 1]) if found else 0.0
+    return float(s[refuted - 1]) if refuted else 0.0
 
 
 def _parts(s: Floats, a: Floats, b: Floats, goal: float) -> Iterator[Floats]:
@@ -142,7 +143,7 @@ def _fallen(s: Floats, a: Floats, b: Floats, sums: list[Floats], goal: float) ->
         while at < a.size and s.size:
             now = slice(at, min(a.size, at + max(1, min(LENGTH, CELLS // s.size, 4 + at))))
             rest, limit = 1.0 - s, CAP / s
-            aa, ab, bb = (one[now] for one in sums)
+            aa, ab, bb = (total[now] for total in sums)
             variance = PRIOR_TRIALS * PRIOR * s * rest + aa * rest * rest - 2.0 * ab * s * rest + bb * s * s
             variance /= weight[now]
             gain = a[now, None] * rest - b[now, None] * s

@@ -15,9 +15,10 @@ import numpy as np
 
 from foretell.stats.barnard import barnard
 from foretell.stats.evidence import mcnemar, paired_betting
+from foretell.stats.interval import ALPHA
 from foretell.stats.scores import Floats
 
-N, BLOCK, ALPHA = 50, 20, 0.05
+N, BLOCK = 50, 20
 SHARED = 0.5
 """Chance that a scenario is equally hard for both policies (one uniform decides for both)."""
 FAITHFUL = 0.8

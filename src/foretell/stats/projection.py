@@ -128,8 +128,8 @@ class Region:
         cell = np.minimum(place.astype(np.int64), 2 * STEPS - 1)
         part = place - cell
         k = np.arange(self.rates.shape[0])
-        found: Floats = (1.0 - part) * self.rates[k, cell] + part * self.rates[k, cell + 1]
-        return found
+        rates: Floats = (1.0 - part) * self.rates[k, cell] + part * self.rates[k, cell + 1]
+        return rates
 
 
 def counts(rates: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats]:
@@ -151,8 +151,8 @@ def equivalent(outcomes: Sequence[ArrayLike]) -> tuple[Floats, Floats]:
     the two variances. The sample's variance is trusted the less the fewer scores there are.
     """
     successes, trials = np.empty(len(outcomes)), np.empty(len(outcomes))
-    for i, one in enumerate(outcomes):
-        x = np.asarray(one, dtype=np.float64)
+    for i, scores in enumerate(outcomes):
+        x = np.asarray(scores, dtype=np.float64)
         n, mean = x.size, float(x.mean())
         worth = 1.0
         if not is_binary(x):
@@ -172,8 +172,8 @@ def measured(outcomes: Sequence[ArrayLike], radius: float) -> Floats:
     from scipy.special import ndtr, stdtrit
 
     rows = []
-    for one in outcomes:
-        x = np.asarray(one, dtype=np.float64)
+    for values in outcomes:
+        x = np.asarray(values, dtype=np.float64)
         if x.size < 2:
             rows.append(known(x)[0])
             continue
@@ -225,11 +225,11 @@ def _agreeing(where: Region) -> Floats:
     axis = np.linspace(-where.radius, where.radius, 2 * STEPS + 1)
     point, cost = np.zeros(2 * size), np.empty(size)
     for i, (real, sim) in enumerate(zip(where.rates[:size], where.rates[size:], strict=True)):
-        other = np.interp(real, sim, axis) if sim[0] < sim[-1] else np.zeros_like(axis)
-        apart = np.abs(real - np.interp(other, axis, sim))
-        both = axis**2 + other**2
+        partner = np.interp(real, sim, axis) if sim[0] < sim[-1] else np.zeros_like(axis)
+        apart = np.abs(real - np.interp(partner, axis, sim))
+        both = axis**2 + partner**2
         best = int(np.argmin(both + np.where(apart > apart.min() + 1e-9, np.inf, 0.0)))
-        point[i], point[size + i], cost[i] = axis[best], other[best], both[best]
+        point[i], point[size + i], cost[i] = axis[best], partner[best], both[best]
     rank = np.argsort(np.argsort(cost, kind="stable"), kind="stable")
     firsts = np.where(np.tile(rank, 2) <= np.arange(size)[:, None], point, 0.0)
     return np.concatenate([firsts, point * np.array([[0.2], [0.4], [0.6], [0.8]])])

@@ -81,8 +81,8 @@ class Regime:
         """One data set: real (n,), sim (n,), extra (N,)."""
         real, sim = self.pairs(rng, self.n)
         margin = np.cumsum(self.table.sum(axis=0))
-        other = np.searchsorted(margin, rng.random(self.extra) * margin[-1], side="right")
-        return real, sim, self.sim_levels[other]
+        column = np.searchsorted(margin, rng.random(self.extra) * margin[-1], side="right")
+        return real, sim, self.sim_levels[column]
 
 
 def regime(

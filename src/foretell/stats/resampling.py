@@ -45,7 +45,7 @@ def _rows(
 ) -> Floats | None:
     """Plausible values of one world's policies by distance; None where their error cannot be told."""
     if outcomes is not None:
-        given = [vector(one, f"{name}_outcomes[{i}]") for i, one in enumerate(outcomes)]
+        given = [vector(scores, f"{name}_outcomes[{i}]") for i, scores in enumerate(outcomes)]
         if len(given) != values.size:
             raise ValueError(f"{name}_outcomes must list {values.size} policies, got {len(given)}")
         if all(x.min() >= 0.0 and x.max() <= 1.0 for x in given):

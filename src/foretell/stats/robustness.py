@@ -56,8 +56,8 @@ def paired_change(perturbed: Groups, clean: Groups, alpha: float = ALPHA, *, shu
     """
     after, before = _pairs(perturbed, clean)
     if _countable(after) and _countable(before):
-        one = _change(np.concatenate(after), np.concatenate(before), alpha, shuffled)
-        return one if len(after) == 1 else _together(one)
+        change = _change(np.concatenate(after), np.concatenate(before), alpha, shuffled)
+        return change if len(after) == 1 else _together(change)
     return _mean_of([_change(a, b, alpha, shuffled) for a, b in zip(after, before, strict=True)])
 
 
@@ -82,13 +82,13 @@ def percentage_change(
         return None
     counts = _countable(after) and _countable(before)
     put = np.concatenate if counts else _columns
-    one = retention(put(after), put(before), alpha, shuffled=shuffled)
-    assert one is not None
-    one = _together(one) if counts and len(after) > 1 else one
+    kept = retention(put(after), put(before), alpha, shuffled=shuffled)
+    assert kept is not None
+    kept = _together(kept) if counts and len(after) > 1 else kept
     value = 100.0 * (float(np.mean([t.mean() for t in after]) / np.mean([t.mean() for t in before])) - 1.0)
-    low, high = (None if v is None else 100.0 * (v - 1.0) for v in (one.low, one.high))
+    low, high = (None if v is None else 100.0 * (v - 1.0) for v in (kept.low, kept.high))
     low, high = None if low is None else min(low, value), None if high is None else max(high, value)
-    return replace(one, estimate=value, low=low, high=high)
+    return replace(kept, estimate=value, low=low, high=high)
 
 
 def delta_success(shifted: ArrayLike, base: ArrayLike, *, absolute: bool = False) -> Floats:
@@ -130,8 +130,8 @@ def headline(outcomes: ArrayLike, factors: Sequence[str], alpha: float = ALPHA) 
     columns are independent draws of one number in [0, 1], and the interval of its mean holds for every n, however
     much the cells depend on each other.
     """
-    found = bound(weighted_scores(outcomes, factors), alpha=alpha, diagnostics=False)
-    return replace(found, notes=())
+    interval = bound(weighted_scores(outcomes, factors), alpha=alpha, diagnostics=False)
+    return replace(interval, notes=())
 
 
 def factor_alignment(
@@ -139,14 +139,14 @@ def factor_alignment(
 ) -> Interval:
     """R squared of success rates in two worlds (THE COLOSSEUM's Fig. 6); real, sim: P arrays of shape (n_i,), one for
     each policy and task. NaN where one of the worlds does not vary, and below three points."""
-    rates = [[float(np.mean(np.asarray(one, dtype=np.float64))) for one in side] for side in (real, sim)]
+    rates = [[float(np.mean(np.asarray(outcomes, dtype=np.float64))) for outcomes in side] for side in (real, sim)]
     return with_interval(r_squared, *rates, real_outcomes=real, sim_outcomes=sim, alpha=alpha, seed=seed)
 
 
 def _tasks(groups: Groups, name: str) -> list[Floats]:
     if not len(groups):
         raise ValueError(f"{name} needs at least one task")
-    return [scores(one, f"{name}[{i}]") for i, one in enumerate(groups)]
+    return [scores(task, f"{name}[{i}]") for i, task in enumerate(groups)]
 
 
 def _pairs(perturbed: Groups, clean: Groups) -> tuple[list[Floats], list[Floats]]:
@@ -173,9 +173,9 @@ def _mean_of(tasks: list[Interval]) -> Interval:
     return _together(replace(tasks[0], estimate=mean, low=mean - low, high=mean + high, n=sum(t.n for t in tasks)))
 
 
-def _together(one: Interval) -> Interval:
+def _together(interval: Interval) -> Interval:
     """The interval of several tasks: no proof covers tasks that differ, although simulations do."""
-    return replace(one, guarantee="asymptotic", anytime=False, assumes=(*one.assumes, TASKS))
+    return replace(interval, guarantee="asymptotic", anytime=False, assumes=(*interval.assumes, TASKS))
 
 
 def _columns(tasks: list[Floats]) -> Floats:

@@ -59,17 +59,17 @@ def meeting(at: Callable[[float], Ends], alpha: float) -> tuple[Ends | None, flo
     another in its place costs nothing; and as all levels above share it, the result is nested too. None: the ends
     are inverted even at the smallest level.
     """
-    found = at(alpha)
-    if found[0] <= found[1]:
-        return found, alpha
+    ends = at(alpha)
+    if ends[0] <= ends[1]:
+        return ends, alpha
     apart, meet = alpha, LEAST
-    found = at(meet)
-    if found[0] > found[1]:
+    ends = at(meet)
+    if ends[0] > ends[1]:
         return None, meet
     while meet < (level := 0.5 * (meet + apart) if apart < 2.0 * meet else math.sqrt(meet) * math.sqrt(apart)) < apart:
         tried = at(level)
         if tried[0] > tried[1]:
             apart = level
         else:
-            meet, found = level, tried
-    return found, meet
+            meet, ends = level, tried
+    return ends, meet

@@ -35,15 +35,15 @@ def scouted(k1: int, n1: int, k0: int, n0: int, solved: int, extra: int) -> tupl
     scouts = extra // SCOUTS
     if scouts < PARTY:
         return 0, 0
-    one = (solved, *min((k1, k0), (n1 - k1, n0 - k0)), n1, n0, extra)
-    other = (extra - solved, *min((k0, k1), (n0 - k0, n1 - k1)), n0, n1, extra)
-    draw = _generator(repr(min(one, other)).encode())
-    good = min(one, other)[0]
+    straight = (solved, *min((k1, k0), (n1 - k1, n0 - k0)), n1, n0, extra)
+    mirrored = (extra - solved, *min((k0, k1), (n0 - k0, n1 - k1)), n0, n1, extra)
+    draw = _generator(repr(min(straight, mirrored)).encode())
+    good = min(straight, mirrored)[0]
     if extra <= MOST:
-        found = int(draw.hypergeometric(good, extra - good, scouts))
+        seen = int(draw.hypergeometric(good, extra - good, scouts))
     else:
-        found = round(scouts * good / extra)
-    return scouts, found if one <= other else scouts - found
+        seen = round(scouts * good / extra)
+    return scouts, seen if straight <= mirrored else scouts - seen
 
 
 def graded_scouts(y: Floats, f: Floats, e: Floats) -> Floats:

@@ -77,19 +77,19 @@ def chances(steps: Ints, n1: int, n0: int) -> Chance:
     def weights(n: int, x: Floats) -> Floats:
         k = np.arange(n + 1)
         ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-        found: Floats = np.exp(ways + xlogy(k, x[:, None]) + xlog1py(n - k, -x[:, None]))
-        return found
+        chance: Floats = np.exp(ways + xlogy(k, x[:, None]) + xlog1py(n - k, -x[:, None]))
+        return chance
 
     def at(a: Floats, b: Floats) -> Floats:
         rows, row = np.unique(a, return_inverse=True)
         columns, column = np.unique(b, return_inverse=True)
         tails = np.zeros((columns.size, n0 + 2))
         tails[:, :-1] = weights(n0, columns)[:, ::-1].cumsum(axis=1)[:, ::-1]
-        one, other = weights(n1, rows), tails[:, steps]
+        first, second = weights(n1, rows), tails[:, steps]
         if rows.size * columns.size <= 40 * a.size:
-            found = (one @ other.T)[row, column]
+            chance = (first @ second.T)[row, column]
         else:
-            found = np.einsum("ij,ij->i", one[row], other[column])
-        return np.minimum(found * (1.0 + SLACK), 1.0)
+            chance = np.einsum("ij,ij->i", first[row], second[column])
+        return np.minimum(chance * (1.0 + SLACK), 1.0)
 
     return at

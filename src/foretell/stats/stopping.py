@@ -88,9 +88,9 @@ def cover_stopped(
             return is_narrow(y[:n], width, horizon, alpha)
 
         n = stop_after(narrow, horizon, every)
-        one = clopper_pearson(int(y[:n].sum()), n, alpha) if exact else interval_at(y[:n], horizon, alpha)
-        hits += case.mean in one
-        widths[i], counts[i] = one.width, n
+        interval = clopper_pearson(int(y[:n].sum()), n, alpha) if exact else interval_at(y[:n], horizon, alpha)
+        hits += case.mean in interval
+        widths[i], counts[i] = interval.width, n
     name = "clopper_pearson" if exact else "star"
     return Stopped(_cell(case.name, name, hits, widths, alpha), float(counts.mean()))
 
@@ -149,20 +149,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for number in chosen:
         if number >= len(CASES):
             a, b = pairs[number - len(CASES)]
-            one = cover_decided(a, b, options.draws, seed=options.seed)
-            kept = f"{one.cell.coverage:.4f} open"
-            failures += one.cell.fails and a == b
-            line = [f"decided: {one.cell.regime}", kept, "", f"{one.scenarios:.0f}"]
-            print(f"| {' | '.join([*line, f'{1 - one.scenarios / HORIZON:.0%}', ''])} |", flush=True)
+            stopped = cover_decided(a, b, options.draws, seed=options.seed)
+            kept = f"{stopped.cell.coverage:.4f} open"
+            failures += stopped.cell.fails and a == b
+            line = [f"decided: {stopped.cell.regime}", kept, "", f"{stopped.scenarios:.0f}"]
+            print(f"| {' | '.join([*line, f'{1 - stopped.scenarios / HORIZON:.0%}', ''])} |", flush=True)
             continue
         case = CASES[number]
-        one = cover_stopped(case, options.draws, seed=options.seed)
-        failures += one.cell.fails
-        other = ""
+        stopped = cover_stopped(case, options.draws, seed=options.seed)
+        failures += stopped.cell.fails
+        exact = ""
         if case.binary:
-            other = f"{cover_stopped(case, options.draws, exact=True, seed=options.seed).cell.coverage:.4f}"
-        line = [case.name, f"{one.cell.coverage:.4f}", f"{one.cell.width:.3f}", f"{one.scenarios:.0f}"]
-        line += [f"{1 - one.scenarios / HORIZON:.0%}", other]
+            exact = f"{cover_stopped(case, options.draws, exact=True, seed=options.seed).cell.coverage:.4f}"
+        line = [case.name, f"{stopped.cell.coverage:.4f}", f"{stopped.cell.width:.3f}", f"{stopped.scenarios:.0f}"]
+        line += [f"{1 - stopped.scenarios / HORIZON:.0%}", exact]
         print(f"| {' | '.join(line)} |", flush=True)
     print(f"cells below nominal: {failures}")
     return 1 if failures else 0

@@ -83,8 +83,8 @@ def suresim(
         game = partial(suresim, seed=seed, weights=weights, cap=cap, shuffled=True)
         return united_pairs(game, real, sim, extra, alpha, within, sim_within)
     if not shuffled:
-        order = by_content(y, f, e)
-        y, f, e = y[order], f[order], e[by_content(e)]
+        order, more = by_content(y, f, e), by_content(e, y, f)
+        y, f, e = y[order], f[order], e[more]
     if weights not in ("exact", "paper"):
         raise ValueError(f"weights must be 'exact' or 'paper', got {weights!r}")
     low, high = _uniform_ends(y, f, e, check_alpha(alpha), seed, weights, cap)
@@ -137,6 +137,8 @@ def suresim_2stage(
     if not shuffled and few_valued(y, f):
         game = partial(suresim_2stage, delta=delta, shuffled=True)
         return united_pairs(game, real, sim, extra, alpha, within, sim_within)
+    if not shuffled:
+        e = e[by_content(e, y, f)]
     searched = delta == "search"
     if searched:
         levels = alpha * np.array([0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.98, 0.995])
@@ -238,6 +240,7 @@ def suresim_2stage_ub(
 
     def part(level: float) -> Interval:
         given = None if delta is None else delta * (level / whole)
-        return suresim_2stage(real, sim, extra, level, within=within, sim_within=sim_within, delta=given, shuffled=True)
+        stages = partial(suresim_2stage, within=within, sim_within=sim_within, delta=given, shuffled=shuffled)
+        return stages(real, sim, extra, level)
 
     return _hedge(part, real, alpha, within, "suresim_2stage_ub", shuffled)

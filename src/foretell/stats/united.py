@@ -67,18 +67,21 @@ def united_pairs(
     return stretch(hull([method(y[i], f[i], e[j], alpha, **options) for i, j in orders]), within)
 
 
-def hull(found: list[Interval], mean: float | None = None) -> Interval:
+def hull(intervals: list[Interval], mean: float | None = None) -> Interval:
     """The smallest interval that holds those of several orders. mean: its estimate (default: the mean of theirs)."""
-    low, high = min(one.low or 0.0 for one in found), max(1.0 if one.high is None else one.high for one in found)
-    guess = float(np.mean([one.estimate for one in found])) if mean is None else mean
-    notes = tuple(dict.fromkeys(note for one in found for note in one.notes))
-    kept = [one for one in found[0].assumes if one not in (*LOOKS, FIXED_N)]
+    low = min(interval.low or 0.0 for interval in intervals)
+    high = max(1.0 if interval.high is None else interval.high for interval in intervals)
+    guess = float(np.mean([interval.estimate for interval in intervals])) if mean is None else mean
+    levels = [interval.contradiction for interval in intervals]
+    notes = tuple(dict.fromkeys(note for interval in intervals for note in interval.notes))
+    kept = [assumption for assumption in intervals[0].assumes if assumption not in (*LOOKS, FIXED_N)]
     return replace(
-        found[0],
+        intervals[0],
         estimate=min(max(guess, low), high),
         low=low,
         high=high,
         anytime=False,
+        contradiction=None if None in levels else max(level for level in levels if level is not None),
         notes=notes,
         assumes=(*kept, UNITED, FIXED_N),
     )

@@ -66,7 +66,7 @@ class Judged(Displayed):
     """Of each task, policy, clock and arm, over the episodes judged again: n, successes then and now with exact
     intervals, and how many are undecided now."""
     out: Path | None = None
-    alpha: float = field(default=0.05, repr=False)
+    alpha: float = field(default=ALPHA, repr=False)
 
     def text(self) -> str:
         """The answer as text."""
