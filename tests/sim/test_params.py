@@ -68,7 +68,7 @@ def test_the_worse_gains_of_simpler_are_worlds() -> None:
 
 @pytest.mark.parametrize("step", [5e-324, 1e-9, 0.0, 0.5])
 def test_a_step_that_nobody_can_mean_is_refused(step: float) -> None:
-    with pytest.raises(UsageError, match="physics.timestep: Input should be"):
+    with pytest.raises(UsageError, match=r"physics\.timestep: Input should be"):
         load_world({"name": "w", "physics": {"timestep": step}})
 
 
