@@ -20,7 +20,7 @@ import numpy as np
 from foretell.clock import parse
 from foretell.episodes.provenance import provenance
 from foretell.factors import draw, perturb
-from foretell.policies.make import Bound, bind, make_policy
+from foretell.policies.make import BoundPolicy, bind, make_policy
 from foretell.rollout import Job, run_sync, run_virtual
 from foretell.study.plan import make_task
 from foretell.world_file import make_world
@@ -54,7 +54,7 @@ def here() -> dict[str, Any]:
 class _Recorded:
     """A bound policy that keeps a hash of all that passes through it."""
 
-    def __init__(self, bound: Bound):
+    def __init__(self, bound: BoundPolicy):
         self.bound, self.spec = bound, bound.spec
         self.sums = [hashlib.sha256() for _ in range(SLOTS)]
 

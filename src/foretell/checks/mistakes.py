@@ -16,7 +16,7 @@ from foretell.arrays import Floats, Ints
 from foretell.policy import Chunk, PolicySpec
 from foretell.spec import ActionSpec, DimSpec
 
-__all__ = ["Misheard", "Misordered", "Opening", "Watched", "Whole", "flipped", "halved", "misread", "rescaled"]
+__all__ = ["Misheard", "Misordered", "Opening", "Overheard", "Whole", "flipped", "halved", "misread", "rescaled"]
 
 
 @dataclasses.dataclass(eq=False)
@@ -35,7 +35,7 @@ class Misheard(Adapter):
         return {}
 
 
-class Watched(Misheard):
+class Overheard(Misheard):
     """Keeps what passes, and changes nothing."""
 
     name = "watched"

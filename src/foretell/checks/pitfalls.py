@@ -18,7 +18,7 @@ from foretell.adapters.gripper import ends
 from foretell.adapters.image import Image
 from foretell.adapters.sticky_gripper import StickyGripper
 from foretell.arrays import Bools, Floats
-from foretell.checks.mistakes import Misheard, Misordered, Opening, Watched, Whole, flipped, halved, misread, rescaled
+from foretell.checks.mistakes import Misheard, Misordered, Opening, Overheard, Whole, flipped, halved, misread, rescaled
 from foretell.checks.report import Report
 from foretell.checks.setting import called, made, task_of, world_of
 from foretell.errors import UsageError, suggest
@@ -103,9 +103,9 @@ class _Runs:
 
     def __init__(self, *, world: World, make: Callable[[], Any], scenarios: list[Scenario]):
         self._world, self._make, self._scenarios = world, make, scenarios
-        watched = Watched(make())
-        self.clean = self._run(watched)
-        self.spec, self._actions = watched.spec, np.concatenate(watched.actions)
+        overheard = Overheard(make())
+        self.clean = self._run(overheard)
+        self.spec, self._actions = overheard.spec, np.concatenate(overheard.actions)
 
     def with_mistake(self, pitfall: Pitfall) -> Bools:
         return self._run(pitfall.wrap(self._make(), self.spec, self._actions))

@@ -18,7 +18,7 @@ from foretell.checks.bits import difference, same
 from foretell.checks.report import Report
 from foretell.errors import PolicyError
 from foretell.fingerprint.loaded import loading
-from foretell.policies.make import Bound
+from foretell.policies.make import BoundPolicy
 from foretell.policy import Chunk, PolicySpec, as_chunk
 from foretell.rollout import Job, run_sync
 from foretell.rollout.ask import ask
@@ -39,7 +39,7 @@ OUT_OF_RANGE = 0.05
 class Recorder:
     """Stands between driver and policy, and keeps what passes."""
 
-    def __init__(self, bound: Bound):
+    def __init__(self, bound: BoundPolicy):
         self.bound, self.spec = bound, bound.spec
         self.tape: dict[int, list[dict[str, Any]]] = {}
         """Slot -> what it saw at each call."""
@@ -79,7 +79,7 @@ class Recorder:
 class Playback:
     """A short real rollout, then its observations played back to the policy in other slots, orders and company."""
 
-    def __init__(self, report: Report, world: World, bound: Bound):
+    def __init__(self, report: Report, world: World, bound: BoundPolicy):
         self.report, self.world, self.spec = report, world, bound.spec
         self.recorder = Recorder(bound)
         # the driver clips; here every bit counts

@@ -13,7 +13,7 @@ from foretell.checks.report import Report
 from foretell.checks.setting import called, made, task_of, world_of
 from foretell.errors import ForetellError
 from foretell.fingerprint.loaded import remember
-from foretell.policies.make import Bound, bind, covers
+from foretell.policies.make import BoundPolicy, bind, covers
 from foretell.policy import PolicySpec, observed
 from foretell.spec import compare
 from foretell.tasks.task import Task
@@ -53,7 +53,7 @@ def check_policy(
     return report
 
 
-def _bind(report: Report, policy: Any, world: World) -> Bound | None:
+def _bind(report: Report, policy: Any, world: World) -> BoundPolicy | None:
     """Bind as a study does; where that fails, say which part of the agreement does not hold."""
     bound, failure = None, None
     try:
@@ -80,7 +80,7 @@ def _bind(report: Report, policy: Any, world: World) -> Bound | None:
     return bound if report.ok else None
 
 
-def _fingerprint(bound: Bound) -> tuple[bool, str]:
+def _fingerprint(bound: BoundPolicy) -> tuple[bool, str]:
     """What makes it another policy: told, not judged."""
     covered = covers(bound.policy)
     if covered is None:
@@ -90,7 +90,7 @@ def _fingerprint(bound: Bound) -> tuple[bool, str]:
     return True, f"{bound.hash[:12]} {what}"
 
 
-def _late(bound: Bound, opened: set[Path]) -> str:
+def _late(bound: BoundPolicy, opened: set[Path]) -> str:
     """What to do about files that were read too late for the hash: other contents would be taken for the same policy.
     Empty where there are none, or where the class says itself what it is known by."""
     before = covers(bound.policy)

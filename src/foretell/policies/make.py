@@ -22,7 +22,7 @@ from foretell.registry import names, resolve
 from foretell.spec import compare
 from foretell.world import World
 
-__all__ = ["Bound", "bind", "construct", "covers", "make_policy"]
+__all__ = ["BoundPolicy", "bind", "construct", "covers", "make_policy"]
 
 _BEFORE: dict[tuple[Any, str], set[Path]] = {}
 """Class and options -> files it has opened: a loader may keep what it has read, and not open it a second time."""
@@ -73,7 +73,7 @@ def construct(cls: Any, arguments: Sequence[Any] = (), options: Mapping[str, Any
     return policy
 
 
-class Bound:
+class BoundPolicy:
     """A policy made ready for one world: its spec is checked, its hash and options are known."""
 
     def __init__(self, policy: Any, spec: PolicySpec, hash: str, options: dict[str, Any]):
@@ -88,7 +88,7 @@ class Bound:
         return self.policy.act(slots, observations)
 
 
-def bind(policy: Any, world: World, who: str, execute: int | None = None, options: Any = None) -> Bound:
+def bind(policy: Any, world: World, who: str, execute: int | None = None, options: Any = None) -> BoundPolicy:
     """Bind a policy to a world and check, before the first episode, that the two understand each other."""
     who = f"policy {who!r}"
     if not callable(getattr(policy, "act", None)):
@@ -102,7 +102,7 @@ def bind(policy: Any, world: World, who: str, execute: int | None = None, option
     chosen = dict(options or {}) | ({"execute": execute} if execute is not None else {})
     if adapters := [{Path(adapter.entry or adapter.name).name: adapter.options} for adapter in chain(policy)]:
         chosen["adapt"] = adapters[::-1]
-    return Bound(policy, spec, _hash(policy), chosen)
+    return BoundPolicy(policy, spec, _hash(policy), chosen)
 
 
 def _bound_spec(policy: Any, world: World, who: str) -> PolicySpec:

@@ -18,7 +18,7 @@ from foretell.counting import counted
 from foretell.episodes.provenance import weakest
 from foretell.errors import UsageError
 from foretell.report.charts import dots, lines, slug
-from foretell.report.groups import Group, distinct, noted, unfinished
+from foretell.report.groups import RowGroup, distinct, noted, unfinished
 from foretell.report.reality import worlds
 from foretell.report.runs import Runs
 from foretell.report.section import Block, Chart, Section, Sheet, Words
@@ -111,7 +111,7 @@ def _says(bounded: Sequence[Bounded]) -> str:
     return f"The 95% confidence interval of real success is typically {typical}. Simulation makes it narrower {share}."
 
 
-def _cells(tried: Group, simulated: Group, left: list[str]) -> list[Bounded]:
+def _cells(tried: RowGroup, simulated: RowGroup, left: list[str]) -> list[Bounded]:
     design: Any = weakest([tried.design, simulated.design])
     cells: list[Bounded] = []
     for policy in tried.policies:

@@ -8,7 +8,7 @@ from typing import Any
 from foretell.answers.compare import Compared
 from foretell.counting import counted
 from foretell.report.charts import cells, dots, slug
-from foretell.report.groups import Group, chosen, distinct, first_groups, noted
+from foretell.report.groups import RowGroup, chosen, distinct, first_groups, noted
 from foretell.report.runs import Runs
 from foretell.report.section import Block, Chart, Section, Words
 
@@ -40,7 +40,7 @@ def section(runs: Runs) -> Section | None:
     return Section("comparison", "Comparison", _says(answers, every), distinct(blocks))
 
 
-def _says(answers: list[tuple[Group, Compared]], groups: list[Group]) -> str:
+def _says(answers: list[tuple[RowGroup, Compared]], groups: list[RowGroup]) -> str:
     counts = [sum(pair.verdict in ("better", "worse") for pair in answer.pairs) for _, answer in answers]
     every = sum(len(answer.pairs) for _, answer in answers)
     rest = "; the others may well be equally good" if sum(counts) < every else ""
@@ -55,7 +55,7 @@ def _says(answers: list[tuple[Group, Compared]], groups: list[Group]) -> str:
     return f"Pairs of policies shown to differ: {', '.join(parts)}{rest}."
 
 
-def _blocks(group: Group, answer: Compared, every: list[Group]) -> list[Block]:
+def _blocks(group: RowGroup, answer: Compared, every: list[RowGroup]) -> list[Block]:
     where, many = group.within(every), len(every) > 1
     tail = [where] if many else []
     on = f" on {where}" if many else ""
@@ -81,7 +81,7 @@ def _blocks(group: Group, answer: Compared, every: list[Group]) -> list[Block]:
     return [*blocks, *noted(notes)]
 
 
-def _letters(group: Group, answer: Compared, name: str, title: str) -> Chart:
+def _letters(group: RowGroup, answer: Compared, name: str, title: str) -> Chart:
     rows = []
     for row in answer.policies:
         rate = group.rates[row["policy"]]

@@ -28,7 +28,7 @@ from foretell.report.section import Block, Words
 from foretell.stats import Interval, betting, bound
 from foretell.stats.until import interval_at
 
-__all__ = ["Group", "chosen", "distinct", "first_groups", "groups", "noted", "unfinished"]
+__all__ = ["RowGroup", "chosen", "distinct", "first_groups", "groups", "noted", "unfinished"]
 
 COLUMNS = (
     "episode", "world", "world_hash", "task", "policy", "policy_hash", "policy_options", "scenario", "parent", "base",
@@ -40,7 +40,7 @@ NAMED = "named"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Group:
+class RowGroup:
     """Episodes of one world, task, clock and arm, of all runs: what a question may be asked of."""
 
     world: str
@@ -114,28 +114,28 @@ class Group:
                 intervals[policy] = betting(means, horizon=self.planned) if running else bound(means, shuffled=True)
         return intervals
 
-    def within(self, others: Sequence[Group]) -> str:
+    def within(self, others: Sequence[RowGroup]) -> str:
         """Task, and what else tells it from the other groups, in words."""
         return f"{self.task} in {self.world}" if len({g.world for g in others}) > 1 else self.task
 
 
-def groups(runs: Runs) -> list[Group]:
+def groups(runs: Runs) -> list[RowGroup]:
     """All groups, task by task, worlds that stand for reality first. Made once for each `runs`."""
-    kept: list[Group] | None = vars(runs).get("_groups")
+    kept: list[RowGroup] | None = vars(runs).get("_groups")
     if kept is None:
         kept = vars(runs)["_groups"] = _groups(runs)
     return kept
 
 
-def first_groups(runs: Runs) -> list[Group]:
+def first_groups(runs: Runs) -> list[RowGroup]:
     """One group for each world and task: the clean arm under the clock `sync`, or else the first group."""
-    first: dict[tuple[str, str], Group] = {}
+    first: dict[tuple[str, str], RowGroup] = {}
     for group in sorted(groups(runs), key=lambda g: (g.arm != "none", g.clock != "sync")):
         first.setdefault((group.world, group.task), group)
     return [g for g in groups(runs) if first[g.world, g.task] is g]
 
 
-def chosen(runs: Runs, these: Sequence[Group]) -> str:
+def chosen(runs: Runs, these: Sequence[RowGroup]) -> str:
     """Which clock and arm groups are of, in words; nothing where there is nothing to choose from."""
     phrases = []
     for name, plain, words in (("clock", "sync", "under the clock {}"), ("arm", "none", "under the perturbation {}")):
@@ -186,7 +186,7 @@ def distinct(blocks: Iterable[Block]) -> list[Block]:
     return kept
 
 
-def _groups(runs: Runs) -> list[Group]:
+def _groups(runs: Runs) -> list[RowGroup]:
     made: dict[tuple[str, ...], list[tuple[OneRun, pa.Table]]] = defaultdict(list)
     ahead: dict[tuple[str, ...], list[Ahead]] = defaultdict(list)
     seen: set[str] = set()
@@ -253,7 +253,7 @@ def _called(runs: Runs, run: OneRun, planned: Cell) -> tuple[str, str]:
     return world, runs.task_names(run).get(task, task)
 
 
-def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: list[Ahead]) -> Group:
+def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: list[Ahead]) -> RowGroup:
     world, task, clock, arm = key
     apart = _apart([table for _, table in parts])
     tables = []
@@ -268,7 +268,7 @@ def _group(key: tuple[str, ...], parts: list[tuple[OneRun, pa.Table]], ahead: li
     called = {name for (name,) in grouped([table[NAMED]])[1]}
     label = called.pop() if len(called) == 1 else family_label(clock)
     table = table.drop_columns(NAMED)
-    return Group(
+    return RowGroup(
         world=world,
         task=task,
         clock=label,

@@ -17,7 +17,7 @@ from foretell.errors import ForetellError
 from foretell.factors.arms import severity_of
 from foretell.report.aggregates import blocks as aggregate_blocks
 from foretell.report.charts import dots, lines, radar, slug
-from foretell.report.groups import Group, distinct, groups, unfinished
+from foretell.report.groups import RowGroup, distinct, groups, unfinished
 from foretell.report.runs import OneRun, Runs
 from foretell.report.section import Block, Chart, Section, Sheet, Words
 from foretell.stats import ALPHA, Interval, holm
@@ -82,9 +82,9 @@ def section(runs: Runs) -> Section | None:
     return Section("perturbations", "Perturbations", _says(changes, len(tasks) > 1), distinct(blocks))
 
 
-def _cells(every: list[Group], same: Set[str] = frozenset()) -> list[Change]:
+def _cells(every: list[RowGroup], same: Set[str] = frozenset()) -> list[Change]:
     """Every policy under every arm, of the first clock of each world and task, where there is a clean control too."""
-    by: dict[tuple[str, str], dict[str, dict[str, Group]]] = defaultdict(lambda: defaultdict(dict))
+    by: dict[tuple[str, str], dict[str, dict[str, RowGroup]]] = defaultdict(lambda: defaultdict(dict))
     for group in every:
         by[group.world, group.task][group.clock][group.arm] = group
     changes = []
@@ -121,7 +121,7 @@ def _cells(every: list[Group], same: Set[str] = frozenset()) -> list[Change]:
     return [cell if cell.p is None else replace(cell, p=float(next(adjusted))) for cell in changes]
 
 
-def _tried(group: Group) -> dict[str, tuple[dict[str, float], frozenset[str]]]:
+def _tried(group: RowGroup) -> dict[str, tuple[dict[str, float], frozenset[str]]]:
     """Policy with trials that count -> (base of a scenario -> mean success of these; all its episodes)."""
     number, policies = grouped([group.table["policy"]])
     tried = {}

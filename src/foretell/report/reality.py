@@ -14,7 +14,7 @@ from foretell.answers.scoreboard import Scoreboard
 from foretell.answers.words import listed
 from foretell.errors import UsageError
 from foretell.report.charts import dots, scatter, slopes, slug
-from foretell.report.groups import Group, distinct, first_groups, groups, noted, unfinished
+from foretell.report.groups import RowGroup, distinct, first_groups, groups, noted, unfinished
 from foretell.report.runs import Runs
 from foretell.report.section import Block, Chart, Section, Sheet, Words
 from foretell.report.verdict import MECHANISM
@@ -44,7 +44,7 @@ MEANING = {
 }
 DRAWN = ("mmrv", "pearson", "spearman", "pairwise_accuracy")
 PLACES = ("keeps its place", "changes places")
-PAIR = tuple[Group, Group]
+PAIR = tuple[RowGroup, RowGroup]
 
 
 def worlds(runs: Runs) -> dict[tuple[str, str], list[PAIR]]:
@@ -252,7 +252,7 @@ def _reversals(board: Scoreboard, pair: PAIR, name: str, title: str, sim: str, r
     return [Sheet(name=name, title=title, columns=columns, rows=rows, about=about)]
 
 
-def _shown(group: Group, ahead: str, behind: str) -> str:
+def _shown(group: RowGroup, ahead: str, behind: str) -> str:
     answer = group.compared
     for pair in () if isinstance(answer, str) else answer.pairs:
         if (pair.a, pair.b, pair.verdict) in ((ahead, behind, "better"), (behind, ahead, "worse")):

@@ -12,7 +12,7 @@ from foretell.answers.versus import Versus
 from foretell.answers.words import listed
 from foretell.counting import counted
 from foretell.errors import UsageError
-from foretell.report.groups import Group, chosen, first_groups
+from foretell.report.groups import RowGroup, chosen, first_groups
 from foretell.report.runs import Runs
 from foretell.report.section import Block, Section, Words
 from foretell.stats import ALPHA, Interval
@@ -44,7 +44,7 @@ def section(runs: Runs) -> Section | None:
     return Section("verdict", "Verdict", _says(winners, shown), [*blocks, *_caveats(runs, shown)])
 
 
-def _says(winners: dict[str, list[str]], every: Sequence[Group]) -> str:
+def _says(winners: dict[str, list[str]], every: Sequence[RowGroup]) -> str:
     """The headline: who is recommended where."""
     open_ = winners.get("", [])
     named = [f"{best} on {listed(tasks)}" for best, tasks in winners.items() if best]
@@ -70,7 +70,7 @@ def _rate(interval: Interval) -> str:
     return f"{_percent(interval.estimate)} ({_percent(interval.low or 0.0)} to {_percent(interval.high or 0.0)})"
 
 
-def _verdict(group: Group, where: str, every: Sequence[Group]) -> tuple[str | None, Words]:
+def _verdict(group: RowGroup, where: str, every: Sequence[RowGroup]) -> tuple[str | None, Words]:
     """The policy recommended, if any, and the words for it."""
     answer, head = group.compared, f"On {where}" + (", still running" if group.missing else "")
     if not group.rates:
@@ -150,7 +150,7 @@ def _some(names: Sequence[str], most: int = 4) -> str:
     return listed(names if len(names) <= most + 1 else [*names[:most], f"{len(names) - most} more"])
 
 
-def _decide(group: Group, every: Sequence[Group], answer: Compared, best: str, rivals: Sequence[str]) -> str:
+def _decide(group: RowGroup, every: Sequence[RowGroup], answer: Compared, best: str, rivals: Sequence[str]) -> str:
     """How many trials more would tell the best two apart; or that they are level as far as anybody would mind."""
     pair = _pair(answer, best, rivals[0])
     gap, run = abs(pair.mean_a - pair.mean_b), min(pair.n_a, pair.n_b)
@@ -184,7 +184,7 @@ def _about(count: int) -> str:
 
 
 def more_trials(
-    group: Group, pair: Versus, pairs: int = 1, every: Sequence[Group] = ()
+    group: RowGroup, pair: Versus, pairs: int = 1, every: Sequence[RowGroup] = ()
 ) -> tuple[int | None, int | None]:
     """Trials of each policy, in all, that `foretell.budget` forecasts for telling a pair apart: with real trials alone,
     and of real groups with simulation, where `every` has it. None: more than a million, or not known.
@@ -211,7 +211,7 @@ def more_trials(
     return alone.real_only, aided
 
 
-def _caveats(runs: Runs, every: Sequence[Group]) -> list[Block]:
+def _caveats(runs: Runs, every: Sequence[RowGroup]) -> list[Block]:
     """What a reader must know before acting on it."""
     sentences = []
     under = chosen(runs, every)

@@ -20,7 +20,7 @@ from foretell.rollout.guard import WorldFailed, guarded
 from foretell.rollout.job import Job, Outcome
 from foretell.rollout.settle import settle
 from foretell.rollout.sight import Sight
-from foretell.rollout.steps import Steps
+from foretell.rollout.steps import StepsFile
 from foretell.rollout.video import AFTER_S, Video
 from foretell.seeding import seed
 from foretell.world import World, whole_ticks
@@ -46,7 +46,7 @@ class Driver:
         self.outcomes: list[Outcome] = [Outcome() for _ in range(slots)]
         self.videos: dict[int, Video] = {}
         self.events: dict[int, Events] = {}
-        self.steps: dict[int, Steps] = {}
+        self.steps: dict[int, StepsFile] = {}
         self.last = np.zeros((slots, dim))  # action begun last
         self.plan = np.zeros((slots, longest, dim))
         self.ends = np.zeros((slots, longest), dtype=bool)
@@ -279,7 +279,7 @@ class Driver:
         for slot in fresh:
             begun = self.jobs[slot]  # None where the policy failed to begin
             if begun is not None and begun.steps is not None:
-                self.steps[slot] = Steps(begun.steps, slot)
+                self.steps[slot] = StepsFile(begun.steps, slot)
             if begun is not None and begun.video is not None:
                 strip = begun.steps.with_suffix(".jpg") if begun.steps else None
                 self.videos[slot] = self.VIDEO(

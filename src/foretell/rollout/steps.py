@@ -10,10 +10,10 @@ import numpy as np
 
 from foretell.world import Recording
 
-__all__ = ["Steps"]
+__all__ = ["StepsFile"]
 
 
-class Steps:
+class StepsFile:
     """The steps of one episode in the making. The file appears under its name only when whole.
 
     Columns: `time` (s) and what else the world tells people (`Recording.trace`), then `tick`, `judged` (whether the

@@ -20,7 +20,7 @@ from foretell.rollout.video import FRAME_S, every
 from foretell.study.config import Study, load_study
 from foretell.study.films import at_most
 from foretell.study.patience import Patience
-from foretell.study.plan import Group, Planned, check_size, make_task, plan, resolve_scenarios
+from foretell.study.plan import JobGroup, Planned, check_size, make_task, plan, resolve_scenarios
 from foretell.study.run import SLOTS
 from foretell.study.session import Session
 from foretell.world_file import attended
@@ -91,7 +91,7 @@ def estimate(
     early = all(make_task(entry.use).success_rule == "any" for entry in study.tasks)
     films = left = at_most(study.record, episodes)
     per_task: dict[str, float] = {}
-    by_group: dict[Group, list[Planned]] = {}
+    by_group: dict[JobGroup, list[Planned]] = {}
     for episode in episodes:
         by_group.setdefault(episode.group, []).append(episode)
     for number, (group, mine) in enumerate(by_group.items()):

@@ -13,7 +13,7 @@ from foretell.study import films
 from foretell.study.config import Study
 from foretell.study.jobs import keeps_steps, video_of
 from foretell.study.patience import uncollected
-from foretell.study.plan import Group, Planned
+from foretell.study.plan import JobGroup, Planned
 from foretell.study.rounds import Execute, Rounds
 from foretell.study.rows import check_distinct, name_all, plan_table, row_of
 from foretell.study.session import Opened
@@ -36,7 +36,7 @@ def fill(
     store: Store,
     *,
     episodes: list[Planned],
-    opened: dict[Group, Opened],
+    opened: dict[JobGroup, Opened],
     execute: Execute,
     look: Callable[[], None],
     limit: int | None,

@@ -13,14 +13,14 @@ from foretell.rollout import Job
 from foretell.study import films
 from foretell.study.config import Study
 from foretell.study.engine import Batch
-from foretell.study.plan import Group, Planned
+from foretell.study.plan import JobGroup, Planned
 from foretell.study.session import Opened
 
 __all__ = ["asked_of", "batches_of", "keeps_steps", "video_of"]
 
 
 def asked_of(
-    study: Study, group: Group, policies: Mapping[str, Any] | None = None, watch: bool = False
+    study: Study, group: JobGroup, policies: Mapping[str, Any] | None = None, watch: bool = False
 ) -> dict[str, Any]:
     """What an engine opens for a group, as `Batch.open` has it."""
     return {
@@ -54,12 +54,12 @@ def keeps_steps(episode: Planned, opened: Opened) -> bool:
 
 def batches_of(
     chosen: dict[str, Planned],
-    opened: dict[Group, Opened],
-    asked: dict[Group, dict[str, Any]],
+    opened: dict[JobGroup, Opened],
+    asked: dict[JobGroup, dict[str, Any]],
     folder: Path,
 ) -> list[Batch]:
     """The episodes to run, group by group."""
-    batches: dict[Group, Batch] = {}
+    batches: dict[JobGroup, Batch] = {}
     for name, episode in chosen.items():
         group = episode.group
         if group not in batches:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from foretell.study.latencies import Settle
 
 __all__ = [
-    "Group", "Perturbed", "Planned", "TooLarge", "check_size", "left_out", "make_task", "perturb_scenarios", "plan",
+    "JobGroup", "Perturbed", "Planned", "TooLarge", "check_size", "left_out", "make_task", "perturb_scenarios", "plan",
     "resolve_scenarios",
 ]  # fmt: skip
 
@@ -46,7 +46,7 @@ Perturbed = dict[str, dict[str, Scenarios]]
 
 
 @dataclass(frozen=True)
-class Group:
+class JobGroup:
     """Episodes that can share a world: one task, controller and clock, and the policies that run under it."""
 
     task: TaskEntry
@@ -74,7 +74,7 @@ class Planned:
     """One episode to be. Nobody changes it. It is not frozen, because a frozen one takes four times as long to make,
     and there is one for each episode."""
 
-    group: Group
+    group: JobGroup
     policy: str
     scenarios: Scenarios
     index: int
@@ -342,7 +342,7 @@ def plan(
             settled = {name: settle(timing, name, entry) for name in study.policies}
             for policy in study.policies:
                 alike = tuple(n for n, c in settled.items() if c == settled[policy])
-                group = Group(entry, settled[policy], alike, real)
+                group = JobGroup(entry, settled[policy], alike, real)
                 for arm, under in perturbed[entry.use].items():
                     kept = _kept(study, arm, under, group.once)
                     for index, (label, video, events, steps) in enumerate(kept):

@@ -22,7 +22,7 @@ from foretell.notebook import Displayed
 from foretell.rollout import Job
 from foretell.rollout.video import film_camera
 from foretell.study.config import Study, TaskEntry, load_study
-from foretell.study.plan import Group, Planned, make_task
+from foretell.study.plan import JobGroup, Planned, make_task
 from foretell.study.rows import row_of
 from foretell.study.scenarios import Scenarios
 from foretell.study.session import Opened, Session
@@ -127,7 +127,7 @@ def replay(
         opened = session.opened
     finally:
         session.close()
-    group = Group(task, clock, (row["policy"],))
+    group = JobGroup(task, clock, (row["policy"],))
     planned = Planned(
         group=group,
         policy=row["policy"],

@@ -18,7 +18,7 @@ from foretell.rollout import Outcome
 from foretell.study.config import Study
 from foretell.study.jobs import video_of
 from foretell.study.patience import Patience
-from foretell.study.plan import Group, Planned
+from foretell.study.plan import JobGroup, Planned
 from foretell.study.rounds import Rounds
 from foretell.study.session import Opened
 from foretell.world_file import params_of
@@ -29,7 +29,7 @@ WORDS = 4000
 """Characters that a row keeps of an error or a reason."""
 
 
-def check_distinct(opened: dict[Group, Opened]) -> None:
+def check_distinct(opened: dict[JobGroup, Opened]) -> None:
     """Two tasks of one name could not be told apart in tables."""
     uses: dict[tuple[str, str], str] = {}
     for group, session in opened.items():
@@ -42,7 +42,7 @@ def check_distinct(opened: dict[Group, Opened]) -> None:
 
 
 def name_all(
-    episodes: list[Planned], opened: dict[Group, Opened], notify: Callable[[str], None] = lambda text: None
+    episodes: list[Planned], opened: dict[JobGroup, Opened], notify: Callable[[str], None] = lambda text: None
 ) -> dict[str, Planned]:
     """Key -> episode, in the order of the plan."""
     named: dict[str, Planned] = {}
@@ -69,7 +69,7 @@ def _namer(episode: Planned, opened: Opened) -> Callable[[str, int], str]:
     )
 
 
-def plan_table(named: dict[str, Planned], opened: dict[Group, Opened], rounds: Rounds) -> pa.Table:
+def plan_table(named: dict[str, Planned], opened: dict[JobGroup, Opened], rounds: Rounds) -> pa.Table:
     """Every episode to be, as `Store.write_plan` takes it."""
     cells: dict[tuple[int, str, str], int] = {}
     columns: list[dict[str, Any]] = []

@@ -26,7 +26,7 @@ from foretell.study.fill import fill, stopper
 from foretell.study.jobs import asked_of, batches_of
 from foretell.study.latencies import Settler
 from foretell.study.patience import uncollected
-from foretell.study.plan import Group, Planned, check_size, left_out, make_task, plan, testset_of
+from foretell.study.plan import JobGroup, Planned, check_size, left_out, make_task, plan, testset_of
 from foretell.study.session import Opened
 from foretell.study.status import Progress, Run
 from foretell.study.store import Store
@@ -135,7 +135,7 @@ def run(
                     part.unlink(missing_ok=True)
 
 
-def _about(study: Study, written: Study, opened: dict[Group, Opened]) -> dict[str, Any]:
+def _about(study: Study, written: Study, opened: dict[JobGroup, Opened]) -> dict[str, Any]:
     """What provenance has of a study, as it was opened. written: the study in the run folder."""
     about: dict[str, Any] = {}
     about["frames"] = {task.name: frame(task) for task in map(make_task, (t.use for t in written.tasks))}

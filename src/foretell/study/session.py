@@ -8,7 +8,7 @@ from typing import Any
 
 from foretell.clock import Clock, Realtime, Sync, Virtual, parse
 from foretell.errors import ForetellError, UsageError
-from foretell.policies.make import Bound, bind, construct, make_policy
+from foretell.policies.make import BoundPolicy, bind, construct, make_policy
 from foretell.policy import TIMEOUT
 from foretell.rollout import Job, Outcome, run_realtime, run_sync, run_virtual
 from foretell.rollout.able import check_able
@@ -100,7 +100,7 @@ class Session:
                 f"record: steps: world {self.world.name!r} does not give its true state (it has no `state`, `restore` "
                 "and `trace`); record no steps"
             )
-        self.policies: dict[str, Bound] = {}
+        self.policies: dict[str, BoundPolicy] = {}
         for name, entry in policies.items():
             if isinstance(entry, PolicyEntry):
                 policy, runs, options = make_policy(entry.use, entry.options), entry.execute, entry.options
