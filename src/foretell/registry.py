@@ -133,6 +133,9 @@ BUILTIN: dict[str, dict[str, str]] = {
     "transforms": {
         "background": "foretell.sim.transforms:Background",
         "asset_pack": "foretell.sim.asset_pack:AssetPack",
+        "painted": "foretell.sim.looks:Painted",
+        "colours": "foretell.sim.looks:Colours",
+        "light": "foretell.sim.looks:Light",
         "camera": "foretell.sim.matched_camera:MatchedCamera",
     },
     "worlds": {

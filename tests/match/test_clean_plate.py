@@ -62,16 +62,16 @@ def test_what_moves_is_gone_and_what_rests_is_hidden() -> None:
     apart = np.abs(plain.image.astype(int) - scene())
     outside = np.ones((HEIGHT, WIDTH), dtype=bool)
     outside[GONE] = False
-    assert apart[outside].max() <= 6 and apart[GONE].max() > 50  # noise; the block that rests is still there
+    assert apart[outside].max() <= 9 and apart[GONE].max() > 50  # noise; the block that rests is still there
     assert not plain.unseen.any() and plain.moved > 0.25
     hidden[GONE] = True
     made = clean(frames(), hidden)
     apart = np.abs(made.image.astype(int) - scene())
     assert made.unseen[GONE].all() and made.unseen.mean() == pytest.approx(36 * 36 / (HEIGHT * WIDTH))
-    assert apart[outside].max() <= 8 and apart[GONE].mean() < 8  # from its neighbours
+    assert apart[outside].max() <= 9 and apart[GONE].mean() < 8  # from its neighbours
 
 
-def test_a_pixel_that_is_covered_for_most_of_the_time_is_seen_where_it_is_marked() -> None:
+def test_a_box_that_is_covered_for_most_of_the_time_is_taken_from_when_it_is_free() -> None:
     """A robot that stands still for most of a video and then goes away."""
     made = frames(30)
     made[:, GONE[0], GONE[1]] = scene()[GONE]
@@ -79,9 +79,9 @@ def test_a_pixel_that_is_covered_for_most_of_the_time_is_seen_where_it_is_marked
     mask = np.zeros((HEIGHT, WIDTH), dtype=bool)
     assert np.abs(clean(made, mask).image[12:38, 7:28].astype(int) - scene()[12:38, 7:28]).mean() > 50
     mask[10:40, 5:30] = True
-    shown = clean(made, mask)
-    assert np.abs(shown.image[12:38, 7:28].astype(int) - scene()[12:38, 7:28]).mean() < 3
-    assert shown.unseen.mean() < 0.02  # it was seen, and is not made up
+    when = np.arange(30) >= 20
+    free = clean(made, np.zeros_like(mask), [(mask, when)])
+    assert np.abs(free.image[12:38, 7:28].astype(int) - scene()[12:38, 7:28]).mean() < 3 and not free.unseen.any()
 
 
 def test_a_moving_camera_is_noticed() -> None:
@@ -122,6 +122,8 @@ def test_the_verb_writes_a_plate_and_a_world(video: Path, tmp_path: Path) -> Non
         (["one.mp4"], "video: one.mp4 has 1 frame, and a clean plate needs at least 3"),
         (["table.mp4", "--mask", "small.png"], "mask: small.png has 10x8 pixels, and the picture 128x96"),
         (["table.mp4", "--hide", "1", "2", "3"], "hide: 3 numbers; a box has four"),
+        (["table.mp4", "--free", "0", "0", "20", "40"], "free: 4 numbers; a box has six"),
+        (["table.mp4", "--free", "0", "0", "20", "40", "9", "12"], "free: 9 to 12 s has 0 of the frames"),
         (["table.mp4", "--hide", "0", "0", "200", "40"], "hide: 0 0 200 40 is no box"),
         (["table.mp4", "--hide", "0", "0", "128", "96"], "hide and mask cover the whole picture"),
         (["table.mp4", "-o", "plate.jpg"], "out: plate.jpg should end in .png"),
@@ -138,18 +140,22 @@ def test_what_is_wrong_is_said(video: Path, tmp_path: Path, arguments: list[str]
 
 
 REAL = {
-    # boxes around what rests, and the mean grey levels that the plate may differ from SIMPLER's cleaned-up frame
-    "bridge_real_1": 9.0,
-    "bridge_real_2": 12.0,
-    "rt1_real_standing_coke_can_1": 8.0,
+    # where and when the scene is free of the robot, what never is, and the mean difference from SIMPLER's own plate
+    "bridge_real_1": ((0, 0, 296, 480, 0.0, 1.6, 296, 0, 640, 480, 4.0, 7.4), (), 7.5),
+    "bridge_real_2": ((0, 0, 330, 480, 0.0, 2.0, 330, 0, 640, 330, 2.6, 5.0), (), 5.5),
+    "rt1_real_standing_coke_can_1": ((0, 0, 320, 256, 0.0, 0.3), (266, 6, 320, 136), 4.0),
 }
 
 
 @pytest.mark.parametrize("name", REAL)
 def test_the_real_videos_of_simpler(name: str) -> None:
+    """Mean grey levels from the first frame that SIMPLER's authors cleaned up by hand: nearer than the median alone."""
     folder = ASSETS / "simpler" / "debug"
     if not folder.exists():
         pytest.skip("SIMPLER's real videos are not there; set FORETELL_ASSETS")
-    plate = background(folder / f"{name}.mp4")
-    cleaned = decode((folder / f"{name}_cleanup.png").read_bytes())
-    assert np.abs(plate.image.astype(int) - cleaned).mean() < REAL[name]
+    free, hide, most = REAL[name]
+    cleaned = decode((folder / f"{name}_cleanup.png").read_bytes()).astype(int)
+    plate = background(folder / f"{name}.mp4", free=free, hide=hide)
+    alone = background(folder / f"{name}.mp4")
+    apart = np.abs(plate.image - cleaned).mean()
+    assert apart < most and apart < np.abs(alone.image - cleaned).mean()

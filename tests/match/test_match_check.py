@@ -54,7 +54,7 @@ def frames(folder: Path) -> Path:
     })  # fmt: skip
     image, ids = seen["front/rgb"][0], seen["front/segmentation"][0, ..., 0]
     mask = np.isin(ids, [world.legend["panda"], world.legend["cube"]])
-    plate = np.full_like(image, 128)
+    plate = np.broadcast_to(np.array([30, 140, 60], dtype=np.uint8), image.shape)
     frame = np.where(mask[..., None], image, plate)
     for name, pixels in (("real", frame), ("plate", plate), ("mask", mask.astype(np.uint8) * 255)):
         Image.fromarray(pixels).save(folder / f"{name}.png")

@@ -3,6 +3,21 @@
 from foretell.match.background import Plate, background
 from foretell.match.camera import MatchedView, camera
 from foretell.match.check import Resemblance, check
+from foretell.match.light import Lit, light
 from foretell.match.scenario import Measured, scenario
+from foretell.match.texture import Textured, texture
 
-__all__ = ["MatchedView", "Measured", "Plate", "Resemblance", "background", "camera", "check", "scenario"]
+__all__ = [
+    "Lit",
+    "MatchedView",
+    "Measured",
+    "Plate",
+    "Resemblance",
+    "Textured",
+    "background",
+    "camera",
+    "check",
+    "light",
+    "scenario",
+    "texture",
+]

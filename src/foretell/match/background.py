@@ -46,7 +46,7 @@ class Plate:
         if self.doubtful > 0.05:
             return [
                 f"in {self.doubtful:.0%} of the pixels no colour holds in half of the frames: does the camera move "
-                "(use a tripod), or does the robot cover them for most of the time (film it longer, elsewhere)?"
+                "(use a tripod), or does the robot cover them for most of the time (say when they are free: --free)?"
             ]
         return []
 
@@ -83,17 +83,19 @@ def background(
     video: str | Path,
     *,
     out: str | Path | None = None,
+    free: Sequence[float] = (),
     hide: Sequence[int] = (),
     mask: str | Path | None = None,
     camera: str | None = None,
     world: str | Path | None = None,
 ) -> Plate:
-    """The scene of a video without what moves in it: each pixel has the colour that holds longest.
+    """The scene of a video without what moves in it: each pixel has its median colour.
 
-    What never moves stays in the picture. `hide` (boxes: left, top, right, bottom, in pixels) and `mask` (a picture,
-    bright there) say where such a thing is: there a second colour is taken, where the video shows one, and the rest is
-    inpainted. `out` is the PNG file to write. `world` is a world file to write or extend: it gets the plate behind the
-    pictures of `camera`, or of all cameras.
+    Something that stays in a place for most of the time is still in the picture. `free` says when a box is free of it:
+    left, top, right, bottom in pixels, and from and to in seconds, six numbers for each box. Something that never moves
+    is hidden by `hide` (boxes of four numbers) or `mask` (a picture, bright there): there the plate is inpainted. `out`
+    is the PNG file to write. `world` is a world file to write or extend: it gets the plate behind the pictures of
+    `camera`, or of all cameras.
     """
     target = None if out is None else require_png(out, "out")
     file = None if world is None else require_world(world)
@@ -102,14 +104,14 @@ def background(
     if camera is not None and file is None:
         raise UsageError(f"camera: {camera!r:.100} is named, and no world: give world (--world lab.yaml) too")
     opencv()
-    frames = read_frames(video)
+    frames, times = read_frames(video)
     height, width = frames.shape[1:3]
     hidden = boxed(hide, "hide", height, width)
     if mask is not None:
         hidden |= read_mask(mask, "mask", height, width)
     if hidden.all():
         raise UsageError("hide and mask cover the whole picture: nothing is left to make it from")
-    plate = clean(frames, hidden)
+    plate = clean(frames, hidden, _stretches(free, times, height, width))
     if target is not None:
         write_picture(target, plate.image)
     if target is not None and file is not None:
@@ -118,44 +120,47 @@ def background(
     return Plate(**{**vars(plate), "out": target, "world": file})
 
 
-def clean(frames: np.ndarray, hidden: np.ndarray) -> Plate:
-    """A plate from frames (n, height, width, 3). `hidden`, (height, width) bool: what is to vanish though it rests."""
+def _stretches(
+    free: Sequence[float], times: np.ndarray, height: int, width: int
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Pixels (height, width) and the frames (n,) in which they are free, for each box of `free`."""
+    if len(free) % 6:
+        raise UsageError(f"free: {len(free)} numbers; a box has six: LEFT TOP RIGHT BOTTOM (pixels) FROM TO (seconds)")
+    stretches = []
+    for at in range(0, len(free), 6):
+        first, last = free[at + 4 : at + 6]
+        during = (times >= first) & (times <= last)
+        if during.sum() < 3:
+            raise UsageError(
+                f"free: {first:g} to {last:g} s has {during.sum()} of the frames, which last from {times[0]:g} to "
+                f"{times[-1]:.1f} s; it takes 3"
+            )
+        stretches.append((boxed([round(v) for v in free[at : at + 4]], "free", height, width), during))
+    return stretches
+
+
+def clean(frames: np.ndarray, hidden: np.ndarray, free: Sequence[tuple[np.ndarray, np.ndarray]] = ()) -> Plate:
+    """A plate from frames (n, height, width, 3). `hidden`, (height, width) bool: what is to vanish though it rests.
+    `free`: pixels (height, width), and the frames (n,) from which they are taken."""
     cv2 = opencv()
-    image, support = _longest(frames)
+    image, support = _median(frames)
+    for where, during in free:
+        better, holds = _median(frames[during])
+        image[where], support[where] = better[where], holds[where]
     moved = _apart(frames, image).max(axis=0) > 2 * NEAR
     unseen = cv2.dilate(hidden.astype(np.uint8), np.ones((2 * EDGE + 1, 2 * EDGE + 1), np.uint8)).astype(bool)
     doubtful = float((support < 0.5)[~unseen].mean()) if not unseen.all() else 0.0
-    behind, seen = _second(frames, image, unseen)
-    image = np.where(seen[..., None], behind, image)
-    unseen &= ~seen
     if unseen.any():
         image = cv2.inpaint(image, unseen.astype(np.uint8), RADIUS, cv2.INPAINT_TELEA)
     return Plate(image=image, frames=len(frames), moved=float(moved.mean()), doubtful=doubtful, unseen=unseen)
 
 
-def _longest(frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The colour (height, width, 3) that holds longest, and the share of frames (height, width) in which it does.
-
-    Of the frames in order of brightness, the half that differs least is taken, and of these the median. The median of
-    all frames would be drawn towards what covers a pixel at times."""
+def _median(frames: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The median colour (height, width, 3), and the share of frames (height, width) that show it."""
     image = np.empty(frames.shape[1:], dtype=np.uint8)
     for row in range(frames.shape[1]):  # row by row: all at once takes many times the memory of the frames
-        strip = frames[:, row]
-        image[row] = _shortest_half(strip)
+        image[row] = np.median(frames[:, row], axis=0)
     return image, (_apart(frames, image) <= NEAR).mean(axis=0)
-
-
-def _shortest_half(strip: np.ndarray) -> np.ndarray:
-    """(width, 3) of (n, width, 3)."""
-    count = len(strip)
-    half = count // 2 + 1
-    bright = strip.sum(axis=2, dtype=np.int32)
-    order = np.argsort(bright, axis=0, kind="stable")
-    ranked = np.take_along_axis(bright, order, axis=0)
-    start = np.argmin(ranked[half - 1 :] - ranked[: count - half + 1], axis=0)
-    chosen = np.take_along_axis(order, start + np.arange(half)[:, None], axis=0)
-    colours = np.take_along_axis(strip, chosen[..., None], axis=0)
-    return np.asarray(np.median(colours, axis=0)).astype(np.uint8)
 
 
 def _apart(frames: np.ndarray, image: np.ndarray) -> np.ndarray:
@@ -164,18 +169,3 @@ def _apart(frames: np.ndarray, image: np.ndarray) -> np.ndarray:
     for frame, differs in zip(frames, apart, strict=True):
         opencv().absdiff(frame, image).max(axis=2, out=differs)
     return apart
-
-
-def _second(frames: np.ndarray, image: np.ndarray, hidden: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What shows where something hidden moved away: colours (height, width, 3), and where (height, width) there are
-    any. A colour counts if it holds in three frames or more, and in most of those that do not show the hidden thing."""
-    behind, seen = image.copy(), np.zeros(hidden.shape, dtype=bool)
-    for row, column in zip(*np.nonzero(hidden), strict=True):
-        colours = frames[:, row, column].astype(np.int16)
-        away = colours[np.abs(colours - image[row, column]).max(axis=1) > 2 * NEAR]
-        if len(away) < 3:
-            continue
-        middle = np.median(away, axis=0)
-        if (np.abs(away - middle).max(axis=1) <= NEAR).mean() > 0.5:
-            behind[row, column], seen[row, column] = middle, True
-    return behind, seen

@@ -49,7 +49,7 @@ class Resemblance:
     known_from: str
     """How: `mask`, `plate`, or nothing."""
     parts: Mapping[str, float]
-    """Part -> mean CIEDE2000 of its pixels in the simulated frame, against the same pixels of the real one."""
+    """Part that is seen -> mean CIEDE2000 of its pixels in the simulated frame, against the same of the real one."""
 
     @property
     def overlap(self) -> float | None:
@@ -88,7 +88,7 @@ class Resemblance:
             "camera": self.camera,
             "layout": self.layout,
             **{name: None if value is None or np.isnan(value) else value for name, value in number.items()},
-            "parts": {name: value for name, value in self.parts.items() if not np.isnan(value)},
+            "parts": dict(self.parts),
             "silhouette_from": self.known_from,
             "notes": self.notes,
         }
@@ -148,7 +148,11 @@ def check(
         foreground=np.isin(ids, [bench.parts.ids[name] for name in shown]),
         covered=covered,
         known_from=known_from,
-        parts={name: _colour(small, simulated, ids == bench.parts.ids[name]) for name in shown},
+        parts={
+            name: _colour(small, simulated, ids == bench.parts.ids[name])
+            for name in shown
+            if (ids == bench.parts.ids[name]).any()
+        },
     )
 
 

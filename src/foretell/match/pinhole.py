@@ -77,7 +77,7 @@ def fit_pinhole(
     """The camera that shows points (n, 3) nearest to (n, 2) pixels, and lines along their axes, with its spread; None
     if no camera does. `lens` is the lens, or where the fit of it begins. The spread is None where there are as many
     unknowns as numbers."""
-    best: tuple[float, Pinhole, Floats] | None = None
+    solutions: list[tuple[float, Pinhole]] = []
     starts = sorted(_starts(xyz, uv, lines, lens, fit), key=lambda start: _cost(start, xyz, uv, lines))[:6]
     for start in starts:
         try:
@@ -91,11 +91,14 @@ def fit_pinhole(
         except ValueError:  # not finite: it went through a point
             continue
         camera = _moved(start, solved.x, fit)
-        if not np.isnan(project(camera, xyz)).any() and (best is None or solved.cost < best[0]):
-            best = float(solved.cost), camera, solved.jac
-    if best is None:
+        if not np.isnan(project(camera, xyz)).any():
+            solutions.append((float(solved.cost), camera))
+    if not solutions:
         return None
-    cost, camera, _ = best
+    least = min(cost for cost, _ in solutions)
+    # where points in one line leave open which way an axis runs, up is up in the picture
+    alike = [solution for solution in solutions if solution[0] <= 1.001 * least + 1e-6]
+    cost, camera = min(alike, key=lambda solution: solution[1].turn[1, 2])
     return camera, _spread(camera, xyz, uv, lines, fit, cost)
 
 

@@ -19,7 +19,7 @@ from foretell.sim.render import Renderer, View, shared_renderer
 from foretell.sim.scene import lens_of
 from foretell.tasks.task import Task
 
-__all__ = ["Sight", "layout_of", "open_bench", "require_movable", "require_size"]
+__all__ = ["Sight", "layout_of", "open_bench", "require_movable", "require_size", "view_of"]
 
 GEOM = int(mujoco.mjtObj.mjOBJ_GEOM)
 
@@ -57,6 +57,13 @@ def require_size(bench: Bench, camera: str, image: Bytes, path: str | Path) -> N
             f"image: {path} has {width}x{height} pixels, and camera {camera!r} takes {across}x{up}: another shape, so "
             "it is not a picture of this camera, or it was cut"
         )
+
+
+def view_of(bench: Bench, camera: str, size: tuple[int, int], model: mujoco.MjModel | None = None) -> Bytes:
+    """(height, width, 3) what a camera shows of the scene, without transforms of the finished picture; or of another
+    model of it."""
+    view = View(name=camera, height=size[0], width=size[1])
+    return shared_renderer().render(bench.drawn if model is None else model, bench.layout.qpos[bench.slot], view)
 
 
 def require_movable(bench: Bench, part: str) -> None:

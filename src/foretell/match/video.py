@@ -16,13 +16,15 @@ BYTES = 400 << 20
 """Of the kept frames: a video of large frames gives fewer."""
 
 
-def read_frames(path: str | Path) -> np.ndarray:
-    """(n, height, width, 3) uint8: frames from the whole length of a video, evenly spaced, at most `MOST`."""
+def read_frames(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
+    """(n, height, width, 3) uint8 and (n,) seconds: frames from the whole length of a video, evenly spaced, at most
+    `MOST`, and when they are shown."""
     try:
         import av
     except ImportError:
         raise UsageError("videos need PyAV, which is not installed: pip install 'foretell[match]'") from None
     frames: list[np.ndarray] = []
+    times: list[float] = []
     every, number = 1, 0
     try:
         with av.open(str(path)) as file:
@@ -32,8 +34,9 @@ def read_frames(path: str | Path) -> np.ndarray:
                 if number % every == 0:
                     image = frame.to_ndarray(format="rgb24")
                     frames.append(image)
+                    times.append(float(frame.time or 0.0))
                     if len(frames) > max(3, min(MOST, BYTES // image.nbytes)):
-                        frames, every = frames[::2], 2 * every
+                        frames, times, every = frames[::2], times[::2], 2 * every
                 number += 1
     except av.FFmpegError as error:
         raise UsageError(f"video: cannot read {path}: {error.strerror}") from None
@@ -45,4 +48,4 @@ def read_frames(path: str | Path) -> np.ndarray:
             f"video: {path} has {number} frame{'s' * (number != 1)}, and a clean plate needs at least 3, in which the "
             "robot moves; a single picture can be cleaned with any editor"
         )
-    return np.stack(frames)
+    return np.stack(frames), np.array(times)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from foretell.errors import UsageError
 from foretell.files import require_writable
 from foretell.sim.params import MujocoFile, load_world
 
-__all__ = ["add_transform", "relative", "require_world"]
+__all__ = ["add_transform", "relative", "replaced", "require_world"]
 
 
 def require_world(path: str | Path) -> Path:
@@ -35,16 +36,19 @@ def relative(file: Path, world: Path) -> str:
 def add_transform(path: Path, transform: dict[str, Any]) -> MujocoFile:
     """Write a transform into a world file, in the place of one with the same `use` and `cameras`; else as the last.
     Comments of the file are lost."""
-    contents = load_yaml(path) if path.exists() else {"about": f"Matched to pictures of {path.stem}."}
-    transforms = list(contents.get("transforms") or [])
-    key = _key(transform)
-    at = next((i for i, other in enumerate(transforms) if _key(other) == key), len(transforms))
-    transforms[at : at + 1] = [transform]
-    contents["transforms"] = transforms
+    contents: dict[str, Any] = load_yaml(path) if path.exists() else {"about": f"Matched to pictures of {path.stem}."}
+    contents["transforms"] = replaced(contents.get("transforms") or [], transform)
     file = load_world({"name": path.stem, **contents, "folder": str(path.parent)})
     path.write_text(yaml.safe_dump(contents, sort_keys=False, allow_unicode=True, width=110))
     return file
 
 
-def _key(transform: dict[str, Any]) -> tuple[Any, Any, Any]:
-    return transform.get("use"), transform.get("cameras", "all"), transform.get("camera")
+def replaced(transforms: Sequence[dict[str, Any]], transform: dict[str, Any]) -> list[dict[str, Any]]:
+    """Transforms with one in the place of its predecessor; else as the last."""
+    key = _key(transform)
+    at = next((i for i, other in enumerate(transforms) if _key(other) == key), len(transforms))
+    return [*transforms[:at], transform, *transforms[at + 1 :]]
+
+
+def _key(transform: dict[str, Any]) -> tuple[Any, ...]:
+    return transform.get("use"), transform.get("cameras", "all"), transform.get("camera"), transform.get("asset")

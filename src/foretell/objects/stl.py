@@ -68,8 +68,8 @@ def solid_of(model: mujoco.MjModel, name: str) -> Solid:
     return Solid(np.concatenate(parts), 1000.0 * float(body.mass[0]) if free else 0.0)
 
 
-def shape(model: mujoco.MjModel, g: int) -> np.ndarray:
-    """(k, 3, 3) triangles of a geom in its own frame, m."""
+def shape(model: mujoco.MjModel, g: int, around: int = AROUND) -> np.ndarray:
+    """(k, 3, 3) triangles of a geom in its own frame, m; `around`: facets around a circle, a multiple of 4."""
     kind = int(model.geom_type[g])
     if kind == int(mujoco.mjtGeom.mjGEOM_MESH):
         m = int(model.geom_dataid[g])
@@ -79,10 +79,10 @@ def shape(model: mujoco.MjModel, g: int) -> np.ndarray:
     if kind not in PRIMITIVES:
         what = mujoco.mjtGeom(kind).name.removeprefix("mjGEOM_").lower()
         raise UsageError(f"stl: {model.geom(g).name!r} is a {what}, which cannot be printed")
-    return PRIMITIVES[kind](np.asarray(model.geom_size[g], dtype=float))
+    return PRIMITIVES[kind](np.asarray(model.geom_size[g], dtype=float), around)
 
 
-def _box(size: np.ndarray) -> np.ndarray:
+def _box(size: np.ndarray, around: int) -> np.ndarray:
     triangles = []
     for axis in range(3):
         for side in (-1.0, 1.0):
@@ -93,10 +93,10 @@ def _box(size: np.ndarray) -> np.ndarray:
     return np.asarray(np.array(triangles) * size)
 
 
-def _turned(radii: np.ndarray, heights: np.ndarray) -> np.ndarray:
+def _turned(radii: np.ndarray, heights: np.ndarray, around: int) -> np.ndarray:
     """A turned part from its outline, bottom to top; it begins and ends on the axis."""
-    angle = np.arange(AROUND) * 2 * np.pi / AROUND
-    ring = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(AROUND)])
+    angle = np.arange(around) * 2 * np.pi / around
+    ring = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(around)])
     ring[np.abs(ring) < 1e-12] = 0.0
     layers = [r * ring + [0.0, 0.0, h] for r, h in zip(radii, heights, strict=True)]
     triangles = []
@@ -109,32 +109,32 @@ def _turned(radii: np.ndarray, heights: np.ndarray) -> np.ndarray:
     return np.concatenate(triangles)
 
 
-def _cylinder(size: np.ndarray) -> np.ndarray:
+def _cylinder(size: np.ndarray, around: int) -> np.ndarray:
     radius, half = size[0], size[1]
-    return _turned(np.array([0.0, radius, radius, 0.0]), np.array([-half, -half, half, half]))
+    return _turned(np.array([0.0, radius, radius, 0.0]), np.array([-half, -half, half, half]), around)
 
 
-def _ellipsoid(size: np.ndarray) -> np.ndarray:
-    up = np.linspace(-np.pi / 2, np.pi / 2, AROUND // 2 + 1)
+def _ellipsoid(size: np.ndarray, around: int) -> np.ndarray:
+    up = np.linspace(-np.pi / 2, np.pi / 2, around // 2 + 1)
     radii = np.cos(up)
     radii[[0, -1]] = 0.0
-    return np.asarray(_turned(radii, np.sin(up)) * size)
+    return np.asarray(_turned(radii, np.sin(up), around) * size)
 
 
-def _sphere(size: np.ndarray) -> np.ndarray:
-    return _ellipsoid(np.full(3, size[0]))
+def _sphere(size: np.ndarray, around: int) -> np.ndarray:
+    return _ellipsoid(np.full(3, size[0]), around)
 
 
-def _capsule(size: np.ndarray) -> np.ndarray:
-    up = np.linspace(-np.pi / 2, np.pi / 2, AROUND // 2 + 1)
+def _capsule(size: np.ndarray, around: int) -> np.ndarray:
+    up = np.linspace(-np.pi / 2, np.pi / 2, around // 2 + 1)
     radii = np.cos(up)
     radii[[0, -1]] = 0.0
-    middle = AROUND // 4 + 1
+    middle = around // 4 + 1
     heights = np.concatenate([size[0] * np.sin(up[:middle]) - size[1], size[0] * np.sin(up[middle - 1 :]) + size[1]])
-    return _turned(size[0] * np.concatenate([radii[:middle], radii[middle - 1 :]]), heights)
+    return _turned(size[0] * np.concatenate([radii[:middle], radii[middle - 1 :]]), heights, around)
 
 
-PRIMITIVES: dict[int, Callable[[np.ndarray], np.ndarray]] = {
+PRIMITIVES: dict[int, Callable[[np.ndarray, int], np.ndarray]] = {
     int(mujoco.mjtGeom.mjGEOM_BOX): _box,
     int(mujoco.mjtGeom.mjGEOM_CYLINDER): _cylinder,
     int(mujoco.mjtGeom.mjGEOM_ELLIPSOID): _ellipsoid,

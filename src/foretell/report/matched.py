@@ -66,7 +66,7 @@ def _frames(likeness: Resemblance) -> Section:
         "real frame alone, blue in the simulated one alone.",
     )
     where = "the first scenario" if likeness.layout is None else f"layout {likeness.layout}"
-    says = f"World `{likeness.world}`, {where}. Flicker shows at a glance what moves, and is thus in another place."
+    says = f"World `{likeness.world}`, {where}. In flicker, whatever jumps is in another place."
     return Section("frames", "Frames", says, [compared])
 
 

@@ -27,7 +27,7 @@ from foretell.sim.parts import Parts
 from foretell.sim.photo import MOST_BYTES, decode, resize
 from foretell.world_file import explain
 
-__all__ = ["FILM", "Background", "Shot", "Transform", "read_transform"]
+__all__ = ["FILM", "Background", "Photo", "Shot", "Transform", "open_photo", "read_transform"]
 
 FILM = "film"
 """The name of a camera that only films, and stands where the task says."""
@@ -117,11 +117,11 @@ class Background(Transform):
     @field_validator("image")
     @classmethod
     def _there(cls, image: str, info: ValidationInfo) -> str:
-        _open(image, info.context)
+        open_photo(image, info.context)
         return image
 
     def model_post_init(self, context: Any) -> None:
-        self._photo = _open(self.image, context)
+        self._photo = open_photo(self.image, context)
 
     @property
     def photo(self) -> np.ndarray:
@@ -172,7 +172,7 @@ def _photo(data: bytes) -> Photo:
     return Photo(data)
 
 
-def _open(image: str, context: Any) -> Photo:
+def open_photo(image: str, context: Any) -> Photo:
     """A photograph by its path in a world file."""
     path = Path((context or {}).get("folder", ".")) / image
     try:

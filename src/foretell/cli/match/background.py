@@ -3,6 +3,7 @@
 Examples:
     foretell match background table.mp4 -o plate.png
     foretell match background table.mp4 -o plate.png --hide 0 0 200 480
+    foretell match background table.mp4 -o plate.png --free 0 0 320 480 0 2.5
     foretell match background table.mp4 -o plate.png --world lab.yaml
 """
 
@@ -23,17 +24,19 @@ def main(
     *,
     video: Annotated[Path, tyro.conf.Positional, named("VIDEO")],
     out: Annotated[Path | None, named("PLATE.png", default="nothing is written", short="-o")],
+    free: Annotated[tuple[float, ...], named("LEFT TOP RIGHT BOTTOM FROM TO ...", default="always")],
     hide: Annotated[tuple[int, ...], named("LEFT TOP RIGHT BOTTOM ...", default="nothing")],
     mask: Annotated[Path | None, named("MASK.png", default="none")],
     camera: Annotated[str | None, named("CAMERA", default="all cameras")],
     world: Annotated[Path | None, named("WORLD.yaml", default="none")],
     json_: Json = False,
 ) -> None:
-    """Take what moves out of a video of a fixed camera: each pixel gets the colour that holds longest.
+    """Take what moves out of a video of a fixed camera: each pixel gets its median colour.
 
     Args:
         video: A video of the scene, from a camera that stands still, in which the robot moves out of the way.
         out: The picture to write.
+        free: Boxes, in pixels, and when each is free of the robot, in seconds.
         hide: Boxes, in pixels, around what rests for the whole video and should vanish.
         mask: A picture of the video's size that is bright there.
         camera: The camera of the world that the video was taken with.
@@ -41,5 +44,5 @@ def main(
     """
     from foretell.match import background
 
-    plate = background(video, out=out, hide=hide, mask=mask, camera=camera, world=world)
+    plate = background(video, out=out, free=free, hide=hide, mask=mask, camera=camera, world=world)
     print(json.dumps(plate.to_dict(), indent=2) if json_ else plate.text())

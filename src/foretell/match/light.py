@@ -1,0 +1,203 @@
+"""The light of a picture: how bright it is everywhere, and from where and in which colour one light shines.
+
+What the scene is made of is known, and so is where its surfaces face. The brightness of each pixel is its own colour,
+times the light from everywhere plus that from far away, as Lambert's law has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import mujoco
+import numpy as np
+
+from foretell.arrays import Floats, Ints
+from foretell.errors import UsageError, suggest
+from foretell.match.mask import object_hints, read_frame
+from foretell.match.opencv import opencv
+from foretell.match.part_colours import looks_of
+from foretell.match.picture import require_png, write_picture
+from foretell.match.pose import locate_by
+from foretell.match.shading import Fit, Surface, fit_light, spread
+from foretell.match.sight import Sight, layout_of, open_bench, require_size, view_of
+from foretell.match.world import add_transform, require_world
+from foretell.registry import resolve
+from foretell.sim.bench import Bench
+
+__all__ = ["Lit", "light", "surface"]
+
+MOST = 3000
+"""Pixels that are fitted to; more tell nothing new."""
+LEAST = 300
+AGAIN = 3
+"""Times that gloss is taken away and the light fitted again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lit:
+    """The light of a picture."""
+
+    fit: Fit
+    sd: float
+    """Standard deviation of the direction, degrees."""
+    before: float
+    """Mean absolute residual in the world as it was, grey levels."""
+    pixels: int
+    out: Path | None = None
+    world: Path | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able."""
+        return {
+            "ambient": self.fit.ambient.tolist(),
+            "colour": self.fit.colour.tolist(),
+            "direction": self.fit.direction.tolist(),
+            "sd_direction": self.sd,
+            "before": self.before,
+            "after": 255 * self.fit.error,
+            "pixels": self.pixels,
+            "out": None if self.out is None else str(self.out),
+            "world": None if self.world is None else str(self.world),
+        }
+
+    def text(self) -> str:
+        def row(values: Floats) -> str:
+            return " ".join(f"{v:+.3f}" if v < 0 else f"{v:.3f}" for v in values)
+
+        lines = [
+            f"light from everywhere: {row(self.fit.ambient)} (red, green, blue)",
+            f"one light: {row(self.fit.colour)}, shining along {row(self.fit.direction)} ± {self.sd:.2g}°",
+            f"mean difference over {self.pixels} pixels of known parts: {self.before:.1f} before, "
+            f"{255 * self.fit.error:.1f} after (of 255)",
+        ]
+        if self.sd > 20:
+            lines.append("note: the direction is hardly told: few surfaces face different ways, or the light is even")
+        lines += [f"picture: {self.out}"] * (self.out is not None)
+        lines += [f"world: {self.world}, which a study can name"] * (self.world is not None)
+        return "\n".join(lines)
+
+
+def light(
+    image: str | Path,
+    *,
+    task: str,
+    camera: str,
+    parts: Sequence[str] = (),
+    object: str | None = None,
+    mask: str | Path | None = None,
+    box: Sequence[int] = (),
+    layout: int | None = None,
+    world: str | Path | None = None,
+    out: str | Path | None = None,
+) -> Lit:
+    """Fit the light of a picture of a matched camera.
+
+    `parts`: what is fitted to; by default all that the camera sees of robots, objects and furniture. Their colours are
+    those of the world, up to one brightness each. `object` is located by `mask` or `box`, if its place is not that of
+    the layout. `world`: a world file to write or extend; what it says already holds. `out`: a picture of the result.
+    """
+    out = None if out is None else require_png(out, "--out")
+    target = None if world is None else require_world(world)
+    made = resolve("tasks", task)()
+    base: Any = target if target is not None and target.exists() else "mujoco"
+    bench = open_bench(made, base, camera, layout_of(made, layout))
+    frame = read_frame(image)
+    require_size(bench, camera, frame, image)
+    height, width = frame.shape[:2]
+    if object is not None:
+        sight = Sight(bench, object, camera, (height, width))
+        hint = object_hints(frame, [object], [] if mask is None else [mask], box)[object]
+        pos, quat = sight.placement(locate_by(sight, frame, hint)[0].pose)
+        bench.put(object, pos.tolist(), quat.tolist())
+    known, rows, columns = surface(bench, camera, height, width, parts)
+    real = frame[rows, columns] / 255.0
+    size = (height, width)
+    drawn = view_of(bench, camera, size)
+    gloss, fit = np.zeros(real.shape), fit_light(known, real)
+    for _ in range(AGAIN):  # what shines is no part of Lambert's law; it is drawn, and taken away
+        models = relit(bench.drawn, fit), relit(bench.drawn, fit, gloss=False)
+        glossy, dull = (view_of(bench, camera, size, model)[rows, columns] / 255.0 for model in models)
+        gloss = glossy - dull
+        fit = fit_light(known, real - gloss, fit.direction)
+    before = float(np.abs(drawn[rows, columns] / 255.0 - real).mean())
+    lit = Lit(
+        fit=fit, sd=spread(known, real - gloss, fit), before=255 * before, pixels=len(rows), out=out, world=target
+    )
+    if target is not None:
+        add_transform(target, _transform(fit))
+    if out is not None:
+        write_picture(
+            out, np.concatenate([frame, drawn, view_of(bench, camera, size, relit(bench.drawn, fit))], axis=1)
+        )
+    return lit
+
+
+def _transform(fit: Fit) -> dict[str, Any]:
+    ambient, colour, direction = (
+        [round(float(v), 4) for v in values] for values in (fit.ambient, fit.colour, fit.direction)
+    )
+    return {"use": "light", "ambient": ambient, "colour": colour, "direction": direction}
+
+
+def relit(model: mujoco.MjModel, fit: Fit, gloss: bool = True) -> mujoco.MjModel:
+    """A model under another light, as the transform `light` makes it."""
+    model = copy(model)
+    model.light_specular[:] *= gloss
+    _shine(model, fit.ambient, fit.colour, fit.direction)
+    return model
+
+
+def _shine(model: mujoco.MjModel, ambient: Any, colour: Any, direction: Any) -> None:
+    head = model.vis.headlight
+    head.ambient[:], head.diffuse[:], head.specular[:] = ambient, 0.0, 0.0
+    model.light_active[1:] = 0
+    model.light_ambient[:], model.light_diffuse[:] = 0.0, colour
+    model.light_type[0] = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
+    model.light_dir[0] = direction
+
+
+def surface(
+    bench: Bench, camera: str, height: int, width: int, parts: Sequence[str] = ()
+) -> tuple[Surface, Ints, Ints]:
+    """The pixels that show known parts, and their rows and columns: own colours and normals as the renderer has them,
+    by lights of which each shows one side of things."""
+    model = copy(bench.drawn)
+    if model.nlight == 0:
+        raise UsageError(f"light: task {bench.task.name!r} has no lamp, whose place another light could take")
+    model.light_castshadow[:] = 0
+    model.light_specular[:] = 0.0
+    size = (height, width)
+    looks, labels = looks_of(bench, camera, height, width)
+    owners = sorted({owner for owner, _ in looks})
+    if unknown := next((part for part in parts if part not in owners), None):
+        raise UsageError(f"parts: {unknown!r:.100} is not seen by camera {camera!r}; {suggest(unknown, owners)}")
+    chosen = [number for number, (owner, _) in enumerate(looks) if not parts or owner in parts]
+    inner = opencv().erode(_even(labels).astype(np.uint8), np.ones((3, 3), dtype=np.uint8)).astype(bool)
+    _shine(model, 1.0, 0.0, [0, 0, -1])
+    own = view_of(bench, camera, size, model) / 255.0
+    rows, columns = np.nonzero(np.isin(labels, chosen) & inner & (own.max(axis=2) > 0.06))
+    if len(rows) < LEAST:
+        raise UsageError(f"light: only {len(rows)} pixels show known parts; at least {LEAST} are needed")
+    rows, columns = rows[:: len(rows) // MOST + 1], columns[:: len(columns) // MOST + 1]
+    model.geom_matid[:], model.geom_rgba[:, :3] = -1, 1.0
+    normal = np.zeros((len(rows), 3))
+    for axis in range(3):
+        for side in (-1.0, 1.0):
+            _shine(model, 0.0, 1.0, -side * np.eye(3)[axis])
+            normal[:, axis] += side * view_of(bench, camera, size, model)[rows, columns, 0] / 255.0
+    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-6)
+    part = 3 * (2 * rows // height) + 3 * columns // width
+    known = Surface(colour=own[rows, columns], normal=normal, look=labels[rows, columns], part=part)
+    return known, rows, columns
+
+
+def _even(labels: Ints) -> Any:
+    """Pixels whose neighbours are of the same look."""
+    even = np.ones(labels.shape, dtype=bool)
+    even[1:] &= labels[1:] == labels[:-1]
+    even[:, 1:] &= labels[:, 1:] == labels[:, :-1]
+    return even

@@ -1,0 +1,132 @@
+"""Lambert's law: light from everywhere and one light from far away, fitted to pixels of known colours and normals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from foretell.arrays import Floats, Ints
+
+__all__ = ["Fit", "Surface", "fit_light", "spread"]
+
+SOFT = 0.04
+"""Residual, of 1, from which on a pixel counts less: shadows and gloss are no part of the law."""
+DIRECTIONS = 250
+"""That are tried over all the sky, before the best is refined."""
+ROUNDS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Surface:
+    """Pixels of known parts."""
+
+    colour: Floats
+    """(n, 3) their own, 0 to 1."""
+    normal: Floats
+    """(n, 3) where they face, in the task frame."""
+    look: Ints
+    """(n,) which colour of the scene each is of."""
+    part: Ints
+    """(n,) which part of the picture each is in."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit:
+    """The light of some pixels."""
+
+    ambient: Floats
+    """(3,) red, green and blue of the light from everywhere; 1 shows things in their own colour."""
+    colour: Floats
+    """(3,) of the light from far away."""
+    direction: Floats
+    """(3,) where it shines, in the task frame; unit."""
+    error: float
+    """Mean absolute residual, of 1."""
+
+
+def fit_light(known: Surface, real: Floats, near: Floats | None = None) -> Fit:
+    """The light with which pixels have colours `real` (n, 3), 0 to 1. `near`: a direction from which the search begins;
+    else all of the sky is tried."""
+
+    def best_of(ways: Floats) -> Floats:
+        best: Floats = ways[int(np.argmin([_solve(known, real, way)[0] for way in ways]))]
+        return best
+
+    best, step = best_of(_sky(DIRECTIONS)) if near is None else -near, np.radians(15)
+    for _ in range(ROUNDS):
+        best, step = best_of(np.concatenate([best[None], _around(best, step), _around(best, step / 2)])), step / 2.5
+    _, ambient, colour, error = _solve(known, real, best)
+    return Fit(ambient=ambient, colour=colour, direction=-best, error=error)
+
+
+def spread(known: Surface, real: Floats, fit: Fit) -> float:
+    """Standard deviation of the direction of a fit, degrees: jackknife over the parts of the picture, because errors of
+    neighbours hang together. Infinite where there is one part only."""
+    parts = np.unique(known.part)
+    if len(parts) < 2:
+        return float("inf")
+    turns = []
+    for part in parts:
+        kept = known.part != part
+        rest = Surface(**{name: values[kept] for name, values in vars(known).items()})
+        turns.append(fit_light(rest, real[kept], fit.direction).direction)
+    off = np.array(turns) - np.mean(turns, axis=0)
+    return float(np.degrees(np.sqrt((len(parts) - 1) / len(parts) * (off**2).sum())))
+
+
+def _sky(count: int) -> Floats:
+    """(count, 3) directions, even over the half above the horizon and a little below."""
+    up = np.linspace(1.0, -0.2, count)
+    turn = np.arange(count) * np.pi * (3 - np.sqrt(5))
+    out = np.sqrt(1 - up**2)
+    return np.stack([out * np.cos(turn), out * np.sin(turn), up], axis=1)
+
+
+def _around(way: Floats, step: float) -> Floats:
+    """(8, 3) directions on a ring around one."""
+    side = np.cross(way, [1.0, 0.0, 0.0] if abs(way[0]) < 0.9 else [0.0, 1.0, 0.0])
+    side /= np.linalg.norm(side)
+    other = np.cross(way, side)
+    angles = np.arange(8) * np.pi / 4
+    ring = np.cos(angles)[:, None] * side + np.sin(angles)[:, None] * other
+    circle: Floats = np.cos(step) * way + np.sin(step) * ring
+    return circle
+
+
+def _solve(known: Surface, real: Floats, way: Floats) -> tuple[float, Floats, Floats, float]:
+    """Cost, ambient, colour and mean residual of the best fit with light from a direction: least squares, in which odd
+    pixels count less, and each look of the scene has a brightness of its own."""
+    facing = np.maximum(known.normal @ way, 0.0)
+    gain = np.ones(int(known.look.max()) + 1)
+    weight = np.ones(len(facing))
+    ambient = colour = np.zeros(3)
+    error = np.zeros(real.shape)
+    for _ in range(ROUNDS):
+        base = known.colour * gain[known.look][:, None]
+        ambient, colour = _two(base, base * facing[:, None], real, weight)
+        shown = known.colour * (ambient + facing[:, None] * colour)
+        top, bottom = (
+            np.bincount(known.look, weight * (shown * part).sum(axis=1), len(gain)) for part in (real, shown)
+        )
+        ridge = 0.02 * bottom.sum() / max(1, len(np.unique(known.look)))
+        gain = (top + ridge) / (bottom + ridge)
+        error = shown * gain[known.look][:, None] - real
+        weight = 1.0 / np.maximum(1.0, np.abs(error).max(axis=1) / SOFT)
+    size = np.abs(error)
+    cost = np.where(size < SOFT, size**2, SOFT * (2 * size - SOFT)).mean()
+    return float(cost), ambient, colour, float(size.mean())
+
+
+def _two(first: Floats, second: Floats, real: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """(3,) and (3,) not negative: how much of two pictures (n, 3) makes a third, channel by channel."""
+    w = weight[:, None]
+    a, b, c = (w * first**2).sum(axis=0), (w * first * second).sum(axis=0), (w * second**2).sum(axis=0)
+    p, q = (w * first * real).sum(axis=0), (w * second * real).sum(axis=0)
+    det = a * c - b**2
+    fine = det > 1e-9 * a * np.maximum(c, 1e-12)
+    safe = np.where(fine, det, 1.0)
+    x, y = np.where(fine, (c * p - b * q) / safe, p / np.maximum(a, 1e-12)), np.where(fine, (a * q - b * p) / safe, 0.0)
+    x, y = np.where(y < 0, p / np.maximum(a, 1e-12), x), np.maximum(y, 0.0)
+    y, x = np.where(x < 0, q / np.maximum(c, 1e-12), y), np.maximum(x, 0.0)
+    return x, y

@@ -1,0 +1,119 @@
+"""Direction, colour and strength of a light come back from a rendered picture."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from PIL import Image
+
+from foretell.errors import UsageError
+from foretell.match import light
+from foretell.match.shading import Surface, fit_light, spread
+from foretell.match.sight import layout_of, open_bench, view_of
+from foretell.registry import resolve
+
+TASK, CAMERA, LAYOUT, SIZE = "widowx_carrot_on_plate", "third_view", 3, (480, 640)
+LAMP = {"ambient": [0.30, 0.40, 0.45], "colour": [0.50, 0.45, 0.35], "direction": [0.45, 0.35, -0.82]}
+
+
+def apart(first: np.ndarray, second: Any) -> float:
+    """Degrees between two directions."""
+    second = np.asarray(second) / np.linalg.norm(second)
+    return math.degrees(math.acos(min(1.0, float(first @ second))))
+
+
+def ball(seed: int, shadowed: float = 0.0) -> tuple[Surface, np.ndarray, np.ndarray]:
+    """Pixels of a ball in three colours under a light, with noise, and where the light shines."""
+    rng = np.random.default_rng(seed)
+    normal = rng.standard_normal((2000, 3))
+    normal /= np.linalg.norm(normal, axis=1, keepdims=True)
+    look = rng.integers(3, size=2000)
+    colour = np.array([[0.8, 0.2, 0.2], [0.3, 0.6, 0.3], [0.7, 0.7, 0.7]])[look]
+    way = np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])
+    lit = np.maximum(normal @ way, 0) * (rng.uniform(size=2000) >= shadowed)
+    real = colour * (np.array([0.3, 0.35, 0.4]) + lit[:, None] * [0.6, 0.5, 0.4])
+    known = Surface(colour=colour, normal=normal, look=look, part=np.arange(2000) % 6)
+    return known, np.clip(real + rng.normal(0, 0.01, real.shape), 0, 1), -way
+
+
+def test_a_light_on_a_ball() -> None:
+    known, real, way = ball(0)
+    fit = fit_light(known, real)
+    assert apart(fit.direction, way) < 1
+    assert fit.ambient == pytest.approx([0.3, 0.35, 0.4], abs=0.02)
+    assert fit.colour == pytest.approx([0.6, 0.5, 0.4], abs=0.02)
+    assert 0 < spread(known, real, fit) < 2
+
+
+def test_shadows_make_it_less_sure() -> None:
+    known, real, way = ball(1, shadowed=0.2)
+    fit = fit_light(known, real)
+    assert apart(fit.direction, way) < 4
+    clear = ball(1)
+    assert spread(known, real, fit) > spread(*clear[:2], fit_light(*clear[:2]))
+
+
+def test_parts_may_be_brighter_than_the_world_believes() -> None:
+    known, real, way = ball(2)
+    dark = np.where(known.look == 2, 0.6, 1.0)[:, None]
+    fit = fit_light(known, np.clip(real * dark, 0, 1))
+    assert apart(fit.direction, way) < 1.5
+
+
+@pytest.mark.gl
+def test_the_light_of_a_rendered_picture(tmp_path: Path) -> None:
+    task = resolve("tasks", TASK)()
+    real = open_bench(task, {"name": "real", "transforms": [{"use": "light", **LAMP}]}, CAMERA, layout_of(task, LAYOUT))
+    noise = np.random.default_rng(0).normal(0, 3, (*SIZE, 3))
+    frame = np.clip(view_of(real, CAMERA, SIZE) + noise, 0, 255).astype(np.uint8)
+    Image.fromarray(frame).save(tmp_path / "frame.png")
+    world, out = tmp_path / "lab.yaml", tmp_path / "out.png"
+    lit = light(tmp_path / "frame.png", task=TASK, camera=CAMERA, layout=LAYOUT, world=world, out=out)
+    off = apart(lit.fit.direction, LAMP["direction"])
+    assert off < 3 and off < 3 * lit.sd
+    assert lit.fit.ambient == pytest.approx(LAMP["ambient"], abs=0.03)
+    assert lit.fit.colour == pytest.approx(LAMP["colour"], abs=0.06)
+    assert lit.before > 3 * 255 * lit.fit.error
+    (transform,) = yaml.safe_load(world.read_text())["transforms"]
+    assert transform["use"] == "light" and transform["direction"] == pytest.approx(lit.fit.direction, abs=1e-3)
+    matched = view_of(open_bench(task, world, CAMERA, layout_of(task, LAYOUT)), CAMERA, SIZE).astype(float)
+    shown = np.asarray(Image.open(out))[:, 2 * 640 :]
+    assert np.abs(matched - shown).max() <= 2  # the picture is that of the world that was written
+    unmatched = view_of(open_bench(task, "mujoco", CAMERA, layout_of(task, LAYOUT)), CAMERA, SIZE).astype(float)
+    assert np.abs(matched - frame).mean() < 0.4 * np.abs(unmatched - frame).mean()
+
+
+@pytest.mark.gl
+def test_what_has_no_light(tmp_path: Path) -> None:
+    Image.fromarray(np.zeros((480, 640, 3), dtype=np.uint8)).save(tmp_path / "frame.png")
+    Image.fromarray(np.zeros((300, 640, 3), dtype=np.uint8)).save(tmp_path / "cut.png")
+    good: dict[str, Any] = {"task": TASK, "camera": CAMERA}
+    for image, options, words in (
+        ("frame.png", {"parts": ("carot",)}, "parts: 'carot' is not seen by camera 'third_view'"),
+        ("frame.png", {"object": "carrot"}, "give a mask (--mask) or a box (--box)"),
+        ("frame.png", {"camera": "third"}, "did you mean 'third_view'"),
+        ("cut.png", {}, "another shape"),
+        ("none.png", {}, "cannot read"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            light(tmp_path / image, **{**good, **options})
+        assert words in str(caught.value), words
+    lamp = {"use": "light", **LAMP}
+    for wrong, words in (
+        ({"direction": [0, 0, 0]}, "should not be 0 0 0"),
+        ({"colour": [-1, 0, 0]}, "greater than or equal to 0"),
+        ({"cameras": ["third_view"]}, "a light shines for all cameras"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            open_bench(
+                resolve("tasks", TASK)(),
+                {"name": "x", "transforms": [{**lamp, **wrong}]},
+                CAMERA,
+                layout_of(resolve("tasks", TASK)(), 0),
+            )
+        assert words in str(caught.value), words
