@@ -9,7 +9,7 @@ import pyarrow as pa
 from foretell.answers.aggregate import Aggregate, Outcomes, aggregates, outcomes
 from foretell.episodes.columns import grouped
 from foretell.report.charts import dots
-from foretell.report.groups import Group
+from foretell.report.groups import RowGroup
 from foretell.report.section import Block, Chart, Sheet
 from foretell.tasks.variants import SHIFTS
 
@@ -18,7 +18,7 @@ __all__ = ["blocks"]
 WORDS = {"aggregate": "control and variants", "arm_colours": "arm colours"}
 
 
-def blocks(every: list[Group]) -> list[Block]:
+def blocks(every: list[RowGroup]) -> list[Block]:
     """A table of the aggregates and a chart of the shifts; nothing where an arm of each aggregate is missing or still
     runs. Every scenario counts once, by its mean over the arms."""
     made = _made(every)
@@ -42,9 +42,9 @@ def blocks(every: list[Group]) -> list[Block]:
     return [sheet, _shifts(made, many)]
 
 
-def _made(every: list[Group]) -> list[tuple[str, str, str, Aggregate]]:
+def _made(every: list[RowGroup]) -> list[tuple[str, str, str, Aggregate]]:
     """World, task, policy and aggregate, of the first clock of each world and task."""
-    by: dict[tuple[str, str], dict[str, dict[str, Group]]] = defaultdict(lambda: defaultdict(dict))
+    by: dict[tuple[str, str], dict[str, dict[str, RowGroup]]] = defaultdict(lambda: defaultdict(dict))
     for group in every:
         if (group.arm == "none" or group.arm in SHIFTS) and not group.missing and not group.horizons:
             by[group.world, group.task][group.clock][group.arm] = group
