@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import copy
+import hashlib
 import io
 import json
 import os
@@ -34,11 +35,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
+from meshes import box
 
 from foretell.answers.show import list_episodes, show
 from foretell.clock import Virtual
 from foretell.digest import digest
 from foretell.errors import ForetellError
+from foretell.import_object.mesh import read_mesh
+from foretell.import_object.parts import closed, convex_parts, weigh
+from foretell.objects import asset
+from foretell.objects.imported import FILE, imported
 from foretell.policies.make import bind, make_policy
 from foretell.reality.cards import cards
 from foretell.report.contents import contents
@@ -288,6 +294,8 @@ class _Good:
 
     run: Path | None = None
     world: Any = None
+    object: dict[str, bytes] = {}
+    mesh: dict[str, Any] = {}
 
 
 def _run(folder: Path, draw: random.Random) -> Callable[[], Any]:
@@ -363,9 +371,49 @@ def _onnx(folder: Path, draw: random.Random) -> Callable[[], Any]:
     return lambda: bind(make_policy(f"onnx:{path}"), _Good.world, "p")
 
 
+def _object(folder: Path, draw: random.Random) -> Callable[[], Any]:
+    """An imported object of someone else. Half of them keep the hashes of what is in the folder."""
+    if not _Good.object:
+        with tempfile.TemporaryDirectory() as there:
+            kept = box(Path(there) / "brick.obj", (0.04, 0.05, 0.06), mass=0.1).folder
+            _Good.object = {path.name: path.read_bytes() for path in kept.iterdir()}
+    files, about = dict(_Good.object), json.loads(_Good.object[FILE])
+    part = draw.choice(("part-00.obj", "look-00.obj"))
+    if draw.random() < 0.5:
+        files[part] = spoil_bytes(files[part], draw)
+        if draw.random() < 0.9:
+            about["sha256"][part] = hashlib.sha256(files[part]).hexdigest()
+        files[FILE] = json.dumps(about).encode()
+    else:
+        files[FILE] = spoil_lines([about], draw)
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    return lambda: asset(imported(folder))
+
+
+def _mesh(folder: Path, draw: random.Random) -> Callable[[], Any]:
+    """A mesh of someone else."""
+    import trimesh
+
+    kind = draw.choice(("stl", "obj", "glb", "dae"))
+    if kind not in _Good.mesh:
+        _Good.mesh[kind] = (
+            trimesh.Scene([trimesh.creation.box((0.04, 0.05, 0.06))]).to_geometry().export(file_type=kind)
+        )
+    data = _Good.mesh[kind]
+    path = folder / f"thing.{kind}"
+    path.write_bytes(spoil_bytes(data.encode() if isinstance(data, str) else data, draw))
+
+    def take() -> None:
+        pieces, _, _ = read_mesh(path)
+        weigh(convex_parts(closed(pieces)[0], 1, 0.05)[0], None, 500.0)
+
+    return take
+
+
 KINDS: dict[str, Callable[[Path, random.Random], Callable[[], Any]]] = {
     "study": _study, "run": _run, "onnx": _onnx, "scenarios": _scenarios, "testset": _testset, "world": _world,
-    "profile": _profile,
+    "profile": _profile, "object": _object, "mesh": _mesh,
 }  # fmt: skip
 
 

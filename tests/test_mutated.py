@@ -11,6 +11,7 @@ import pytest
 from studies import environment
 
 COUNTS = {"study": 150, "run": 12, "scenarios": 120, "testset": 80, "world": 100, "profile": 100}
+COUNTS |= {"object": 100, "mesh": 60}
 
 
 @pytest.mark.parametrize(("kind", "count"), COUNTS.items(), ids=COUNTS)

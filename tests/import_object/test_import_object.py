@@ -155,6 +155,12 @@ BAD = {
     "nothing.obj": (b"", "is empty"),
     "points.obj": (b"v 0 0 0\nv 1 0 0\nv 0 1 0\n", "has no triangles|is no OBJ mesh"),
     "nan.obj": (b"v nan 0 0\nv 0.1 0 0\nv 0 0.1 0\nv 0 0 0.1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n", "not finite"),
+    "index.obj": (
+        b"v 0 0 0\nv 0.1 0 0\nv 0 0.1 0\nv 0 0 0.1\nf 1 2 900\nf 1 2 4\n",
+        "vertices that it does not have|is no OBJ",
+    ),
+    "far.obj": (b"v 1e99 0 0\nv 0.1 0 0\nv 0 0.1 0\nv 0 0 0.1\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 4\n", "too far away"),
+    "dots.obj": (b"v 0.1 0 0\nv 0.1 0 0\nv 0.1 0 0\nv 0 0 0.1\nf 1 2 3\n", "flat"),
     "text.stl": (b"hello", "is no STL mesh|has no triangles"),
     "noise.glb": (bytes(range(256)) * 4, "is no GLB mesh"),
     "page.dae": (b"<html></html>", "is no DAE mesh|has no triangles"),

@@ -111,8 +111,8 @@ def import_object(
     notes += _check_size(sides, scale, path)
     middle = (corners.max(axis=0) + corners.min(axis=0)) / 2
     pieces = [_moved(piece, np.eye(3), -middle) for piece in pieces]
-    whole, mended = closed(pieces)
     try:
+        whole, mended = closed(pieces)
         convex, other = convex_parts(whole, parts, threshold)
         weighed = weigh(convex, mass, density or DENSITY)
     except UsageError as error:
@@ -164,6 +164,8 @@ def _target(out: Path, name: str) -> Path:
 
 def _check_size(sides: Floats, scale: float | None, path: Path) -> list[str]:
     longest = float(sides.max())
+    if longest == 0:
+        raise UsageError(f"{path}: the mesh is flat: all its vertices lie together")
     if SMALLEST <= longest <= LARGEST:
         return []
     hint = "in millimetres? use --scale 0.001" if longest > LARGEST else "in another unit? use --scale 1000"

@@ -27,6 +27,8 @@ MOST_BYTES = 64 << 20
 MOST_FACES = 500_000
 MOST_PIECES = 64
 """Pieces with a look of their own."""
+FAR = 1e9
+"""Of a coordinate, in the unit of the file."""
 LARGEST = 512
 """Pixels along the longer side of a texture; larger pictures are shrunk."""
 MOST_PIXELS = 64 << 20
@@ -106,9 +108,14 @@ def _check(pieces: list[Piece], path: Path) -> None:
             f"{path} has {len(pieces):,} pieces; at most {MOST_PIECES} are read: join them into one object"
         )
     for piece in pieces:
-        bad = np.flatnonzero(~np.isfinite(piece.vertices).all(axis=1))
+        sound = piece.vertices.shape[1:] == piece.faces.shape[1:] == (3,)
+        if not sound or piece.faces.min() < 0 or piece.faces.max() >= len(piece.vertices):
+            raise UsageError(f"{path}: its triangles name vertices that it does not have")
+        bad = np.flatnonzero(~(np.abs(piece.vertices) < FAR).all(axis=1))
         if len(bad):
-            raise UsageError(f"{path}: vertex {bad[0]} is not finite: {piece.vertices[bad[0]].tolist()}")
+            raise UsageError(
+                f"{path}: vertex {bad[0]} is not finite, or too far away: {piece.vertices[bad[0]].tolist()}"
+            )
 
 
 def _unit(made: list[Any]) -> float:

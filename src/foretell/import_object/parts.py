@@ -35,6 +35,9 @@ def closed(pieces: list[Piece]) -> tuple[Any, str | None]:
     trimesh = need("trimesh")
     need("networkx")
     single = [_cleaned(trimesh.Trimesh(p.vertices, p.faces, process=False)) for p in pieces]
+    single = [mesh for mesh in single if len(mesh.faces)]
+    if not single:
+        raise UsageError("the mesh is flat: its triangles have no area")
     whole = trimesh.util.concatenate(single)
     if not whole.is_watertight:  # a surface may be cut where its look changes
         whole = _cleaned(whole)
@@ -102,7 +105,7 @@ def _hull(whole: Any) -> tuple[Floats, float]:
 
     points = np.asarray(whole.vertices, dtype=float)
     try:
-        shell = ConvexHull(points)
+        shell = ConvexHull(points, qhull_options="Qt Pp")  # Pp: no warnings on the terminal
     except (QhullError, ValueError):
         raise UsageError("the mesh is flat: it encloses no volume") from None
     vertices: Floats = points[shell.vertices]

@@ -42,8 +42,8 @@ HASH = 16
 """Hex digits of the hash in a name."""
 MOST_BYTES = 64 << 20
 """Of a part or a look."""
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Number = Annotated[float, Field(ge=-1e6, le=1e6)]
+Positive = Annotated[float, Field(gt=0, le=1e6, allow_inf_nan=False)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$")]
 """Of an object or a file beside `object.json`: it can lead nowhere else."""
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -127,7 +127,21 @@ def imported_asset(name: str) -> Asset:
     pictures = {look.texture: _picture(data[look.texture], where / look.texture) for look, *_ in looks if look.texture}
     inertia = Inertia(mass=about.mass, principal=about.inertia, com=about.com, quat=about.axes)
     add = partial(_add, about=about, parts=parts, looks=looks, pictures=pictures, inertia=inertia, key=key)
+    _try(add, where)
     return Asset(name, about.mass, about.size[2] / 2, add)
+
+
+def _try(add: Any, where: Path) -> None:
+    """Raises UsageError for an object that no scene can have, such as one with an impossible inertia."""
+    spec = mujoco.MjSpec()
+    body = spec.worldbody.add_body(name="object")
+    body.add_freejoint()
+    try:
+        add(spec, body, np.ones(3), ObjectPhysics())
+        spec.compile()
+    except ValueError as error:
+        why = str(error).strip().splitlines()[0].removeprefix("Error: ")
+        raise UsageError(f"object {where} cannot be built: {why:.200}; import the mesh again") from None
 
 
 def _add(
