@@ -272,7 +272,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             show(cover_case(case, method, draws, alpha, seed, options.ids))
     rules: tuple[Rule, ...] = ("uniform", "stratified", "active")
     for method, planned in (("blocked", False), ("suresim", False), ("suresim_2stage", False), ("blocked", True)):
-        for n in (10, 20, 40) if everything or options.extra else ():
+        for n in (10, 20, 40) if options.extra else ():
             show(cover_extra(method, n, draws, alpha, seed, planned=planned))
     for rule in rules if everything else ():
         show(cover_pool(rule, draws, alpha, seed))
