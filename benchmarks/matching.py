@@ -126,9 +126,7 @@ def texture(frames: int) -> None:
 
 def light(frames: int) -> None:
     """The world has the light of the task; the picture has another."""
-    print(
-        f"{frames} pictures each; degrees of direction, errors of ambient and of colour: median, largest; within 2 sd"
-    )
+    print(f"{frames} pictures each; direction (degrees), ambient, colour: median and largest error; within 2 sd")
     for name, _, camera, height, layout in (CASES[0], CASES[1], CASES[4]):
         for shadows in (0, 1024):
             task, rng, rows = resolve("tasks", name)(), np.random.default_rng(0), []

@@ -247,6 +247,13 @@ def test_frames_that_cannot_be_used(tmp_path: Path, cells: str, words: str) -> N
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("text", ['{"measured": {}}', '{"measured": {}, "scenario": 3}', '{"measured"'])
+def test_a_broken_file_is_no_scenario(tmp_path: Path, text: str) -> None:
+    (tmp_path / "trial.json").write_text(text)
+    with pytest.raises(UsageError, match=r"trial.json, line 1"):
+        read_scenario_file(tmp_path / "trial.json")
+
+
 def test_a_sheet_without_frames_needs_no_folder(tmp_path: Path) -> None:
     (tmp_path / "lab.csv").write_text("policy,task,success\nbc,lift,yes\n")
     with pytest.raises(UsageError, match="has no column 'frame'"):

@@ -163,5 +163,7 @@ def test_what_cannot_be_done(tmp_path: Path) -> None:
     wrong = refused({**here, "transforms": [{**painted, "asset": "coke-can"}]})
     assert "grey.png has 256x128 pixels, and the charts of 'coke-can' 256x161" in wrong
     assert "cannot read" in refused({**here, "transforms": [{**painted, "image": "none.png"}]})
+    fixed = {**painted, "asset": "station-cabinet"}
+    assert "is furniture, whose parts move" in refused({**here, "transforms": [fixed]})
     colours = {"use": "colours", "colours": {"table/tap": [0.1, 0.2, 0.3]}}
     assert "colours: 'table/tap' is no geom or material" in refused({**here, "transforms": [colours]})

@@ -33,8 +33,10 @@ __all__ = ["Lit", "light", "surface"]
 MOST = 3000
 """Pixels that are fitted to; more tell nothing new."""
 LEAST = 300
-AGAIN = 3
-"""Times that gloss is taken away and the light fitted again."""
+AGAIN = 4
+"""Times that gloss and shadows are taken away and the light fitted again."""
+SHADED = 0.02
+"""How much darker, of 1, a pixel in a cast shadow is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,16 +119,18 @@ def light(
     real = frame[rows, columns] / 255.0
     size = (height, width)
     drawn = view_of(bench, camera, size)
-    gloss, fit = np.zeros(real.shape), fit_light(known, real)
-    for _ in range(AGAIN):  # what shines is no part of Lambert's law; it is drawn, and taken away
-        models = relit(bench.drawn, fit), relit(bench.drawn, fit, gloss=False)
-        glossy, dull = (view_of(bench, camera, size, model)[rows, columns] / 255.0 for model in models)
-        gloss = glossy - dull
-        fit = fit_light(known, real - gloss, fit.direction)
+    fit, left, dull = fit_light(known, real), known, real
+    for turn in range(AGAIN):  # gloss and cast shadows are no part of Lambert's law; they are drawn, and taken away
+        bare, shaded = relit(bench.drawn, fit, gloss=False, shadows=False), relit(bench.drawn, fit, gloss=False)
+        glossy = relit(bench.drawn, fit, shadows=False)
+        views = [view_of(bench, camera, size, bare), view_of(bench, camera, size, glossy)]
+        views.append(view_of(bench, camera, size, shaded, shadows=True))
+        plain, gloss, shadow = (view[rows, columns] / 255.0 for view in views)
+        clear = (plain - shadow).max(axis=1) < SHADED
+        left, dull = known.only(clear), (real - gloss + plain)[clear]
+        fit = fit_light(left, dull, fit.direction if turn > 1 else None)
     before = float(np.abs(drawn[rows, columns] / 255.0 - real).mean())
-    lit = Lit(
-        fit=fit, sd=spread(known, real - gloss, fit), before=255 * before, pixels=len(rows), out=out, world=target
-    )
+    lit = Lit(fit=fit, sd=spread(left, dull, fit), before=255 * before, pixels=len(rows), out=out, world=target)
     if target is not None:
         add_transform(target, _transform(fit))
     if out is not None:
@@ -143,10 +147,11 @@ def _transform(fit: Fit) -> dict[str, Any]:
     return {"use": "light", "ambient": ambient, "colour": colour, "direction": direction}
 
 
-def relit(model: mujoco.MjModel, fit: Fit, gloss: bool = True) -> mujoco.MjModel:
+def relit(model: mujoco.MjModel, fit: Fit, gloss: bool = True, shadows: bool = True) -> mujoco.MjModel:
     """A model under another light, as the transform `light` makes it."""
     model = copy(model)
     model.light_specular[:] *= gloss
+    model.light_castshadow[:] = shadows
     _shine(model, fit.ambient, fit.colour, fit.direction)
     return model
 

@@ -27,7 +27,7 @@ from foretell.tasks.task import Task
 
 __all__ = ["Measured", "scenario"]
 
-COLOURS = ((255, 64, 64), (64, 160, 255), (255, 190, 0), (200, 80, 255))
+COLOURS = ((0, 220, 255), (255, 0, 255), (255, 190, 0), (64, 255, 64))
 """Of the outlines of objects in a picture."""
 DOUBTFUL = 0.85
 """Overlap below which a person should look."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foretell.arrays import Floats, Ints
+from foretell.arrays import Bools, Floats, Ints
 
 __all__ = ["Fit", "Surface", "fit_light", "spread"]
 
@@ -29,6 +29,10 @@ class Surface:
     """(n,) which colour of the scene each is of."""
     part: Ints
     """(n,) which part of the picture each is in."""
+
+    def only(self, kept: Bools) -> Surface:
+        """Some of the pixels."""
+        return Surface(**{name: values[kept] for name, values in vars(self).items()})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,8 +73,7 @@ def spread(known: Surface, real: Floats, fit: Fit) -> float:
     turns = []
     for part in parts:
         kept = known.part != part
-        rest = Surface(**{name: values[kept] for name, values in vars(known).items()})
-        turns.append(fit_light(rest, real[kept], fit.direction).direction)
+        turns.append(fit_light(known.only(kept), real[kept], fit.direction).direction)
     off = np.array(turns) - np.mean(turns, axis=0)
     return float(np.degrees(np.sqrt((len(parts) - 1) / len(parts) * (off**2).sum())))
 

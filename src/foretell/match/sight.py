@@ -59,10 +59,12 @@ def require_size(bench: Bench, camera: str, image: Bytes, path: str | Path) -> N
         )
 
 
-def view_of(bench: Bench, camera: str, size: tuple[int, int], model: mujoco.MjModel | None = None) -> Bytes:
+def view_of(
+    bench: Bench, camera: str, size: tuple[int, int], model: mujoco.MjModel | None = None, shadows: bool = False
+) -> Bytes:
     """(height, width, 3) what a camera shows of the scene, without transforms of the finished picture; or of another
-    model of it."""
-    view = View(name=camera, height=size[0], width=size[1])
+    model of it. `shadows`: with cast shadows, whatever the world's θ says."""
+    view = View(name=camera, height=size[0], width=size[1], fine=shadows)
     return shared_renderer().render(bench.drawn if model is None else model, bench.layout.qpos[bench.slot], view)
 
 

@@ -41,9 +41,11 @@ class Painted(Transform):
     @classmethod
     def _known(cls, name: str) -> str:
         try:
-            asset(name)
+            free = asset(name).free
         except UsageError as error:
             raise ValueError(str(error).removeprefix("placements: ")) from None
+        if not free:
+            raise ValueError(f"{name!r} is furniture, whose parts move: give them colours instead (use: colours)")
         return name
 
     @field_validator("image")

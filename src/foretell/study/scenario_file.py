@@ -176,7 +176,7 @@ def _header(path: Path, number: int, line: str) -> Header:
 def _line(path: Path, number: int, line: str, named: bool) -> tuple[str, Scenario]:
     try:
         if not named and line.lstrip().startswith('{"measured"'):  # by `foretell match scenario`
-            return "", _named(Scenario.model_validate(load_json(line)["scenario"]))
+            return "", _named(Scenario.model_validate(load_json(line).get("scenario")))
         if not named:
             return "", _named(Scenario.model_validate_json(line))
         given = load_json(line)
