@@ -212,7 +212,7 @@ def test_auto_loses_next_to_nothing_with_a_useless_simulator(n, extra, rate, sol
 
 @pytest.mark.parametrize("kind", MIXED_KINDS)
 def test_auto_loses_next_to_nothing_with_a_useless_graded_simulator(kind):
-    # docs/statistics.md has more draws and cells; `blocked` lost up to 13 % here.
+    # docs/statistics.md has more draws and cells; `blocked` loses up to 17 % here.
     assert change(mixed(kind, 0.98), 60, 600, draws=8) <= 0.025
     assert change(mixed(kind, 0.9), 30, 300, draws=8) <= 0.025
 
