@@ -13,6 +13,7 @@ import yaml
 from PIL import Image
 
 import foretell
+from foretell.cli import main
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
@@ -169,6 +170,25 @@ def test_the_readme_imports_what_registers_the_environments(tmp_path):
     said = re.search(r"`(import gymnasium, foretell)`, then\s+`(gymnasium\.make\(.*?\))`", page)
     assert said, "the line on Gymnasium needs its import"
     play(tmp_path, "-c", f"{said[1]}; {said[2]}.close()")
+
+
+def test_the_readmes_study_and_its_commands_run_as_they_stand(tmp_path, monkeypatch, capsys):
+    """In a folder with nothing else in it, with few scenarios and no films."""
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "README.md").read_text()
+    (study,) = re.findall(r"```yaml\n# study.yaml\n(.*?)```", page, re.S)
+    few = study.replace("count: 100", "count: 4").replace("video: 2", "video: none")
+    assert few != study
+    Path("study.yaml").write_text(few)
+    lines = re.findall(r"^foretell (.*?)(?: +#.*)?$", page, re.M)
+    commands = lines[lines.index("run study.yaml") :][:6]
+    assert [command.split()[0] for command in commands] == ["run", "show", "report", "cards", "import", "bound"]
+    for command in commands:
+        if command.startswith("import"):
+            sheet = Path("trials.csv").read_text()
+            Path("trials.csv").write_text(re.sub(r"(?m)^,(.*),,,", r"mine,\1,yes,,", sheet))
+        main(command.split())
+    assert "Success of policy mine, task lift, world real: between" in capsys.readouterr().out
 
 
 def test_the_readme_leads_to_pages_that_are_there():
