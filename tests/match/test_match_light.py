@@ -78,7 +78,7 @@ def test_the_light_of_a_rendered_picture(tmp_path: Path) -> None:
     assert off < 3 and off < 3 * lit.sd
     assert lit.fit.ambient == pytest.approx(LAMP["ambient"], abs=0.03)
     assert lit.fit.colour == pytest.approx(LAMP["colour"], abs=0.06)
-    assert lit.before > 3 * 255 * lit.fit.error
+    assert lit.before > 3 * lit.after
     (transform,) = yaml.safe_load(world.read_text())["transforms"]
     assert transform["use"] == "light" and transform["direction"] == pytest.approx(lit.fit.direction, abs=1e-3)
     matched = view_of(open_bench(task, world, CAMERA, layout_of(task, LAYOUT)), CAMERA, SIZE).astype(float)
