@@ -54,7 +54,7 @@ class Lit:
     before: float
     """Mean difference from the picture in the world as it was, grey levels."""
     after: float
-    """The same under the fitted light, with cast shadows."""
+    """The same under the fitted light, with cast shadows if that is nearer."""
     pixels: int
     out: Path | None = None
     world: Path | None = None
@@ -148,8 +148,9 @@ def light(
         others = [fit_along(known, real, direction) for direction in around(fit.direction, math.radians(angle))]
         fit = min([fit, *others], key=differs)
     left, dull = lambertian(fit)
-    fit = fit_along(left, dull, fit.direction)
-    before, after = (255 * float(np.abs(part - real).mean()) for part in (drawn[rows, columns] / 255.0, shown(fit)))
+    fit = min(fit_light(left, dull, fit.direction), fit_along(left, dull, fit.direction), key=differs)
+    before = 255 * float(np.abs(drawn[rows, columns] / 255.0 - real).mean())
+    after = 255 * min(float(np.abs(shown(fit, shadows=on) - real).mean()) for on in (True, False))
     sd = spread(left, dull, fit)
     lit = Lit(fit=fit, sd=sd, before=before, after=after, pixels=len(rows), out=out, world=target)
     if target is not None:
