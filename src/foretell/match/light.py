@@ -6,6 +6,7 @@ times the light from everywhere plus that from far away, as Lambert's law has it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from foretell.match.opencv import opencv
 from foretell.match.part_colours import looks_of
 from foretell.match.picture import require_png, write_picture
 from foretell.match.pose import locate_by
-from foretell.match.shading import Fit, Surface, fit_light, spread
+from foretell.match.shading import Fit, Surface, around, fit_along, fit_light, spread
 from foretell.match.sight import Sight, layout_of, open_bench, require_size, view_of
 from foretell.match.world import add_transform, require_world
 from foretell.registry import resolve
@@ -33,8 +34,12 @@ __all__ = ["Lit", "light", "surface"]
 MOST = 3000
 """Pixels that are fitted to; more tell nothing new."""
 LEAST = 300
-AGAIN = 4
+AGAIN = 2
 """Times that gloss and shadows are taken away and the light fitted again."""
+RINGS = (24.0, 8.0, 3.0)
+"""Degrees around the direction at which others are drawn, with their shadows, and compared with the picture."""
+ODD = 0.15
+"""Difference, of 1, beyond which a pixel counts no more."""
 SHADED = 0.02
 """How much darker, of 1, a pixel in a cast shadow is."""
 
@@ -47,7 +52,9 @@ class Lit:
     sd: float
     """Standard deviation of the direction, degrees."""
     before: float
-    """Mean absolute residual in the world as it was, grey levels."""
+    """Mean difference from the picture in the world as it was, grey levels."""
+    after: float
+    """The same under the fitted light, with cast shadows if that is nearer."""
     pixels: int
     out: Path | None = None
     world: Path | None = None
@@ -60,7 +67,7 @@ class Lit:
             "direction": self.fit.direction.tolist(),
             "sd_direction": self.sd,
             "before": self.before,
-            "after": 255 * self.fit.error,
+            "after": self.after,
             "pixels": self.pixels,
             "out": None if self.out is None else str(self.out),
             "world": None if self.world is None else str(self.world),
@@ -74,7 +81,7 @@ class Lit:
             f"light from everywhere: {row(self.fit.ambient)} (red, green, blue)",
             f"one light: {row(self.fit.colour)}, shining along {row(self.fit.direction)} ± {self.sd:.2g}°",
             f"mean difference over {self.pixels} pixels of known parts: {self.before:.1f} before, "
-            f"{255 * self.fit.error:.1f} after (of 255)",
+            f"{self.after:.1f} after (of 255)",
         ]
         if self.sd > 20:
             lines.append("note: the direction is hardly told: few surfaces face different ways, or the light is even")
@@ -119,18 +126,33 @@ def light(
     real = frame[rows, columns] / 255.0
     size = (height, width)
     drawn = view_of(bench, camera, size)
-    fit, left, dull = fit_light(known, real), known, real
-    for turn in range(AGAIN):  # gloss and cast shadows are no part of Lambert's law; they are drawn, and taken away
-        bare, shaded = relit(bench.drawn, fit, gloss=False, shadows=False), relit(bench.drawn, fit, gloss=False)
-        glossy = relit(bench.drawn, fit, shadows=False)
-        views = [view_of(bench, camera, size, bare), view_of(bench, camera, size, glossy)]
-        views.append(view_of(bench, camera, size, shaded, shadows=True))
-        plain, gloss, shadow = (view[rows, columns] / 255.0 for view in views)
-        clear = (plain - shadow).max(axis=1) < SHADED
-        left, dull = known.only(clear), (real - gloss + plain)[clear]
-        fit = fit_light(left, dull, fit.direction if turn > 1 else None)
-    before = float(np.abs(drawn[rows, columns] / 255.0 - real).mean())
-    lit = Lit(fit=fit, sd=spread(left, dull, fit), before=255 * before, pixels=len(rows), out=out, world=target)
+
+    def shown(fit: Fit, gloss: bool = True, shadows: bool = True) -> Floats:
+        """(n, 3) the pixels under a light."""
+        return view_of(bench, camera, size, relit(bench.drawn, fit, gloss, shadows), shadows)[rows, columns] / 255.0
+
+    def differs(fit: Fit) -> float:
+        """From the picture, which may have soft shadows or none."""
+        return min(float(np.minimum(np.abs(shown(fit, shadows=on) - real), ODD).mean()) for on in (True, False))
+
+    def lambertian(fit: Fit) -> tuple[Surface, Floats]:
+        """The pixels outside cast shadows, and their colours without gloss: both are no part of Lambert's law."""
+        plain = shown(fit, gloss=False, shadows=False)
+        clear = (plain - shown(fit, gloss=False)).max(axis=1) < SHADED
+        return known.only(clear), (real - shown(fit, shadows=False) + plain)[clear]
+
+    fit = fit_light(known, real)
+    for _ in range(AGAIN):
+        fit = fit_light(*lambertian(fit))
+    for angle in RINGS:  # where a shadow falls tells too
+        others = [fit_along(known, real, direction) for direction in around(fit.direction, math.radians(angle))]
+        fit = min([fit, *others], key=differs)
+    left, dull = lambertian(fit)
+    fit = min(fit_light(left, dull, fit.direction), fit_along(left, dull, fit.direction), key=differs)
+    before = 255 * float(np.abs(drawn[rows, columns] / 255.0 - real).mean())
+    after = 255 * min(float(np.abs(shown(fit, shadows=on) - real).mean()) for on in (True, False))
+    sd = spread(left, dull, fit)
+    lit = Lit(fit=fit, sd=sd, before=before, after=after, pixels=len(rows), out=out, world=target)
     if target is not None:
         add_transform(target, _transform(fit))
     if out is not None:

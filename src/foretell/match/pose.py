@@ -98,7 +98,7 @@ def locate(sight: Sight, mask: Bools, image: Bytes | None) -> Located:
         by = "nothing" if not math.isfinite(spread) else "layout" if turns[1:] else "colours"
         _, pose = _refined(sight, mask, field, np.array([*good[0][:2], turns[0]]), turns=False)
         sd[2], others = spread, tuple(turns[1:])
-        if not math.isfinite(spread):  # its origin may be off its axis
+        if by != "colours":  # its origin may be off its axis
             sd[:2] = np.hypot(sd[:2], np.std([end[:2] for _, end in circle], axis=0))
     else:
         several = _distinct(good)

@@ -8,7 +8,7 @@ import numpy as np
 
 from foretell.arrays import Bools, Floats, Ints
 
-__all__ = ["Fit", "Surface", "fit_light", "spread"]
+__all__ = ["Fit", "Surface", "around", "fit_along", "fit_light", "spread"]
 
 SOFT = 0.04
 """Residual, of 1, from which on a pixel counts less: shadows and gloss are no part of the law."""
@@ -59,9 +59,14 @@ def fit_light(known: Surface, real: Floats, near: Floats | None = None) -> Fit:
 
     best, step = best_of(_sky(DIRECTIONS)) if near is None else -near, np.radians(15)
     for _ in range(ROUNDS):
-        best, step = best_of(np.concatenate([best[None], _around(best, step), _around(best, step / 2)])), step / 2.5
-    _, ambient, colour, error = _solve(known, real, best)
-    return Fit(ambient=ambient, colour=colour, direction=-best, error=error)
+        best, step = best_of(np.concatenate([best[None], around(best, step), around(best, step / 2)])), step / 2.5
+    return fit_along(known, real, -best)
+
+
+def fit_along(known: Surface, real: Floats, direction: Floats) -> Fit:
+    """As `fit_light`, with light along a given direction (3,)."""
+    _, ambient, colour, error = _solve(known, real, -direction)
+    return Fit(ambient=ambient, colour=colour, direction=direction, error=error)
 
 
 def spread(known: Surface, real: Floats, fit: Fit) -> float:
@@ -86,8 +91,8 @@ def _sky(count: int) -> Floats:
     return np.stack([out * np.cos(turn), out * np.sin(turn), up], axis=1)
 
 
-def _around(way: Floats, step: float) -> Floats:
-    """(8, 3) directions on a ring around one."""
+def around(way: Floats, step: float) -> Floats:
+    """(8, 3) directions at an angle from one, rad."""
     side = np.cross(way, [1.0, 0.0, 0.0] if abs(way[0]) < 0.9 else [0.0, 1.0, 0.0])
     side /= np.linalg.norm(side)
     other = np.cross(way, side)
