@@ -6,6 +6,8 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 
 
@@ -20,3 +22,10 @@ def load(name: str) -> Any:
 def test_bare_physics_runs_under_the_controls_of_a_run() -> None:
     bare, model = load("throughput").bare_foretell("lift", 2, actions=4, every=2)
     assert bare.rate(0.05) > 0 and model["nv"] == 15
+
+
+@pytest.mark.gl
+def test_a_photograph_is_timed_beside_the_picture_without() -> None:
+    figures = load("green_screen").measure("lift", "front", (60, 80), 2)
+    assert list(figures) == ["plain", "photograph", "robots alone", "soft edges", "contact shadow"]
+    assert figures["plain"] > 0

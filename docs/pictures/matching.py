@@ -126,13 +126,26 @@ def main() -> None:
         page.goto((folder / "check.html").as_uri())
         page.wait_for_selector("html[data-ready=true]")
         page.screenshot(path=HERE / "matching_check.png")
-        shown = Bench(StackCube(), scenario=StackCube().layouts()[0], world=folder / "lab.yaml")
-        tiles = [frame, np.asarray(Image.open(folder / "plate.png")), shown.world.picture(0, CAMERA, *SIZE)]
-        small = [Image.fromarray(tile).resize((360, 270), Image.Resampling.LANCZOS) for tile in tiles]
-        picture = Image.new("RGB", (3 * 360, 270))
-        for number, tile in enumerate(small):
-            picture.paste(tile, (360 * number, 0))
-        picture.save(HERE / "matching_background.jpg", quality=88)
+        plate = np.asarray(Image.open(folder / "plate.png"))
+        beside("matching_background.jpg", [frame, plate, shown(folder)])
+        near = [shown(folder, *more)[150:390, 120:440] for more in ((), ("soft_edges: 2",), ("contact_shadow: 0.6",))]
+        beside("matching_edges.jpg", near)
+
+
+def shown(folder: Path, *more: str) -> np.ndarray:
+    """The task in the matched world, with more fields of its background."""
+    text = (folder / "lab.yaml").read_text()
+    (folder / "more.yaml").write_text(text.replace("image: plate.png", "\n  ".join(("image: plate.png", *more))))
+    bench = Bench(StackCube(), scenario=StackCube().layouts()[0], world=folder / "more.yaml")
+    return bench.world.picture(0, CAMERA, *SIZE)
+
+
+def beside(name: str, tiles: list[np.ndarray]) -> None:
+    """Write three pictures side by side."""
+    picture = Image.new("RGB", (3 * 360, 270))
+    for number, tile in enumerate(tiles):
+        picture.paste(Image.fromarray(tile).resize((360, 270), Image.Resampling.LANCZOS), (360 * number, 0))
+    picture.save(HERE / name, quality=88)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from fractions import Fraction
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from PIL import Image
 from reference import ASSETS
 from studies import cli, refused
 
+from foretell.errors import UsageError
 from foretell.match import background
 from foretell.match.background import clean
 from foretell.sim.params import load_world
@@ -137,6 +139,14 @@ def test_what_is_wrong_is_said(video: Path, tmp_path: Path, arguments: list[str]
     write(tmp_path / "one.mp4", frames(2)[:1])
     Image.new("L", (10, 8)).save(tmp_path / "small.png")
     assert told in refused("match", "background", *arguments, cwd=tmp_path)
+
+
+def test_without_opencv_it_says_what_to_install(video: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cv2", None)
+    with pytest.raises(
+        UsageError, match=r"match needs OpenCV, which is not installed: pip install 'foretell\[match\]'"
+    ):
+        background(video)
 
 
 REAL = {

@@ -27,10 +27,11 @@ def pasted(image: np.ndarray, photo: np.ndarray, kept: np.ndarray) -> np.ndarray
 
 
 def faded(image: np.ndarray, photo: np.ndarray, kept: np.ndarray, pixels: float) -> np.ndarray:
-    """As `pasted`, with an edge that is so many pixels wide. Away from edges every pixel is one of the two."""
-    share = _blurred(kept.astype(np.float32), pixels / 2)
-    edge = (share > 0.002) & (share < 0.998)  # below a grey level
-    made, part = pasted(image, photo, kept), share[edge][:, None]
+    """As `pasted`, with an edge that is so many pixels wide. It fades inwards: beyond the edge the picture shows what
+    is behind in the simulation, which would shine through."""
+    share = 2 * _blurred(kept.astype(np.float32), pixels / 2) - 1
+    edge = kept & (share < 0.998)  # below a grey level
+    made, part = pasted(image, photo, kept), np.maximum(share[edge], 0.0)[:, None]
     made[edge] = np.rint(image[edge] * part + photo[edge] * (1 - part)).astype(np.uint8)
     return made
 
