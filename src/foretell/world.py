@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 __all__ = [
     "ABILITIES",
     "Drawing",
+    "EpisodeViewer",
     "Observations",
-    "Recording",
+    "Recordable",
     "Verdict",
-    "Viewer",
     "Watching",
     "World",
     "misdeclared",
@@ -176,7 +176,7 @@ class Drawing(Protocol):
 
 
 @runtime_checkable
-class Viewer(Protocol):
+class EpisodeViewer(Protocol):
     """A window that shows an episode."""
 
     def open(self, slot: int) -> None:
@@ -190,12 +190,12 @@ class Viewer(Protocol):
 class Watching(Protocol):
     """A world that can `watch`."""
 
-    def viewer(self) -> Viewer:
+    def viewer(self) -> EpisodeViewer:
         """A window of its own. Raise UsageError where there is no screen."""
 
 
 @runtime_checkable
-class Recording(Protocol):
+class Recordable(Protocol):
     """A world whose true state can be written down, and judged again without physics."""
 
     def state(self, slot: int) -> np.ndarray:

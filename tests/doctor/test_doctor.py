@@ -62,7 +62,7 @@ def test_graphics_that_crash_or_hang_are_only_missing(monkeypatch, program, says
     lines = {line.name: line for line in doctor._graphics()}
     assert lines["GL egl"].status == "missing" and says in lines["GL egl"].detail
     assert "libegl1" in lines["GL egl"].fix and lines["cameras"].status == "missing"
-    assert doctor.Diagnosis(tuple(lines.values())).ok  # nothing that foretell cannot do without
+    assert doctor.MachineDiagnosis(tuple(lines.values())).ok  # nothing that foretell cannot do without
 
 
 def test_slow_frames_are_slow(monkeypatch):
@@ -94,7 +94,7 @@ def test_folders_that_cannot_be_written(monkeypatch, capsys):
     monkeypatch.chdir("/proc")
     lines = doctor._folders()
     assert [line.status for line in lines] == ["not writable", "not writable"]
-    monkeypatch.setattr("foretell.doctor", lambda: doctor.Diagnosis(tuple(lines)))
+    monkeypatch.setattr("foretell.doctor", lambda: doctor.MachineDiagnosis(tuple(lines)))
     with pytest.raises(SystemExit) as left:
         main(["doctor"])
     said = capsys.readouterr().out

@@ -17,7 +17,7 @@ from foretell.errors import UsageError
 from foretell.match import texture
 from foretell.match.sight import Sight, layout_of, open_bench, view_of
 from foretell.match.texture import complete
-from foretell.objects.chart import Chart, charts, picture_size, texels
+from foretell.objects.chart import SurfaceChart, charts, picture_size, texels
 from foretell.registry import resolve
 from foretell.sim.params import load_world
 
@@ -115,7 +115,9 @@ def test_charts_cover_an_object(asset: str) -> None:
 
 def test_what_is_not_seen_follows_by_symmetry() -> None:
     none = np.zeros((1, 3, 3))
-    pieces = [Chart(geom="", corners=none, normals=none, places=none[..., :2], top=top, height=16) for top in (0, 16)]
+    pieces = [
+        SurfaceChart(geom="", corners=none, normals=none, places=none[..., :2], top=top, height=16) for top in (0, 16)
+    ]
     seen, colours = np.zeros((32, 256), dtype=bool), np.zeros((32, 256, 3))
     seen[2:14, 30:120], colours[2:14, 30:120] = True, (1.0, 0.0, 0.0)
     colours[2:14, 30:60] = (0.0, 1.0, 0.0)

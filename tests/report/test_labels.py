@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 
 import pytest
 
-from foretell.report.labels import ALIKE, LETTER, LINE, NARROWEST, Label, apart, around, beside
+from foretell.report.labels import ALIKE, LETTER, LINE, NARROWEST, ChartLabel, apart, around, beside
 
 
 def test_a_crowd_spreads_around_its_middle_and_who_stands_alone_stays() -> None:
@@ -24,7 +24,7 @@ def test_names_stay_within_and_apart(values: list[float]) -> None:
     assert spread[0] >= 0.0 and spread[-1] <= 1.0 + 1e-9
 
 
-def boxes(labels: list[Label], height: float, width: float) -> list[tuple[float, float, float, float]]:
+def boxes(labels: list[ChartLabel], height: float, width: float) -> list[tuple[float, float, float, float]]:
     """Left, right, bottom and top of what is written, in pixels."""
     found = []
     for label in labels:

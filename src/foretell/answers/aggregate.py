@@ -23,7 +23,7 @@ from foretell.stats.order import by_id
 from foretell.stats.robustness import delta_success, paired_change
 from foretell.tasks.variants import AGGREGATES, APART, SHIFTS, members
 
-__all__ = ["Aggregate", "Shift", "aggregate_entries", "aggregates", "outcomes", "shift_table"]
+__all__ = ["Aggregate", "ShiftChange", "aggregate_entries", "aggregates", "outcomes", "shift_table"]
 
 Outcomes = Mapping[str, float]
 """Scenario -> mean success of its trials."""
@@ -31,7 +31,7 @@ NAMES = ("world", "task", "policy", "clock")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shift:
+class ShiftChange:
     """What one kind of change costs: SIMPLER's equation 6."""
 
     name: str
@@ -54,7 +54,7 @@ class Aggregate:
     name: str
     arms: tuple[str, ...]
     success: Interval
-    shifts: tuple[Shift, ...]
+    shifts: tuple[ShiftChange, ...]
 
 
 def outcomes(rows: pa.Table) -> dict[str, float]:
@@ -96,7 +96,7 @@ def _common(each: Sequence[Outcomes]) -> list[str]:
     return [names[i] for i in by_id(names)]
 
 
-def _shift(name: str, by_arm: Mapping[str, Outcomes], alpha: float) -> Shift | None:
+def _shift(name: str, by_arm: Mapping[str, Outcomes], alpha: float) -> ShiftChange | None:
     arms = [arm for arm, shift in SHIFTS.items() if shift == name and arm in by_arm]
     common = _common([by_arm[arm] for arm in ("none", *arms)]) if arms else []
     if not common:
@@ -105,7 +105,7 @@ def _shift(name: str, by_arm: Mapping[str, Outcomes], alpha: float) -> Shift | N
     shifted = np.array([[by_arm[arm][unit] for unit in common] for arm in arms])
     size = float(delta_success(shifted.mean(axis=1), clean.mean(), absolute=True))
     change = paired_change([shifted.mean(axis=0)], [clean], alpha, shuffled=True)
-    return Shift(name=name, arms=tuple(arms), change=change, absolute=size)
+    return ShiftChange(name=name, arms=tuple(arms), change=change, absolute=size)
 
 
 def aggregate_entries(rows: pa.Table, entries: Iterable[Mapping[str, Any]], alpha: float) -> list[dict[str, Any]]:

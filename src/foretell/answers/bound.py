@@ -10,7 +10,7 @@ import numpy as np
 from foretell import stats
 from foretell.answers.choice import Choice, choose, labels
 from foretell.answers.counts import bound_counts, read_counts
-from foretell.answers.draw import Shift, shift_of, unlike
+from foretell.answers.draw import EstimateShift, shift_of, unlike
 from foretell.answers.inputs import Source, Table, open_table
 from foretell.answers.more_trials import more_trials
 from foretell.answers.reality import check_roles, check_sources
@@ -74,7 +74,7 @@ class Bound(Displayed):
     notes: tuple[str, ...]
     alone: Interval | None = None
     """What real trials alone would give, where a method with simulation was used and is wider."""
-    shift: Shift | None = None
+    shift: EstimateShift | None = None
     """How simulation moves the estimate, where there are extra scenarios."""
     more_trials: dict[str, Any] | None = None
     """What simulating each scenario more often would buy; None where it is not known."""

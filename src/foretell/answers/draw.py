@@ -12,7 +12,7 @@ from foretell.answers.words import amount, plain
 from foretell.counting import counted
 from foretell.stats import Paired, same_draw
 
-__all__ = ["LARGE", "LEVEL", "Shift", "shift_of", "unlike"]
+__all__ = ["LARGE", "LEVEL", "EstimateShift", "shift_of", "unlike"]
 
 LEVEL = 0.01
 """Scenarios that were drawn alike are called unlike in at most this share of studies."""
@@ -25,7 +25,7 @@ ALIKE = 0.02
 
 
 @dataclass(frozen=True)
-class Shift:
+class EstimateShift:
     """Where the estimate goes with simulation, and why."""
 
     real_mean: float
@@ -78,11 +78,11 @@ class Shift:
         return f"simulation {verb} {tried} {on} the tried scenarios and {others} {on} the others"
 
 
-def shift_of(paired: Paired) -> Shift | None:
+def shift_of(paired: Paired) -> EstimateShift | None:
     """Compare paired and extra scores; None without extra scores."""
     if not paired.extra.size:
         return None
-    return Shift(
+    return EstimateShift(
         real_mean=float(paired.real.mean()),
         sim_tried=float(paired.sim.mean()),
         sim_others=float(paired.extra.mean()),

@@ -1,5 +1,5 @@
 """What of foretell works on this machine, and what is missing."""
 
-from foretell.doctor.doctor import Diagnosis, doctor
+from foretell.doctor.doctor import MachineDiagnosis, doctor
 
-__all__ = ["Diagnosis", "doctor"]
+__all__ = ["MachineDiagnosis", "doctor"]

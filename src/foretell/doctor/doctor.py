@@ -20,7 +20,7 @@ from typing import Any
 from foretell.doctor.machine import DRAW, IMPORT, try_apart, usable_cores
 from foretell.files import unwritable
 
-__all__ = ["Diagnosis", "Line", "doctor"]
+__all__ = ["Line", "MachineDiagnosis", "doctor"]
 
 PYTHON = "3.11"
 NEEDS = {
@@ -66,7 +66,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Diagnosis:
+class MachineDiagnosis:
     """What `doctor` found."""
 
     lines: tuple[Line, ...]
@@ -92,12 +92,12 @@ class Diagnosis:
         return {"ok": self.ok, "verdict": self.verdict, "lines": [asdict(line) for line in self.lines]}
 
 
-def doctor() -> Diagnosis:
+def doctor() -> MachineDiagnosis:
     """Try everything foretell may want of this machine. Takes about ten seconds."""
     lines = [_python(), *_packages()]
     if all(line.status == "ok" for line in lines):
         lines += [_physics(), *_graphics()]
-    return Diagnosis((*lines, _video(), _pages(), _torch(), _disk(), *_folders()))
+    return MachineDiagnosis((*lines, _video(), _pages(), _torch(), _disk(), *_folders()))
 
 
 def _python() -> Line:

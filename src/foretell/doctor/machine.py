@@ -14,7 +14,7 @@ from pathlib import Path
 __all__ = [
     "DRAW",
     "IMPORT",
-    "Answer",
+    "ProgramOutput",
     "physics_speed",
     "try_apart",
     "usable_cores",
@@ -87,7 +87,7 @@ print(json.dumps({"seconds": took, "spread": float(seen.std()), "by": by}), flus
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProgramOutput:
     """What a program said, and how it ended."""
 
     out: str
@@ -95,7 +95,7 @@ class Answer:
     """How it ended, in words; empty if well."""
 
 
-def try_apart(program: str, **environment: str) -> Answer:
+def try_apart(program: str, **environment: str) -> ProgramOutput:
     """Run a program in a Python of its own; it may crash or hang."""
     # where foretell was found is where the child must find it, installed or not
     path = os.pathsep.join([str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")])
@@ -119,4 +119,4 @@ def try_apart(program: str, **environment: str) -> Answer:
             last = lines[-1][:200] if lines else "without a word"
             trouble = "" if code == 0 else f"crashed (signal {-code}): {last}" if code < 0 else last
         out.seek(0)
-        return Answer(out.read().decode(errors="replace"), trouble)
+        return ProgramOutput(out.read().decode(errors="replace"), trouble)

@@ -31,7 +31,7 @@ from foretell.files import create
 
 __all__ = [
     "Journal",
-    "Lines",
+    "JournalLines",
     "check_version",
     "disk_errors",
     "encode",
@@ -116,7 +116,7 @@ def _finite(value: Any) -> Any:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-class Lines(NamedTuple):
+class JournalLines(NamedTuple):
     """What a journal file holds."""
 
     rows: list[dict[str, Any]]
@@ -126,7 +126,7 @@ class Lines(NamedTuple):
     """Bytes after the last newline: an episode that was being written, or still is."""
 
 
-def parse(data: bytes, where: Path) -> Lines:
+def parse(data: bytes, where: Path) -> JournalLines:
     """The rows of a journal file. Raises UsageError if any is of a newer schema, rather than guess at it."""
     *lines, tail = data.split(b"\n")
     rows, faults = [], []
@@ -145,7 +145,7 @@ def parse(data: bytes, where: Path) -> Lines:
             rows.append(values)
         except ValueError as error:
             faults.append(f"line {number} is not an episode ({str(error)[:200]})")
-    return Lines(rows, faults, len(tail))
+    return JournalLines(rows, faults, len(tail))
 
 
 def check_version(version: int, where: Path | str) -> None:

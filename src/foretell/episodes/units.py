@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from foretell.episodes.columns import codes
 from foretell.stats.order import by_id
 
-__all__ = ["Units", "by_unit", "unit_of", "units"]
+__all__ = ["RowUnits", "by_unit", "unit_of", "units"]
 
 
 def unit_of(parent: str | None, scenario: str | None, episode: str | None = None) -> str | None:
@@ -26,7 +26,7 @@ def units(table: pa.Table) -> pa.ChunkedArray:
     return pc.coalesce(*(_filled(table[name]) for name in names))
 
 
-class Units(NamedTuple):
+class RowUnits(NamedTuple):
     """The units of rows."""
 
     names: list[Any]
@@ -52,7 +52,7 @@ class Units(NamedTuple):
         return means
 
 
-def by_unit(names: pa.ChunkedArray | Sequence[Any], *, sort: bool = True) -> Units:
+def by_unit(names: pa.ChunkedArray | Sequence[Any], *, sort: bool = True) -> RowUnits:
     """Rows by their units (r names). `sort`: units stand in the order of a hash, in which `foretell bound` takes them
     and which cannot depend on outcomes; else in the order of their first rows."""
     column = names if isinstance(names, pa.ChunkedArray) else pa.chunked_array([pa.array(names, pa.string())])
@@ -64,7 +64,7 @@ def by_unit(names: pa.ChunkedArray | Sequence[Any], *, sort: bool = True) -> Uni
         place = np.empty_like(order)
         place[order] = np.arange(len(order))
         known, number = [known[i] for i in order.tolist()], place[number]
-    return Units(known, number, np.bincount(number, minlength=len(known)))
+    return RowUnits(known, number, np.bincount(number, minlength=len(known)))
 
 
 def _filled(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -4,13 +4,13 @@ from foretell.match.background import Plate, background
 from foretell.match.camera import MatchedView, camera
 from foretell.match.check import Resemblance, check
 from foretell.match.light import Lit, light
-from foretell.match.scenario import Measured, scenario
+from foretell.match.scenario import MeasuredScenario, scenario
 from foretell.match.texture import Textured, texture
 
 __all__ = [
     "Lit",
     "MatchedView",
-    "Measured",
+    "MeasuredScenario",
     "Plate",
     "Resemblance",
     "Textured",

@@ -25,7 +25,7 @@ from foretell.scenario import Placement, Scenario
 from foretell.sim.bench import Bench
 from foretell.tasks.task import Task
 
-__all__ = ["Measured", "scenario"]
+__all__ = ["MeasuredScenario", "scenario"]
 
 COLOURS = ((0, 220, 255), (255, 0, 255), (255, 190, 0), (64, 255, 64))
 """Of the outlines of objects in a picture."""
@@ -44,7 +44,7 @@ WHY = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measured:
+class MeasuredScenario:
     """What one picture says."""
 
     image: Path
@@ -105,7 +105,7 @@ def scenario(
     box: Sequence[int] = (),
     layout: int | None = None,
     out: str | Path | None = None,
-) -> list[Measured]:
+) -> list[MeasuredScenario]:
     """Find where the objects of a task lie in one or more pictures of a matched camera.
 
     `object`: their names; the only one that moves, if none is given. `mask`: a picture for each object, bright where it
@@ -170,7 +170,7 @@ def _beside(file: Path) -> Path:
 
 def _measure(
     bench: Bench, camera: str, path: Path, frame: Bytes, hints: Mapping[str, Hint], file: Path | None
-) -> Measured:
+) -> MeasuredScenario:
     height, width = frame.shape[:2]
     cv2, picture = opencv(), np.ascontiguousarray(frame)
     placed, objects = dict(bench.scenario.placements), {}
@@ -185,7 +185,7 @@ def _measure(
             edges, _ = cv2.findContours(shape.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
             cv2.drawContours(picture, edges, -1, colour, 1)
     built = Scenario.model_validate(bench.scenario.model_copy(update={"placements": placed}).model_dump())
-    measured = Measured(image=path, scenario=built, objects=objects, picture=picture, path=file)
+    measured = MeasuredScenario(image=path, scenario=built, objects=objects, picture=picture, path=file)
     if file is not None:
         file.write_text(measured.frame.model_dump_json() + "\n")
         write_picture(_beside(file), picture)

@@ -24,7 +24,7 @@ from foretell.match.picture import require_png, write_picture
 from foretell.match.pose import Located, locate_by
 from foretell.match.sight import Sight, layout_of, open_bench, require_size, view_of
 from foretell.match.world import add_transform, relative, replaced, require_world
-from foretell.objects.chart import Chart, charts, texels
+from foretell.objects.chart import SurfaceChart, charts, texels
 from foretell.registry import resolve
 from foretell.rotation import rotate
 from foretell.sim.bench import Bench
@@ -189,7 +189,7 @@ def _own_colour(bench: Bench, geom: str) -> Floats:
 
 
 def unproject(
-    sight: Sight, pose: Floats, frame: Bytes, mask: Bools, pieces: tuple[Chart, ...], scale: Floats
+    sight: Sight, pose: Floats, frame: Bytes, mask: Bools, pieces: tuple[SurfaceChart, ...], scale: Floats
 ) -> tuple[Floats, Bools]:
     """(height, width, 3) colours of the charts of an object, 0 to 1, without the world's light; and (height, width)
     which of them the picture shows."""
@@ -221,7 +221,7 @@ def unproject(
     return np.clip(real / np.maximum(light, DARKEST), 0, 1), shown
 
 
-def complete(colours: Floats, seen: Bools, pieces: Sequence[Chart], own: Sequence[Floats]) -> Bytes:
+def complete(colours: Floats, seen: Bools, pieces: Sequence[SurfaceChart], own: Sequence[Floats]) -> Bytes:
     """(height, width, 3) uint8: charts whose unseen parts are taken from seen ones by symmetry (half a turn about the
     longest axis, the mirror image at the back, and that at the other end), and inpainted where that shows nothing. A
     piece that is not seen at all keeps its own colour."""

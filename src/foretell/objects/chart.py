@@ -17,7 +17,7 @@ from foretell.objects.asset import ObjectPhysics, asset
 from foretell.objects.stl import shape
 from foretell.rotation import rotate
 
-__all__ = ["WIDTH", "Chart", "charts", "picture_size", "texels"]
+__all__ = ["WIDTH", "SurfaceChart", "charts", "picture_size", "texels"]
 
 WIDTH, HEIGHT, LEAST = 256, 128, 8
 """Pixels: of every chart across, of that of the largest piece down, of that of any piece down."""
@@ -31,7 +31,7 @@ SIDES = 24
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Chart:
+class SurfaceChart:
     """The surface of one piece of an object."""
 
     geom: str
@@ -48,13 +48,13 @@ class Chart:
     height: int
 
 
-def picture_size(pieces: tuple[Chart, ...]) -> tuple[int, int]:
+def picture_size(pieces: tuple[SurfaceChart, ...]) -> tuple[int, int]:
     """Height and width of the picture of an object."""
     return pieces[-1].top + pieces[-1].height, WIDTH
 
 
 @lru_cache(maxsize=32)
-def charts(name: str) -> tuple[Chart, ...]:
+def charts(name: str) -> tuple[SurfaceChart, ...]:
     """The charts of an asset at its own size, in the order of its geoms."""
     spec = mujoco.MjSpec()
     spec.compiler.balanceinertia = True  # of no account here
@@ -77,7 +77,7 @@ def charts(name: str) -> tuple[Chart, ...]:
         pos, quat = _in_object(model, g)
         turn = np.broadcast_to(quat, (*triangles.shape[:-1], 4))
         pieces.append(
-            Chart(
+            SurfaceChart(
                 geom=model.geom(g).name.removeprefix("object"),
                 corners=rotate(turn, triangles) + pos,
                 normals=rotate(turn, normals),
@@ -156,7 +156,7 @@ def _places(rays: Floats, pole: int, top: int, height: int) -> Floats:
     return np.stack([across * WIDTH, top + 1 + down * (height - 2)], axis=-1)
 
 
-def texels(pieces: tuple[Chart, ...]) -> tuple[Floats, Floats]:
+def texels(pieces: tuple[SurfaceChart, ...]) -> tuple[Floats, Floats]:
     """(height, width, 3) points and normals, in the frame of the object, of the pixels of its picture; NaN where a
     pixel is on no piece."""
     points = np.full((*picture_size(pieces), 3), np.nan)

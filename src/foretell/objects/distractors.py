@@ -10,7 +10,7 @@ import numpy as np
 
 from foretell.objects.asset import ASSETS, Asset, ObjectPhysics, box_inertia, set_inertia
 
-__all__ = ["DISTRACTORS", "Distractor"]
+__all__ = ["DISTRACTORS", "DistractorShape"]
 
 KINDS = {
     "box": mujoco.mjtGeom.mjGEOM_BOX,
@@ -102,7 +102,7 @@ FRICTION = (0.8, 0.02, 0.001)
 
 
 @dataclass(frozen=True)
-class Distractor:
+class DistractorShape:
     """What placing one needs to know."""
 
     name: str
@@ -144,7 +144,7 @@ def _asset(name: str, kilograms: float, parts: Sequence[Part], half: np.ndarray)
     return Asset(name, kilograms, float(half[2]), add)
 
 
-def _read(table: str) -> dict[str, Distractor]:
+def _read(table: str) -> dict[str, DistractorShape]:
     distractors = {}
     for line in table.split("\n"):
         if line:
@@ -152,7 +152,7 @@ def _read(table: str) -> dict[str, Distractor]:
             name, grams = title.split()
             parts = [_part(text) for text in rest.split(";")]
             half, radius = _extent(parts)
-            distractors[name] = Distractor(name, radius, 2 * float(half[2]))
+            distractors[name] = DistractorShape(name, radius, 2 * float(half[2]))
             ASSETS[name] = _asset(name, float(grams) / 1000, parts, half)
     return distractors
 

@@ -31,7 +31,8 @@ from foretell.objects.label import material
 from foretell.objects.piece import SEEN, Inertia, add_piece
 
 __all__ = [
-    "FILE", "FORMAT", "MOST_PARTS", "Look", "ObjectFile", "describe", "imported", "imported_asset", "is_imported",
+    "FILE", "FORMAT", "MOST_PARTS", "ImportedLook", "ObjectFile", "describe", "imported", "imported_asset",
+    "is_imported",
 ]  # fmt: skip
 
 FILE, FORMAT = "object.json", 1
@@ -53,7 +54,7 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Look(_Model):
+class ImportedLook(_Model):
     """One piece that is seen."""
 
     mesh: Name
@@ -79,7 +80,7 @@ class ObjectFile(_Model):
     friction: Positive = 1.0
     """Sliding friction."""
     parts: tuple[Name, ...] = Field(min_length=1, max_length=MOST_PARTS)
-    looks: tuple[Look, ...] = Field(max_length=MOST_PARTS)
+    looks: tuple[ImportedLook, ...] = Field(max_length=MOST_PARTS)
     sha256: dict[str, Digest]
     """File -> its hash."""
     source: dict[str, Any] = {}

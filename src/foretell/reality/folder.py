@@ -24,7 +24,7 @@ from foretell.episodes.read import read
 from foretell.errors import UsageError
 from foretell.reality.frames import fill
 from foretell.reality.rows import read_rows
-from foretell.reality.sheet import Sheet, plain_name, read_sheet
+from foretell.reality.sheet import TrialSheet, plain_name, read_sheet
 from foretell.reality.situation import POSE, Situations
 from foretell.reality.spots import TOLERANCE, TURN, Spots
 from foretell.registry import names
@@ -118,7 +118,7 @@ def _present(folder: Path) -> dict[str, dict[str, Any]]:
     return {row["episode"]: row for row in rows}
 
 
-def _agree(sheet: Sheet, folder: Path, rows: dict[int, Episode], there: dict[str, dict[str, Any]]) -> None:
+def _agree(sheet: TrialSheet, folder: Path, rows: dict[int, Episode], there: dict[str, dict[str, Any]]) -> None:
     """A row never changes once it is there; a sheet that says otherwise is another sheet, or was corrected."""
     advice = f"rows in {folder} never change: import a corrected or another sheet into another folder (--out)"
     for number, row in rows.items():

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.files import SMALL, inside, read_file
-from foretell.reality.sheet import Line, Sheet, plain_name
+from foretell.reality.sheet import SheetLine, TrialSheet, plain_name
 from foretell.scenario import Placement, Scenario, first_fault
 
 __all__ = ["Frame", "Pose", "fill"]
@@ -49,7 +49,7 @@ class Frame(_Model):
     scenario: Scenario
 
 
-def fill(sheet: Sheet, folder: Path | None, tolerance: float) -> Mapping[int, Mapping[str, Placement]]:
+def fill(sheet: TrialSheet, folder: Path | None, tolerance: float) -> Mapping[int, Mapping[str, Placement]]:
     """Fill the positions of a sheet's lines from their frames, where the line has none. Returns line -> the placements
     that its frame measured; what is wrong is noted in the sheet. `folder`: where the frames are; None: by the sheet.
     """
@@ -73,7 +73,7 @@ def fill(sheet: Sheet, folder: Path | None, tolerance: float) -> Mapping[int, Ma
                 sheet.columns.setdefault(f"{column}.{axis}", f"{name}.{axis}")
             placed.setdefault(line.number, {})[name] = frame.scenario.placements[name]
             unsure += max(pose.sd_x, pose.sd_y) > tolerance
-        sheet.lines[at] = Line(line.number, cells)
+        sheet.lines[at] = SheetLine(line.number, cells)
     sheet.notes.append(f"positions of {counted(len(placed), 'trial')} are those of their frames")
     if unsure:
         objects = counted(unsure, "position of a frame has", "positions of frames have")
@@ -81,7 +81,7 @@ def fill(sheet: Sheet, folder: Path | None, tolerance: float) -> Mapping[int, Ma
     return placed
 
 
-def _read(sheet: Sheet, line: Line, folder: Path) -> Frame | None:
+def _read(sheet: TrialSheet, line: SheetLine, folder: Path) -> Frame | None:
     """What a line's frame says; None where it names none, or where something is wrong, which is then noted."""
     text = line.cells.get("frame")
     if text is None:

@@ -12,7 +12,7 @@ from typing import Any
 from foretell.counting import counted
 from foretell.digest import digest
 from foretell.episode import Episode, key
-from foretell.reality.sheet import Line, Sheet
+from foretell.reality.sheet import SheetLine, TrialSheet
 from foretell.reality.situation import POSE, Situations
 from foretell.scenario import Scenario
 
@@ -30,13 +30,13 @@ FILLED = ("success", "score", "failure_reason", "notes", "duration", "video")
 KEYED = ("policy", "policy_hash", "task", "controller", "scenario", "clock")
 
 
-def read_rows(sheet: Sheet, situations: Situations, study: str, world: str, folder: Path) -> dict[int, Episode]:
+def read_rows(sheet: TrialSheet, situations: Situations, study: str, world: str, folder: Path) -> dict[int, Episode]:
     """Line number -> its episode, for every sound line; what is wrong with the others is noted in the sheet."""
     return _Rows(sheet, situations=situations, study=study, world=world, folder=folder).read()
 
 
 class _Rows:
-    def __init__(self, sheet: Sheet, *, situations: Situations, study: str, world: str, folder: Path):
+    def __init__(self, sheet: TrialSheet, *, situations: Situations, study: str, world: str, folder: Path):
         self.sheet, self.situations, self.folder = sheet, situations, folder
         self.common: dict[str, Any] = {"study": study, "world": world, "world_params": "{}", "real": True}
         self.common["stands_in"] = False
@@ -69,7 +69,7 @@ class _Rows:
             self.sheet.fault(self.sheet.head + 1, "policy", "a trial", None)
         return len(self.sheet.faults) == before
 
-    def _filled(self) -> list[Line]:
+    def _filled(self) -> list[SheetLine]:
         """Lines of trials that were run. A sheet is filled in bit by bit, so the others are for later."""
         done = [line for line in self.sheet.lines if any(column in line.cells for column in FILLED)]
         blank = len(self.sheet.lines) - len(done)
@@ -80,7 +80,7 @@ class _Rows:
             self.sheet.notes.append(f"{lines} not filled in (no outcome), and not imported")
         return done
 
-    def _skipped(self, done: list[Line]) -> None:
+    def _skipped(self, done: list[SheetLine]) -> None:
         """Say where trials were left out on the way, for guarantees rest on that nobody chose which to run."""
         last = max((line.number for line in done), default=0)
         numbers = {line.number for line in done}
@@ -93,13 +93,13 @@ class _Rows:
                 "order and none is left out"
             )
 
-    def _named(self, line: Line) -> bool:
+    def _named(self, line: SheetLine) -> bool:
         missing = [column for column in ("policy", "task") if column not in line.cells]
         for column in missing:
             self.sheet.fault(line, column, "a name", None)
         return not missing
 
-    def _facts(self, line: Line) -> dict[str, Any]:
+    def _facts(self, line: SheetLine) -> dict[str, Any]:
         """Everything of an episode but its trial and key."""
         cells, sheet = line.cells, self.sheet
         task = self.situations.task(line)
@@ -147,7 +147,7 @@ class _Rows:
             "wall_s": duration,
         }
 
-    def _object(self, line: Line, built: Scenario | None) -> str | None:
+    def _object(self, line: SheetLine, built: Scenario | None) -> str | None:
         """The object that the line was tried with, which is the unit that pairs it with simulation. A planned scenario
         must be one of it; without a plan, the name is all that is known."""
         name = line.cells.get("object")
@@ -160,7 +160,7 @@ class _Rows:
             self.sheet.fault(line, "object", f"the object of the scenario ({known})", name)
         return name
 
-    def _judged(self, line: Line) -> tuple[bool, float | None]:
+    def _judged(self, line: SheetLine) -> tuple[bool, float | None]:
         """Success and score. Where only a score is given, full marks are a success; no other reading leaves the
         trial in n without making up a threshold."""
         text = line.cells.get("success")
@@ -178,7 +178,7 @@ class _Rows:
             self.remarks["success is taken from score: 1 is a success, anything below is not"].append(line.number)
         return score == 1.0, score
 
-    def _trials(self, lines: list[Line], facts: dict[int, dict[str, Any]]) -> dict[int, int]:
+    def _trials(self, lines: list[SheetLine], facts: dict[int, dict[str, Any]]) -> dict[int, int]:
         """Line number -> trial: the one given, else the lowest that is free, in order."""
         taken: dict[tuple[str, ...], dict[int, int]] = defaultdict(dict)
         trials: dict[int, int] = {}
@@ -217,7 +217,7 @@ class _Rows:
             self.sheet.notes.append(f"kept as metrics: {', '.join(repr(self.sheet.columns[c]) for c in kept)}")
         return [*kept, *filter(POSE.fullmatch, self.sheet.columns)]
 
-    def _metric(self, line: Line, column: str) -> float | None:
+    def _metric(self, line: SheetLine, column: str) -> float | None:
         """A number to keep. Positions are kept as they were measured: trials of one spot share its scenario."""
         if POSE.fullmatch(column) and line.number in self.situations.printed:
             return None
@@ -226,7 +226,7 @@ class _Rows:
             return self.sheet.to_float(text)  # what is wrong with it was told when it was placed
         return self.sheet.number(line, column, "a number")
 
-    def _video(self, line: Line) -> str | None:
+    def _video(self, line: SheetLine) -> str | None:
         """Where the file is, seen from the run folder; a sheet names it as seen from the sheet."""
         text = line.cells.get("video")
         if text is None or "://" in text or "\0" in text:
@@ -236,7 +236,7 @@ class _Rows:
             self.remarks["the video is not there"].append(line.number)
         return os.path.relpath(path, self.folder)
 
-    def _date(self, line: Line) -> float:
+    def _date(self, line: SheetLine) -> float:
         """Unix time; a date without a zone is taken as UTC, so that every machine gives the same."""
         text = line.cells.get("date")
         if text is None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from foretell.errors import UsageError
 
-__all__ = ["Line", "Sheet", "no_formula", "plain_name", "read_sheet"]
+__all__ = ["SheetLine", "TrialSheet", "no_formula", "plain_name", "read_sheet"]
 
 FORMULA = tuple("=+-@\t\r")
 """What a spreadsheet carries out begins with one of these."""
@@ -22,7 +22,7 @@ SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Line:
+class SheetLine:
     """One row of the sheet."""
 
     number: int
@@ -32,13 +32,13 @@ class Line:
 
 
 @dataclass(kw_only=True)
-class Sheet:
+class TrialSheet:
     """What the file says, and what is wrong with it."""
 
     path: Path
     columns: dict[str, str]
     """Column -> its name as written."""
-    lines: list[Line]
+    lines: list[SheetLine]
     decimal_comma: bool
     """0,5 is a half: only where the comma does not part the cells."""
     head: int = 1
@@ -48,12 +48,12 @@ class Sheet:
     notes: list[str] = field(default_factory=list)
     """What is worth saying but no fault."""
 
-    def fault(self, line: Line | int, column: str, expected: str, given: str | None) -> None:
+    def fault(self, line: SheetLine | int, column: str, expected: str, given: str | None) -> None:
         """Note what is wrong with a cell; `refuse` tells."""
         got = "nothing" if given is None else f"{given[:60]!r}"
         self.tell(line, column, f"expected {expected}; given: {got}")
 
-    def tell(self, line: Line | int, column: str, trouble: str) -> None:
+    def tell(self, line: SheetLine | int, column: str, trouble: str) -> None:
         """Note in words what is wrong with a cell."""
         number = line if isinstance(line, int) else line.number
         name = self.columns.get(column, column)
@@ -78,7 +78,7 @@ class Sheet:
         return value if math.isfinite(value) else None
 
     def number(
-        self, line: Line, column: str, expected: str, low: float = -math.inf, high: float = math.inf
+        self, line: SheetLine, column: str, expected: str, low: float = -math.inf, high: float = math.inf
     ) -> float | None:
         """A cell's number within bounds; None where it is blank, or wrong, which is then noted."""
         text = line.cells.get(column)
@@ -107,7 +107,7 @@ def plain_name(name: str) -> str:
     return re.sub(r"[\s_]+", "_", name.strip().lower())
 
 
-def read_sheet(path: str | Path) -> Sheet:
+def read_sheet(path: str | Path) -> TrialSheet:
     """Read a spreadsheet. Raises UsageError where it is none, or where a line has more cells than there are names."""
     path = Path(path)
     text = _text(path)
@@ -122,7 +122,7 @@ def read_sheet(path: str | Path) -> Sheet:
     if not rows:
         raise UsageError(f"{path} is empty: its first line should name the columns, such as policy,task,success")
     (number, names), *body = rows
-    sheet = Sheet(path=path, columns={}, lines=[], decimal_comma=delimiter != ",", head=number)
+    sheet = TrialSheet(path=path, columns={}, lines=[], decimal_comma=delimiter != ",", head=number)
     at: dict[int, str] = {}
     for place, name in enumerate(names):
         name = _as_named(name)
@@ -132,7 +132,7 @@ def read_sheet(path: str | Path) -> Sheet:
         elif column:
             sheet.columns[column], at[place] = name, column
     for number, cells in body:
-        line = Line(number, {at[i]: _as_named(c) for i, c in enumerate(cells) if c.strip() and i in at})
+        line = SheetLine(number, {at[i]: _as_named(c) for i, c in enumerate(cells) if c.strip() and i in at})
         stray = next((c for i, c in enumerate(cells) if c.strip() and i not in at), None)
         if stray is not None:
             sheet.fault(line, "(none)", f"at most {len(at)} cells, each under a name", stray)

@@ -11,7 +11,7 @@ from foretell.episodes.provenance import design_of
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import suggest
 from foretell.reality.nominal import nominal
-from foretell.reality.sheet import Line, Sheet, plain_name
+from foretell.reality.sheet import SheetLine, TrialSheet, plain_name
 from foretell.reality.spots import Spots, as_printed, labels_of
 from foretell.registry import names
 from foretell.rotation import turned
@@ -39,7 +39,7 @@ class Situations:
 
     def __init__(
         self,
-        sheet: Sheet,
+        sheet: TrialSheet,
         like: Path | None,
         spots: Spots,
         frames: Mapping[int, Mapping[str, Placement]] | None = None,
@@ -62,11 +62,11 @@ class Situations:
         """How the scenarios of the lines so far came about: what the planned run or the sheet says; else chosen."""
         return next(iter(self._designs)) if len(self._designs) == 1 else "chosen"
 
-    def name(self, line: Line) -> str:
+    def name(self, line: SheetLine) -> str:
         """The line's task, as foretell writes it."""
         return self._names.get(line.cells["task"].lower(), line.cells["task"])
 
-    def task(self, line: Line) -> Task | None:
+    def task(self, line: SheetLine) -> Task | None:
         """The task of a registered name. Never "file.py:Class": a cell is data, and must not load code."""
         name = self.name(line)
         if name not in self._tasks:
@@ -78,11 +78,11 @@ class Situations:
                 )
         return self._tasks[name]
 
-    def simulated(self, line: Line) -> bool:
+    def simulated(self, line: SheetLine) -> bool:
         """Whether the line's placements can be told from mere numbers."""
         return self.like is not None or self.task(line) is not None
 
-    def of(self, line: Line) -> tuple[str, Scenario | None]:
+    def of(self, line: SheetLine) -> tuple[str, Scenario | None]:
         """The scenario's id (or label, or nothing), and the scenario where there is one."""
         name, label = self.name(line), line.cells.get("scenario", "")
         measured = self._measured(line)
@@ -97,7 +97,7 @@ class Situations:
         spot = self._labelled(name, label) if measured is None else self.spots.at(measured, label)
         return (label, None) if spot is None else self._keep(self._instructed(line, spot))
 
-    def _measured(self, line: Line) -> Scenario | None:
+    def _measured(self, line: SheetLine) -> Scenario | None:
         """Where the line says that objects lay, and the rest as the task has it; None where it does not say, or where
         the task is not known."""
         task = self.task(line) if _posed(line) else None
@@ -110,7 +110,7 @@ class Situations:
             measured.model_copy(update={"instruction": instruction}) if instruction != start.instruction else measured
         )
 
-    def _planned(self, line: Line, measured: Scenario | None) -> Scenario | None:
+    def _planned(self, line: SheetLine, measured: Scenario | None) -> Scenario | None:
         """The planned scenario that the line names; without a name, the one that lies where it was measured."""
         name, label = self.name(line), line.cells.get("scenario", "")
         if label or not _posed(line):
@@ -120,7 +120,7 @@ class Situations:
             return None
         return self.spots.near(measured, self._of_task(name))
 
-    def _as_planned(self, line: Line, planned: Scenario) -> tuple[str, Scenario]:
+    def _as_planned(self, line: SheetLine, planned: Scenario) -> tuple[str, Scenario]:
         """A planned scenario; where something else was measured or said, a child of it, which pairs with it."""
         assert self.like is not None
         self._designs.add(design_of(self.like))
@@ -138,7 +138,7 @@ class Situations:
                 scenario = measured.model_copy(update={"parent": planned.pair})
         return self._keep(self._instructed(line, scenario))
 
-    def _instructed(self, line: Line, scenario: Scenario) -> Scenario:
+    def _instructed(self, line: SheetLine, scenario: Scenario) -> Scenario:
         """The scenario with the line's instruction; where that is another, a child that pairs with it."""
         instruction = line.cells.get("instruction", scenario.instruction)
         if instruction == scenario.instruction:
@@ -163,7 +163,7 @@ class Situations:
                     return self.spots.at(measured, label)
         return None
 
-    def _design(self, line: Line) -> str:
+    def _design(self, line: SheetLine) -> str:
         """How the sheet says that the line's situation was chosen."""
         text = line.cells.get("design", "chosen")
         if text.lower() not in DESIGNS:
@@ -173,7 +173,7 @@ class Situations:
     def _of_task(self, name: str) -> list[Scenario]:
         return [s for s in self.planned if s.task == name]
 
-    def _find(self, line: Line, task: str, label: str) -> Scenario | None:
+    def _find(self, line: SheetLine, task: str, label: str) -> Scenario | None:
         mine = {s.id: s for s in self._of_task(task)}
         if not mine:
             tasks = sorted({s.task for s in self.planned})
@@ -195,7 +195,7 @@ class Situations:
         self.sheet.fault(line, "scenario", expected, label or None)
         return None
 
-    def _placements(self, line: Line, start: Scenario) -> dict[str, Placement]:
+    def _placements(self, line: SheetLine, start: Scenario) -> dict[str, Placement]:
         """The start's placements, with what the line says in their place."""
         placed = {**start.placements, **self._frames.get(line.number, {})}
         by_name = {plain_name(name): name for name in placed}
@@ -229,7 +229,7 @@ class Situations:
             placed[name] = old.model_copy(update={"pos": tuple(pos), "quat": quat})
         return placed
 
-    def _reach(self, line: Line, thing: str, pos: list[float], mounts: list[Mount]) -> None:
+    def _reach(self, line: SheetLine, thing: str, pos: list[float], mounts: list[Mount]) -> None:
         """Note a placement that no robot of the task reaches, at the coordinate that is furthest off."""
         near = min(mounts, key=lambda mount: math.dist(mount.pos[:2], pos[:2]))
         if math.dist(near.pos[:2], pos[:2]) > REACH:
@@ -239,5 +239,5 @@ class Situations:
             self.sheet.tell(line, f"{thing}.{'xy'[i]}", fault)
 
 
-def _posed(line: Line) -> bool:
+def _posed(line: SheetLine) -> bool:
     return any(POSE.fullmatch(column) for column in line.cells)

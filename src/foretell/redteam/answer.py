@@ -8,7 +8,7 @@ from typing import Any
 
 from foretell.counting import counted
 from foretell.notebook import Displayed
-from foretell.redteam.verify import Finding
+from foretell.redteam.verify import Verified
 from foretell.stats import Interval
 
 __all__ = ["RedTeam", "Seen"]
@@ -41,7 +41,7 @@ class RedTeam(Displayed):
     policy: str
     task: str
     world: str
-    finding: Finding | None
+    finding: Verified | None
     why: str
     """In one sentence."""
     breaks: float
@@ -60,7 +60,7 @@ class RedTeam(Displayed):
     """Everything looked at, in that order."""
     discarded: tuple[Seen, ...] = ()
     """Breaks the policy, but the expert cannot solve it either."""
-    refuted: tuple[Finding, ...] = ()
+    refuted: tuple[Verified, ...] = ()
     """Broke the policy in the search, but not surely on fresh scenarios."""
     episode: str | None = None
     """A failing episode, in the run folder `verify`."""
@@ -122,7 +122,7 @@ class RedTeam(Displayed):
         lines += [f"note: {note}" for note in self.notes]
         return "\n".join([*lines, f"everything is in {self.out}"])
 
-    def _finding(self, f: Finding) -> list[str]:
+    def _finding(self, f: Verified) -> list[str]:
         solved, n = f.expert
         lines = [
             f"on {counted(f.clean.n, 'fresh scenario')} (seeds {_span(self.seeds[1])}), which the search has not seen; "

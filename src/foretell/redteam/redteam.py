@@ -19,7 +19,7 @@ from foretell.factors.arms import decoded, parse
 from foretell.redteam.answer import RedTeam, Seen
 from foretell.redteam.looks import Looks, Settings
 from foretell.redteam.search import FINAL, SIZES, Combination, Sightings, search
-from foretell.redteam.verify import Finding, attempts, least, solved, too_few, verify
+from foretell.redteam.verify import Verified, attempts, least, solved, too_few, verify
 from foretell.registry import names
 from foretell.stats import ALPHA
 from foretell.study.config import Record, ScenarioSource, Study, load_study
@@ -89,7 +89,7 @@ def redteam(
     spent = {"search": settings.spent - (cost := _expert(settings)), "certificates": cost}
     # a verification that has its own scenarios: nothing of the search can leak into it
     last = Looks(settings, "verify", first + FINAL)
-    finding, refuted, discarded = None, list[Finding](), list[Seen]()
+    finding, refuted, discarded = None, list[Verified](), list[Seen]()
     for c in attempts(sightings, breaks):
         notify(f"verification: {c.arm} on {counted(fresh, 'fresh scenario')}")
         expert = last.expert([c], fresh).get(c)
@@ -208,7 +208,7 @@ def _seen(sightings: Sightings, c: Combination) -> Seen:
 def _why(
     policy: str,
     task: str,
-    finding: Finding | None,
+    finding: Verified | None,
     sightings: Sightings,
     clean: tuple[int, int],
     breaks: float,
@@ -228,7 +228,7 @@ def _why(
 
 
 def _shown(
-    settings: Settings, looks: Looks, finding: Finding, video: bool, notify: Callable[[str], None]
+    settings: Settings, looks: Looks, finding: Verified, video: bool, notify: Callable[[str], None]
 ) -> dict[str, Any]:
     """One failing episode: its scenario as a file, how to run it again, and a video."""
     from foretell.study.replay import replay

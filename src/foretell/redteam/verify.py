@@ -12,7 +12,7 @@ from foretell.redteam.looks import Looks
 from foretell.redteam.search import Combination, Sightings, excess
 from foretell.stats import Interval, clopper_pearson, newcombe_paired, star
 
-__all__ = ["ATTEMPTS", "Finding", "attempts", "least", "solved", "too_few", "verify"]
+__all__ = ["ATTEMPTS", "Verified", "attempts", "least", "solved", "too_few", "verify"]
 
 ATTEMPTS = 3
 """Combinations that may be verified; each is held to a third of alpha, so that the three together keep it."""
@@ -22,7 +22,7 @@ MOST = 16384
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class Verified:
     """A combination on fresh scenarios."""
 
     combination: Combination
@@ -75,7 +75,7 @@ def attempts(sightings: Sightings, breaks: float) -> list[Combination]:
     return list(dict.fromkeys(order))[:ATTEMPTS]
 
 
-def verify(looks: Looks, c: Combination, n: int, breaks: float, alpha: float, expert: np.ndarray) -> Finding | None:
+def verify(looks: Looks, c: Combination, n: int, breaks: float, alpha: float, expert: np.ndarray) -> Verified | None:
     """Try a combination on n fresh scenarios, next to their clean controls; None where the budget does not allow it."""
     clean_arm = Combination()
     outcomes = looks.policy([clean_arm, c], n)
@@ -86,7 +86,7 @@ def verify(looks: Looks, c: Combination, n: int, breaks: float, alpha: float, ex
     a, b = after[finite].astype(int), before[finite].astype(int)
     both, only_a, only_b, neither = (int(np.sum((a == x) & (b == y))) for x, y in ((1, 1), (1, 0), (0, 1), (0, 0)))
     failing = [s for s, x, y, e in zip(looks.seeds(n), after, before, expert, strict=True) if (x, y, e) == (0, 1, 1)]
-    return Finding(
+    return Verified(
         combination=c,
         clean=clopper_pearson(int(b.sum()), len(b), alpha),
         broken=clopper_pearson(int(a.sum()), len(a), alpha),

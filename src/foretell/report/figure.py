@@ -20,7 +20,7 @@ from foretell.report.contents import sections
 from foretell.report.page import needs_extra, theme
 from foretell.terminal import safe
 
-__all__ = ["WIDTHS", "Drawn", "Listed", "figure", "figures"]
+__all__ = ["WIDTHS", "FigureFile", "Listed", "figure", "figures"]
 
 WIDTHS = {"column": 88.9, "page": 181.9}
 """Millimetres: one column of a two-column paper, and both."""
@@ -44,7 +44,7 @@ class Listed:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Drawn(Displayed):
+class FigureFile(Displayed):
     """A figure on disk."""
 
     path: Path
@@ -78,7 +78,7 @@ def figure(
     dpi: float = 300.0,
     title: bool = False,
     notify: Callable[[str], None] = lambda text: None,
-) -> Drawn:
+) -> FigureFile:
     """Draw one chart of the report of some runs into a file (default NAME.pdf). The ending of `out` sets the file type.
 
     `width` is in millimetres, or `column` or `page` of a two-column paper. `text` is the size of labels in points.
@@ -112,7 +112,7 @@ def figure(
         data = _rendered(svg, kind, dpi)
     path.write_bytes(data)
     wide_mm, high_mm = size
-    return Drawn(path=path, name=chart.name, title=chart.title, about=chart.about, width=wide_mm, height=high_mm)
+    return FigureFile(path=path, name=chart.name, title=chart.title, about=chart.about, width=wide_mm, height=high_mm)
 
 
 def _charts(runs: Sequence[str | Path], notify: Callable[[str], None]) -> list[tuple[str, Chart]]:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["LETTER", "Label", "apart", "around", "beside"]
+__all__ = ["LETTER", "ChartLabel", "apart", "around", "beside"]
 
 LETTER = 6.4
 """Pixels, about, of a letter on the page."""
@@ -29,7 +29,7 @@ Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
-class Label:
+class ChartLabel:
     """A name, or several of points that are drawn as one."""
 
     names: tuple[str, ...]
@@ -80,7 +80,7 @@ def around(points: Sequence[Point], least: float) -> list[Point]:
     return [places[i] for i in range(len(points))]
 
 
-def beside(points: Sequence[tuple[str, Point]], height: float) -> list[Label]:
+def beside(points: Sequence[tuple[str, Point]], height: float) -> list[ChartLabel]:
     """A label for every point of [0, 1] x [0, 1] in a plot of so many pixels: on the side where there is more room, a
     little above or below, and farther off where something else is."""
     alike: list[tuple[Point, list[str]]] = []
@@ -97,7 +97,7 @@ def beside(points: Sequence[tuple[str, Point]], height: float) -> list[Label]:
     ]
     labels = []
     for (x, y), names in sorted(alike, key=lambda point: (-point[0][1], -point[0][0])):
-        label = Label(tuple(names), (x, y), y, left=x > 0.5)
+        label = ChartLabel(tuple(names), (x, y), y, left=x > 0.5)
         wide = (len(label.text) * LETTER + 14) / NARROWEST
         ends = (x - wide, x - 0.01) if label.left else (x + 0.01, x + wide)
         steps = (sign * (0.65 + 0.25 * n) * line for n in range(40) for sign in (1, -1))
@@ -106,7 +106,7 @@ def beside(points: Sequence[tuple[str, Point]], height: float) -> list[Label]:
         free = (box for box in boxes if not any(_meet(box, other) for other in taken))
         box = next(free, boxes[0])
         taken.append(box)
-        labels.append(Label(label.names, label.point, (box[2] + box[3]) / 2, label.left))
+        labels.append(ChartLabel(label.names, label.point, (box[2] + box[3]) / 2, label.left))
     return labels
 
 

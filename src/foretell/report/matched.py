@@ -15,7 +15,7 @@ from foretell.files import require_writable
 from foretell.match import Resemblance
 from foretell.match.opencv import opencv
 from foretell.report.page import needs_extra, page
-from foretell.report.section import Compared, Section, Sheet
+from foretell.report.section import PicturePair, Section, Sheet
 
 __all__ = ["require_page", "write_check"]
 
@@ -56,7 +56,7 @@ def _frames(likeness: Resemblance) -> Section:
     more = [("Difference", _picture(_difference(likeness)))]
     if likeness.covered is not None:
         more.append(("Silhouettes", _picture(_silhouettes(likeness))))
-    compared = Compared(
+    compared = PicturePair(
         name="frames",
         title="The real frame and the simulated one",
         labels=("real", "simulated"),

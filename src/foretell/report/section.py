@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Block", "Chart", "Compared", "Section", "Sheet", "Strips", "Words"]
+__all__ = ["Block", "Chart", "PicturePair", "Section", "Sheet", "Strips", "Words"]
 
 Row = dict[str, Any]
 INHERITED = frozenset(
@@ -75,7 +75,7 @@ class Strips:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class PicturePair:
     """Two pictures of one thing, side by side, in turn, one over the other, or as their difference."""
 
     name: str
@@ -89,7 +89,7 @@ class Compared:
     kind: str = "compared"
 
 
-Block = Chart | Compared | Sheet | Strips | Words
+Block = Chart | PicturePair | Sheet | Strips | Words
 
 
 @dataclass(frozen=True)

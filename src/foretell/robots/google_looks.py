@@ -7,7 +7,7 @@ from typing import Final
 
 import mujoco
 
-from foretell.robots.menagerie import Piece, dress
+from foretell.robots.menagerie import MeshPiece, dress
 from foretell.robots.shells import Shell, Skin, add_skin, blend, loft, rod, skin, slab
 
 __all__ = ["dress_google_robot", "dress_google_robot_fully"]
@@ -15,10 +15,13 @@ __all__ = ["dress_google_robot", "dress_google_robot_fully"]
 _SKIN: Final = "robot_texture.png"
 _PARTS: Final = ["base", "torso", "shoulder", "bicep", "elbow", "forearm", "wrist", "gripper", "head_pan", "head_tilt"]
 _PIECES: Final = (
-    *(Piece(body=f"link_{part}", mesh=f"link_{part}_v.obj", texture=_SKIN) for part in _PARTS),
-    *(Piece(body="link_base", mesh="link_wheel_v.obj", pos=(0.0, y, 0.0), texture=_SKIN) for y in (0.18333, -0.18333)),
+    *(MeshPiece(body=f"link_{part}", mesh=f"link_{part}_v.obj", texture=_SKIN) for part in _PARTS),
     *(
-        Piece(body=f"link_{part}_{side}", mesh=f"link_{mesh}_v.obj", texture=f"{mesh}_texture.png")
+        MeshPiece(body="link_base", mesh="link_wheel_v.obj", pos=(0.0, y, 0.0), texture=_SKIN)
+        for y in (0.18333, -0.18333)
+    ),
+    *(
+        MeshPiece(body=f"link_{part}_{side}", mesh=f"link_{mesh}_v.obj", texture=f"{mesh}_texture.png")
         for side in ("right", "left")
         for part, mesh in (("finger", "finger_base"), ("finger_tip", "finger_tip"))
     ),

@@ -15,13 +15,13 @@ import mujoco
 
 from foretell.errors import UsageError
 
-__all__ = ["Piece", "dress", "folder"]
+__all__ = ["MeshPiece", "dress", "folder"]
 
 WAYS = "install the package mujoco-menagerie, or set MENAGERIE_ROOT to a copy of the Menagerie"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Piece:
+class MeshPiece:
     """One visual mesh of a robot."""
 
     body: str
@@ -53,7 +53,7 @@ def folder(name: str) -> Path:
 def dress(
     spec: mujoco.MjSpec,
     name: str,
-    pieces: Iterable[Piece],
+    pieces: Iterable[MeshPiece],
     scale: float = 1.0,
     colour: tuple[float, float, float, float] = (0.8, 0.8, 0.8, 1.0),
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 import mujoco
 import numpy as np
 
-from foretell.robots.menagerie import Piece, dress
+from foretell.robots.menagerie import MeshPiece, dress
 from foretell.robots.shells import Shell, add_skin, loft
 
 __all__ = ["dress_widowx", "dress_widowx_fully"]
@@ -17,7 +17,7 @@ _Z: Final = (np.sqrt(0.5), 0.0, 0.0, np.sqrt(0.5))
 _SAME: Final = (1.0, 0.0, 0.0, 0.0)
 _AT_HAND: Final = (-0.02, 0.0, 0.0)
 _PIECES: Final = tuple(
-    Piece(body=body, mesh=f"wx250s_{mesh}.stl", pos=pos, quat=quat)
+    MeshPiece(body=body, mesh=f"wx250s_{mesh}.stl", pos=pos, quat=quat)
     for body, mesh, pos, quat in (
         ("base_link", "1_base", (0.0, 0.0, 0.0), _Z),
         ("shoulder_link", "2_shoulder", (0.0, 0.0, -0.003), _Z),

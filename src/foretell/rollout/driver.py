@@ -19,7 +19,7 @@ from foretell.rollout.events import Events
 from foretell.rollout.guard import WorldFailed, guarded
 from foretell.rollout.job import Job, Outcome
 from foretell.rollout.settle import settle
-from foretell.rollout.sight import Sight
+from foretell.rollout.sight import PolicySight
 from foretell.rollout.steps import StepsFile
 from foretell.rollout.video import AFTER_S, Video
 from foretell.seeding import seed
@@ -39,7 +39,7 @@ class Driver:
     def __init__(self, world: World, policies: Mapping[str, Any], watch: Callable[[str, list[Job]], None]):
         self.world, self.policies, self.watch = (world := guarded(world)), policies, watch
         self.specs: dict[str, PolicySpec] = {name: p.spec for name, p in policies.items()}
-        self.sights = {name: Sight(world, observed(spec.reads)) for name, spec in self.specs.items()}
+        self.sights = {name: PolicySight(world, observed(spec.reads)) for name, spec in self.specs.items()}
         slots, dim = world.slots, world.action.size
         longest = max((spec.chunk for spec in self.specs.values()), default=1)
         self.jobs: list[Job | None] = [None] * slots

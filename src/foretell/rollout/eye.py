@@ -13,7 +13,7 @@ import numpy as np
 from foretell.rollout.shared import Latest, Shape
 from foretell.spec import Stream
 
-__all__ = ["Eye", "snapshot_shape"]
+__all__ = ["PolicyEye", "snapshot_shape"]
 
 SLOT = np.zeros(1, dtype=np.int32)
 
@@ -23,7 +23,7 @@ def snapshot_shape(most: int) -> Shape:
     return {"tick": ((), "i8"), "episode": ((), "i8"), "size": ((), "i8"), "numbers": ((most,), "f8")}
 
 
-class Eye:
+class PolicyEye:
     """Draws what a policy's cameras see, and keeps their history."""
 
     def __init__(

@@ -24,7 +24,7 @@ from foretell.rollout.asynchronous import NEVER, Answered, AsynchronousDriver
 from foretell.rollout.companion import CompanionDied, CompanionFailed
 from foretell.rollout.job import Job, Outcome
 from foretell.rollout.mind import SNAPSHOT, START_S, Launch, Mind
-from foretell.rollout.sight import Sight
+from foretell.rollout.sight import PolicySight
 from foretell.rollout.thinker import ANSWERS, WARM_UP, as_bytes
 from foretell.rollout.video import LateVideo
 from foretell.seeding import seed
@@ -89,7 +89,7 @@ class _Realtime(AsynchronousDriver):
         for name, mind in self.minds.items():
             # cameras are drawn elsewhere
             own = {k: s for k, s in observed(mind.spec.reads).items() if k not in mind.cameras}
-            self.sights[name] = Sight(self.world, own)
+            self.sights[name] = PolicySight(self.world, own)
         self.number = -1
         self.asked = self.answered = -1  # numbers of inferences
         self.asked_at, self.asked_tick = 0.0, 0  # when the last one was, on the wall and in ticks

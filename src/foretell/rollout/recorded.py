@@ -12,7 +12,7 @@ from foretell.errors import ForetellError
 from foretell.rollout.job import Outcome
 from foretell.rollout.settle import settle
 from foretell.scenario import Scenario
-from foretell.world import Recording, World, whole_ticks
+from foretell.world import Recordable, World, whole_ticks
 
 __all__ = ["Recorded", "judge_steps"]
 
@@ -32,7 +32,7 @@ class Recorded:
 
 def judge_steps(world: World, some: Sequence[Recorded]) -> list[Outcome]:
     """Outcomes of recorded episodes, as a driver would have found them."""
-    assert isinstance(world, Recording)
+    assert isinstance(world, Recordable)
     slots = np.arange(len(some), dtype=np.int32)
     world.reset(slots, [recorded.scenario for recorded in some], [recorded.row["trial"] for recorded in some])
     early = world.task.success_rule == "any"

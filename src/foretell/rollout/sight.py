@@ -13,12 +13,12 @@ from foretell.errors import UsageError
 from foretell.spec import Stream
 from foretell.world import World, misdeclared, whole_ticks
 
-__all__ = ["Sight"]
+__all__ = ["PolicySight"]
 
 NEVER = np.iinfo(np.int64).max
 
 
-class Sight:
+class PolicySight:
     """The observations of one policy in all slots of a world."""
 
     def __init__(self, world: World, reads: dict[str, Stream]):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from foretell.world import Recording
+from foretell.world import Recordable
 
 __all__ = ["StepsFile"]
 
@@ -32,7 +32,7 @@ class StepsFile:
             return
         self._tick = tick
         row: dict[str, Any] = {"time": tick * world.tick}
-        if isinstance(world, Recording):  # no sensor is read here: that would use up its noise
+        if isinstance(world, Recordable):  # no sensor is read here: that would use up its noise
             row |= {**world.trace(self._slot), "state": world.state(self._slot)}
         self._rows.append({**row, "tick": tick, "judged": judged, "action": action.copy()})
 

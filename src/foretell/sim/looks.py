@@ -11,7 +11,7 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator
 
 from foretell.errors import UsageError, suggest
 from foretell.objects import asset
-from foretell.objects.chart import HIDDEN, WIDTH, Chart, charts, picture_size
+from foretell.objects.chart import HIDDEN, WIDTH, SurfaceChart, charts, picture_size
 from foretell.objects.piece import SEEN
 from foretell.scenario import Placement
 from foretell.sim.parts import Parts
@@ -75,7 +75,7 @@ class Painted(Transform):
 
 
 def paint(
-    spec: mujoco.MjSpec, body: mujoco.MjsBody, pieces: Sequence[Chart], image: np.ndarray, scale: np.ndarray
+    spec: mujoco.MjSpec, body: mujoco.MjsBody, pieces: Sequence[SurfaceChart], image: np.ndarray, scale: np.ndarray
 ) -> None:
     """Show the charts of an object in place of its own look."""
     for geom in body.geoms:

@@ -30,7 +30,7 @@ from foretell.stats.scores import Floats
 
 __all__ = [
     "CASES",
-    "Case",
+    "OrderCase",
     "cover_case",
     "cover_extra",
     "cover_looks",
@@ -47,7 +47,7 @@ Rows = tuple[Floats, Floats, Floats]
 
 
 @dataclass(frozen=True)
-class Case:
+class OrderCase:
     """Rows in an order that follows outcomes, and the true mean."""
 
     name: str
@@ -113,12 +113,12 @@ def _beta_mean() -> float:
 
 
 CASES = (
-    Case("grouped by kind of scenario", 0.5, _grouped),
-    Case("sorted by score", 0.7, _by_score),
-    Case("extra sorted, N = n", 0.7, _extra_sorted),
-    Case("all sorted, pairs downwards", 0.7, _all_sorted),
-    Case("graded, all sorted", _beta_mean(), _graded, binary=False),
-    Case("repeated trials, sorted", 0.6, _repeated, binary=False),
+    OrderCase("grouped by kind of scenario", 0.5, _grouped),
+    OrderCase("sorted by score", 0.7, _by_score),
+    OrderCase("extra sorted, N = n", 0.7, _extra_sorted),
+    OrderCase("all sorted, pairs downwards", 0.7, _all_sorted),
+    OrderCase("graded, all sorted", _beta_mean(), _graded, binary=False),
+    OrderCase("repeated trials, sorted", 0.6, _repeated, binary=False),
 )
 
 
@@ -144,7 +144,9 @@ def _cell(name: str, method: str, hits: int, widths: Floats, alpha: float) -> Co
     )
 
 
-def cover_case(case: Case, method: str, draws: int, alpha: float = ALPHA, seed: int = 1, ids: bool = False) -> Coverage:
+def cover_case(
+    case: OrderCase, method: str, draws: int, alpha: float = ALPHA, seed: int = 1, ids: bool = False
+) -> Coverage:
     """Coverage of `bound` by one method, looked at once."""
     rng, hits, widths = np.random.default_rng([seed, CASES.index(case)]), 0, np.ones(draws)
     for i in range(draws):

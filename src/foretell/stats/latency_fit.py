@@ -22,7 +22,7 @@ from foretell.stats.paired import table
 from foretell.stats.retention import retention
 from foretell.stats.scores import Floats, check_alpha, is_binary
 
-__all__ = ["Budget", "antitonic", "crossing", "latency_budget", "tenfold", "tenfold_interval"]
+__all__ = ["LatencyBudget", "antitonic", "crossing", "latency_budget", "tenfold", "tenfold_interval"]
 
 DRAWS = 2000
 SLACK = 1e-12
@@ -197,7 +197,7 @@ def crossing(x: ArrayLike, curve: ArrayLike, level: ArrayLike) -> Floats:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Budget:
+class LatencyBudget:
     """The largest latency at which a share `keep` of synchronous success is kept."""
 
     estimate: float | None
@@ -232,7 +232,7 @@ def latency_budget(
     *,
     keep: float = 0.95,
     alpha: float = ALPHA,
-) -> Budget:
+) -> LatencyBudget:
     """Latency up to which keep * sync is kept; latency: (K,), in any order; sync: (S,) or (S, K); asyn: (S, K).
 
     The share kept, mean(asyn) / mean(sync) on the scenarios that both have, is made never to rise with latency, and
@@ -254,7 +254,7 @@ def latency_budget(
     order = np.argsort(x, kind="stable")
     x, (a, b) = x[order], _matched(base[:, order], scored[:, order])
     size = a.shape[0]
-    blank = Budget(
+    blank = LatencyBudget(
         estimate=None, low=None, high=None, kept_at=None, lost_at=None, keep=keep, alpha=alpha, method=METHOD, n=size
     )
     if not np.nanmax(a) > 0.0:
@@ -290,7 +290,7 @@ def latency_budget(
         high = max(high, float(points[0]))
     ends = [v if math.isfinite(v) else None for v in (best, low, high)]
     kept_at, lost_at = [*points.tolist(), None][last - 1 if last else -1], [*points.tolist(), None][last]
-    return Budget(
+    return LatencyBudget(
         estimate=ends[0],
         low=ends[1],
         high=ends[2],

@@ -23,11 +23,11 @@ from foretell.stats.coverage import Coverage, table_head
 from foretell.stats.interval import ALPHA
 from foretell.stats.scores import Floats
 
-__all__ = ["CASES", "SIZES", "Case", "main"]
+__all__ = ["CASES", "SIZES", "PolicyCase", "main"]
 
 
 @dataclass(frozen=True)
-class Case:
+class PolicyCase:
     """A policy's success rate, and the correlation of single real and simulated trials of one scenario."""
 
     rate: float
@@ -45,7 +45,7 @@ class Case:
         return real, sim[:n], sim[n:]
 
 
-CASES = tuple(Case(rate, rho) for rho in (0.0, 0.4, 0.6) for rate in (0.5, 0.7, 0.9, 0.95))
+CASES = tuple(PolicyCase(rate, rho) for rho in (0.0, 0.4, 0.6) for rate in (0.5, 0.7, 0.9, 0.95))
 SIZES = ((20, 200), (30, 300), (60, 1200))
 TRIALS = (1, 10)
 METHODS = ("auto", "strata", "blocked")
@@ -57,7 +57,15 @@ def _sorted(real: Floats, sim: Floats, extra: Floats) -> tuple[Floats, Floats, F
 
 
 def measured(
-    case: Case, n: int, extra: int, trials: int, methods: Sequence[str], draws: int, seed: int, alpha: float, rise: bool
+    case: PolicyCase,
+    n: int,
+    extra: int,
+    trials: int,
+    methods: Sequence[str],
+    draws: int,
+    seed: int,
+    alpha: float,
+    rise: bool,
 ) -> tuple[dict[str, Coverage], float]:
     """Method -> its coverage and mean width, and the mean width of `clopper_pearson`. rise: rows are sorted."""
     rng = np.random.default_rng([seed, n, extra, trials, round(100 * case.rate), round(100 * case.correlation)])

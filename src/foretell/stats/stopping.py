@@ -23,14 +23,14 @@ from foretell.stats.interval import ALPHA
 from foretell.stats.scores import Floats
 from foretell.stats.until import EVERY, interval_at, is_decided, is_narrow, stop_after
 
-__all__ = ["CASES", "Case", "cover_decided", "cover_stopped"]
+__all__ = ["CASES", "ScoreCase", "cover_decided", "cover_stopped"]
 
 WIDTH, HORIZON = 0.14, 200
 """The rule that is tried: `until: {width: 0.14, max: 200}`."""
 
 
 @dataclass(frozen=True)
-class Case:
+class ScoreCase:
     """A distribution of scores."""
 
     name: str
@@ -40,8 +40,8 @@ class Case:
     binary: bool = True
 
 
-def _rate(p: float) -> Case:
-    return Case(f"success {p:g}", p, lambda rng, n: (rng.random(n) < p).astype(np.float64))
+def _rate(p: float) -> ScoreCase:
+    return ScoreCase(f"success {p:g}", p, lambda rng, n: (rng.random(n) < p).astype(np.float64))
 
 
 def _three_trials(rng: np.random.Generator, n: int) -> Floats:
@@ -51,8 +51,8 @@ def _three_trials(rng: np.random.Generator, n: int) -> Floats:
 
 CASES = (
     *map(_rate, (0.05, 0.3, 0.5, 0.8, 0.97)),
-    Case("means of three trials", 0.6, _three_trials, binary=False),
-    Case("graded, beta(4, 2)", 4 / 6, lambda rng, n: rng.beta(4.0, 2.0, n), binary=False),
+    ScoreCase("means of three trials", 0.6, _three_trials, binary=False),
+    ScoreCase("graded, beta(4, 2)", 4 / 6, lambda rng, n: rng.beta(4.0, 2.0, n), binary=False),
 )
 
 
@@ -66,7 +66,7 @@ class Stopped:
 
 
 def cover_stopped(
-    case: Case,
+    case: ScoreCase,
     draws: int,
     *,
     exact: bool = False,

@@ -65,7 +65,7 @@ def main() -> None:
 
 def _make(opening: dict[str, Any]) -> Any:
     from foretell.policies.make import bind, make_policy
-    from foretell.rollout.eye import Eye
+    from foretell.rollout.eye import PolicyEye
     from foretell.rollout.shared import Latest, Queue
     from foretell.rollout.thinker import ANSWERS, Thinker
     from foretell.spec import ActionSpec, DimSpec, Feature, Stream
@@ -84,7 +84,7 @@ def _make(opening: dict[str, Any]) -> Any:
         cameras = {n: Stream(tuple(s["shape"]), s["rate"], s["history"]) for n, s in opening["cameras"].items()}
         world = make_world(opening["world"], task, slots=1, threads=1, controller=opening["controller"])
         viewer = world.viewer() if opening["view"] else None
-        return Eye(
+        return PolicyEye(
             world,
             cameras=cameras,
             snapshots=latest["snapshots"],

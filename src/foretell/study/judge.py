@@ -38,7 +38,7 @@ from foretell.study.judged import write_judged
 from foretell.study.plan import make_task
 from foretell.tasks.identity import task_hash
 from foretell.tasks.task import Task
-from foretell.world import Recording, World
+from foretell.world import Recordable, World
 from foretell.world_file import make_world
 
 __all__ = ["Judged", "judge"]
@@ -234,7 +234,7 @@ def _steps(run: Path, row: dict[str, Any], scenarios: dict[str, Scenario]) -> tu
 
 
 def _same_world(row: dict[str, Any], world: World) -> None:
-    if not isinstance(world, Recording):
+    if not isinstance(world, Recordable):
         raise UsageError(
             f"world {world.name!r} has no `state`, `restore` and `trace`, so its episodes cannot be judged again"
         )

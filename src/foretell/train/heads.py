@@ -17,7 +17,7 @@ from torch.nn import functional
 
 from foretell.train.networks import mlp
 
-__all__ = ["HEADS", "Diffusion", "Gaussian", "Head", "Mixture", "Point", "Points", "Variational"]
+__all__ = ["HEADS", "Diffusion", "Gaussian", "Head", "Mixture", "PointHead", "Points", "Variational"]
 
 DIM = 7
 
@@ -43,7 +43,7 @@ class Head(nn.Module):
         raise NotImplementedError
 
 
-class Point(Head):
+class PointHead(Head):
     """One action: the mean of what the expert does. Not the median: where the expert waits before it goes on, and a
     student cannot tell for how long, the median is to wait for ever."""
 
@@ -65,7 +65,7 @@ class Point(Head):
         return torch.cat([guess[..., :6], grip(guess[..., 6:])], -1).clamp(-1, 1)
 
 
-class Points(Point):
+class Points(PointHead):
     """The coming four actions, so that pictures need not be taken for each."""
 
     chunk = 4
@@ -220,7 +220,7 @@ class Diffusion(Head):
 
 
 HEADS = {
-    "point": Point,
+    "point": PointHead,
     "points": Points,
     "gaussian": Gaussian,
     "mixture": Mixture,

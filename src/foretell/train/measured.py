@@ -13,7 +13,7 @@ from foretell.errors import UsageError
 from foretell.registry import resolve
 from foretell.stats import clopper_pearson
 from foretell.study.measure import latency
-from foretell.zoo.card import Card, Latency, Success, cards, read_card
+from foretell.zoo.card import Card, InferenceTime, Success, cards, read_card
 
 __all__ = ["table", "write_latency", "write_page", "write_success"]
 
@@ -82,7 +82,7 @@ def write_latency(models: Path, calls: int, task: str | None = None) -> None:
         if task in (None, card.task):
             trace = latency(f"zoo:{card.name}", card.task, calls=calls, options={"batch": 1})
             summary = trace.to_dict()
-            measured = Latency(
+            measured = InferenceTime(
                 median_ms=round(1000 * summary["median"], 3),
                 p95_ms=round(1000 * summary["p95"], 3),
                 execute=trace.execute,

@@ -12,7 +12,7 @@ from foretell.registry import resolve
 from foretell.spec import ActionSpec, Stream
 from foretell.tasks.suites import SIMPLER_WIDOWX
 
-__all__ = ["COKE", "CROPS", "HEIGHT", "VIEWS", "WIDOWX", "WIDTH", "View"]
+__all__ = ["COKE", "CROPS", "HEIGHT", "VIEWS", "WIDOWX", "WIDTH", "TaskView"]
 
 HEIGHT, WIDTH = 96, 128
 """Of a picture, pixels."""
@@ -24,7 +24,7 @@ COKE = "google_robot_pick_coke_can"
 
 
 @dataclass(frozen=True, kw_only=True)
-class View:
+class TaskView:
     """One task as a network has it."""
 
     robot: str
@@ -57,13 +57,13 @@ class View:
         return np.array([self.translation] * 3 + [self.rotation] * 3 + [shut])
 
 
-def _view(task: str) -> View:
+def _view(task: str) -> TaskView:
     kind = resolve("tasks", task)
     (robot,) = kind.robots
     moved = next(name for name, role in kind.roles.items() if role == "MO")
     goal = next((name for name, role in kind.roles.items() if role == "RO"), moved)
     slow = robot == "widowx"
-    return View(
+    return TaskView(
         robot=robot,
         camera="third_view" if slow else "google_robot/overhead",
         things=(moved, goal),
@@ -72,4 +72,4 @@ def _view(task: str) -> View:
     )
 
 
-VIEWS: dict[str, View] = {task: _view(task) for task in (*WIDOWX, COKE)}
+VIEWS: dict[str, TaskView] = {task: _view(task) for task in (*WIDOWX, COKE)}

@@ -30,7 +30,7 @@ SHIFT = 4
 OWN = ["panda/ee_pos", "panda/ee_quat", "panda/gripper"]
 
 
-class Eye(nn.Module):
+class CameraEncoder(nn.Module):
     """One camera: (n, 84, 84, 3) uint8 -> (n, 3 * POINTS): where each feature is, and how sure."""
 
     POINTS = 32
@@ -63,9 +63,9 @@ class VisionStudent(nn.Module):
     def __init__(self, shape: Shape):
         super().__init__()
         self.shape = shape
-        self.front, self.wrist = Eye(), Eye()
+        self.front, self.wrist = CameraEncoder(), CameraEncoder()
         self.hand = Proprioception()
-        self.join = nn.Sequential(mlp(6 * Eye.POINTS + Proprioception.SIZE, 256, shape.width), nn.SiLU())
+        self.join = nn.Sequential(mlp(6 * CameraEncoder.POINTS + Proprioception.SIZE, 256, shape.width), nn.SiLU())
         self.where = nn.Linear(shape.width, 7)
         self.head = HEADS[shape.head](shape.width)
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from foretell.document import parse_yaml
 
-__all__ = ["MODELS", "Card", "Latency", "Success", "about", "cards", "read_card"]
+__all__ = ["MODELS", "Card", "InferenceTime", "Success", "about", "cards", "read_card"]
 
 MODELS = Path(__file__).parent / "models"
 """models/TASK/NAME.onnx, and NAME.yaml, its card. A model that serves several tasks has a card for each."""
@@ -33,7 +33,7 @@ class Success(_Model):
     """Which ones."""
 
 
-class Latency(_Model):
+class InferenceTime(_Model):
     """Wall milliseconds of one inference for one robot (batch 1, one thread)."""
 
     median_ms: float
@@ -67,7 +67,7 @@ class Card(_Model):
     sha256: str
     """Of the .onnx file."""
     success: Success | None = None
-    latency: Latency | None = None
+    latency: InferenceTime | None = None
 
     @property
     def model(self) -> Path:
