@@ -74,14 +74,11 @@ class Lift(TabletopTask):
         return {
             "reach": np.linalg.norm(state.ee_pos("panda") - cube, axis=1) < REACH,
             "grasp": state.holding("panda", "cube"),
-            "lift": self.solved(state),
+            "lift": _lifted(state),
         }
 
     def solved(self, state: State) -> Bools:
-        height, bar = state.pos("cube")[:, 2], LIFTED * state.size("cube")
-        other = np.array([name != CUBE.name for name in state.asset("cube")])
-        lifted: Bools = height > np.where(other, state.start_pos("cube")[:, 2] + RISEN, bar)
-        return lifted
+        return _lifted(state)
 
     def expert(self) -> Policy:
         def cube(obs: Observations) -> Floats:
@@ -100,3 +97,11 @@ class Lift(TabletopTask):
                 Phase(name="up", at=cube, yaw=yaw, lift=0.10, grip=1, frozen=True),
             ),
         )
+
+
+def _lifted(state: State) -> Bools:
+    """(n,) whether the cube, or the object in its place, is high enough."""
+    height, bar = state.pos("cube")[:, 2], LIFTED * state.size("cube")
+    other = np.array([name != CUBE.name for name in state.asset("cube")])
+    lifted: Bools = height > np.where(other, state.start_pos("cube")[:, 2] + RISEN, bar)
+    return lifted
