@@ -169,7 +169,7 @@ def test_harnesses_of_order_and_grades_print_their_tables(capsys, monkeypatch):
     assert spread.main(["--arrays", "--draws", "3"]) == 0
     rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if line.startswith(("| 2 ", "| 3 "))]
     assert len(rows) == 2 and all(float(row[5]) > float(row[4]) for row in rows), "eight orders are wider than one"
-    monkeypatch.setattr(grades, "CASES", (grades.Case(0.7, 0.4),))
+    monkeypatch.setattr(grades, "CASES", (grades.PolicyCase(0.7, 0.4),))
     monkeypatch.setattr(grades, "SIZES", ((30, 300),))
     for more in ([], ["--sorted", "--coverage"]):
         assert grades.main(["--draws", "3", *more]) == 0
