@@ -58,7 +58,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 # -- what tests cost -------------------------------------------------------------------------------------------------
 
-BUDGET_S = 10.0
+BUDGET_S = 5.0
 """CPU seconds of a test with the fixtures it is the first to ask for, unless it is marked `slow` or `daily`."""
 COSTS: dict[str, tuple[float, bool]] = {}
 """Test -> its CPU seconds, and whether it may be slow."""
