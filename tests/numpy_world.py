@@ -62,6 +62,43 @@ class Undeclared(Puck):
         return frozenset({"wait", "pause"})
 
 
+class Secret(Puck):
+    """Reality, which its class does not tell."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.real = True
+
+
+class Spoken(Puck):
+    """It asks a person, which its class does not tell."""
+
+    @property
+    def needs(self):
+        return frozenset({"terminal"})
+
+
+class Recorded(Puck):
+    """It can be judged again."""
+
+    def state(self, slot):
+        return np.concatenate([self._puck[slot], self._mark[slot]])
+
+    def restore(self, slot, state, tick):
+        self._puck[slot], self._mark[slot] = state[:2], state[2:]
+        self._age[slot] = tick
+
+    def trace(self, slot):
+        return {"x": float(self._puck[slot, 0])}
+
+
+class Loose(Reach):
+    """Reach, and near is enough."""
+
+    def solved(self, state):
+        return self.reached(state)["near"]
+
+
 class Partial:
     """It lacks most of the contract."""
 

@@ -106,13 +106,14 @@ class World(Protocol):
     hash: str
     """Names the world with all its parameters; part of every episode's key."""
     real: bool
-    """Whether this is reality. A simulated world that plays reality has `stands_in = True` besides, which may be left
-    out elsewhere."""
+    """Whether this is reality; declared in the body of the class, because a study is planned before the world is made.
+    A simulated world that plays reality has `stands_in = True` besides, which may be left out elsewhere."""
     can: AbstractSet[str]
     """Which of `ABILITIES` it has; `draw` and `snapshot` come with the methods of `Drawing`. A driver refuses what a
     world cannot do before the first episode."""
     needs: AbstractSet[str]
-    """`terminal`: it talks to a person, so it runs in the main process. Or nothing."""
+    """`terminal`: it talks to a person, so it runs in the main process; declared in the body of the class. Or
+    nothing."""
 
     @property
     def params(self) -> dict[str, Any]:

@@ -185,7 +185,21 @@ def make_world(
         opened.discard(Path(source).absolute())  # what it says is in the world's own hash
     remember(world, opened)
     _check_world(world, kind_of(source))
+    _check_declared(world, source)
     return world
+
+
+def _check_declared(world: World, source: str | Path | Mapping[str, Any] | WorldFile) -> None:
+    """Raises UsageError where a world needs a person and its class does not say so. A study is planned by the class."""
+    for what, needed, declared in (
+        ("real = True", world.real, is_real(source)),
+        ('needs = frozenset({"terminal"})', "terminal" in world.needs, asks_person(source)),
+    ):
+        if needed and not declared:
+            raise UsageError(
+                f"world: {kind_of(source)} has `{what}` only once it is made, and a study is planned before that: write "
+                f"`{what}` in the body of the class"
+            )
 
 
 def _check_world(world: Any, kind: str) -> None:

@@ -176,6 +176,15 @@ def test_what_is_missing_is_named_before_the_first_episode() -> None:
     assert not Path("it").exists()
 
 
+@pytest.mark.parametrize(("kind", "line"), [("Secret", "real = True"), ("Spoken", r"needs = .*terminal")])
+@pytest.mark.parametrize("how", [{"engine": "here"}, {"workers": 1}])
+def test_a_world_that_needs_a_person_says_so_in_its_class(kind: str, line: str, how: dict[str, Any]) -> None:
+    """Else two episodes would run at once on one table, and a film would run one of them again."""
+    with pytest.raises(foretell.UsageError, match=rf"more\.py:{kind} .*write `{line}.*` in the body of the class"):
+        foretell.run(study(world=f"more.py:{kind}"), out="it", **how)
+    assert not Path("it").exists()
+
+
 @pytest.mark.parametrize("kind", ["Unplugged", "Unset", "Unseen", "Unjudged"])
 def test_a_method_that_raises_ends_its_episode_and_no_other(kind: str) -> None:
     """The row blames the world and is the same whatever ran beside it."""
