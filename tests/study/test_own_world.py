@@ -176,6 +176,17 @@ def test_what_is_missing_is_named_before_the_first_episode() -> None:
     assert not Path("it").exists()
 
 
+def test_it_is_judged_again_from_its_steps(folder: Path) -> None:
+    foretell.run(study(world="more.py:Recorded", record={"steps": "all"}), out="it", engine="here")
+    again = foretell.judge("it")
+    assert (again.judged, again.left_out, again.differences) == (4, {}, [])
+    assert len(foretell.judge("it", task="more.py:Loose").differences) == 4
+    source = (folder / "puck.py").read_text()
+    (folder / "puck.py").write_text(source.replace("0.5 * self._push", "0.25 * self._push"))
+    with pytest.raises(foretell.UsageError, match=r"world 'recorded' \(its parameters, or its source\) has changed"):
+        foretell.judge("it")
+
+
 @pytest.mark.parametrize(("kind", "line"), [("Secret", "real = True"), ("Spoken", r"needs = .*terminal")])
 @pytest.mark.parametrize("how", [{"engine": "here"}, {"workers": 1}])
 def test_a_world_that_needs_a_person_says_so_in_its_class(kind: str, line: str, how: dict[str, Any]) -> None:

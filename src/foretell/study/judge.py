@@ -39,7 +39,7 @@ from foretell.study.plan import make_task
 from foretell.tasks.identity import task_hash
 from foretell.tasks.task import Task
 from foretell.world import Recordable, World
-from foretell.world_file import make_world
+from foretell.world_file import make_world, world_hash
 
 __all__ = ["Judged", "judge"]
 
@@ -238,10 +238,10 @@ def _same_world(row: dict[str, Any], world: World) -> None:
         raise UsageError(
             f"world {world.name!r} has no `state`, `restore` and `trace`, so its episodes cannot be judged again"
         )
-    if world.hash != row["world_hash"]:
+    if (now := world_hash(world)) != row["world_hash"]:
         raise UsageError(
-            f"world {row['world']!r} (hash of its parameters) has changed since the run: {row['world_hash']} then, "
-            f"{world.hash} now; restore the old version"
+            f"world {row['world']!r} (its parameters, or its source) has changed since the run: {row['world_hash']} then, "
+            f"{now} now; restore the old version"
         )
 
 
