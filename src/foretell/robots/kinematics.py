@@ -47,8 +47,21 @@ class Kinematics:
         self._qpos = self._batch.bind("qpos")
         self._pos, self._quat = self._batch.bind("site_xpos"), self._batch.bind("xquat")
         self._anchor, self._axis = self._batch.bind("xanchor"), self._batch.bind("xaxis")
+        above = _above(model, self._body)
+        self.carriers = tuple(
+            joint
+            for key, other in robot.groups.items()
+            for joint in other.joints
+            if key != group and int(model.jnt_bodyid[model.joint(joint).id]) in above
+        )
+        """Joints of other groups that the chain stands on, such as those of a base that rolls."""
+        self._carrier = np.array([model.joint(name).qposadr[0] for name in self.carriers], dtype=int)
         self._home = np.asarray(chain.home)
         self._low, self._high = np.asarray(chain.low), np.asarray(chain.high)
+
+    def carry(self, slots: Ints, q: Floats) -> None:
+        """Put the `carriers` at positions q (n, carriers) for the coming calls; they are at 0 at first."""
+        self._qpos[slots[:, None], self._carrier] = q
 
     def forward(self, slots: Ints, q: Floats) -> tuple[Floats, Floats]:
         """Position (n, 3) and orientation (n, 4) at joint positions q (n, joints)."""
@@ -87,3 +100,11 @@ class Kinematics:
 
 
 _DIAGONAL = np.arange(6)
+
+
+def _above(model: mujoco.MjModel, body: int) -> set[int]:
+    """A body and all that it hangs on."""
+    chain = {body}
+    while body := int(model.body_parentid[body]):
+        chain.add(body)
+    return chain

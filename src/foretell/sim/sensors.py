@@ -92,7 +92,10 @@ class Sensors:
             site = layout.sites[f"{part}/{feature.source[0]}"]
             return layout.site_xpos[slots, site], layout.xquat[slots, int(layout.model.site_bodyid[site])]
         key = part, feature.group
-        pos, quat = self._encoders[key].forward(slots, layout.sensed("qpos", slots)[:, layout.joints[key]])
+        chain, sensed = self._encoders[key], layout.sensed("qpos", slots)
+        if chain.carriers:
+            chain.carry(slots, sensed[:, [layout.address[f"{part}/{joint}"] for joint in chain.carriers]])
+        pos, quat = chain.forward(slots, sensed[:, layout.joints[key]])
         mount = self.scene.task.robots[part]
         base = np.broadcast_to(np.asarray(mount.quat), quat.shape)
         return np.asarray(mount.pos) + rotate(base, pos), multiply(base, quat)
