@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import mujoco
+import numpy as np
 import pytest
 
+from foretell.errors import UsageError
 from foretell.robots import Group, Panda
 from foretell.sim.bench import Bench
 from foretell.tasks import Mount
 from foretell.tasks.lift import Lift
 
+INERTIA: dict[str, Any] = {"mass": 0.1, "inertia": [1e-3] * 3, "explicitinertial": True, "gravcomp": 1}
 HINGE, SLIDE = mujoco.mjtJoint.mjJNT_HINGE, mujoco.mjtJoint.mjJNT_SLIDE
+TENDON = mujoco.mjtTrn.mjTRN_TENDON
 
 
 def lift(robot: str, **more: Any) -> Any:
@@ -47,3 +51,57 @@ def test_the_tool_of_an_arm_on_a_base_is_seen_where_it_is(world: Any) -> None:
     assert seen["panda/ee_pos"] == pytest.approx(bench.state.ee_pos("panda")[0], abs=0.005)
     hand = bench.state.quat("panda/ee")[0]
     assert abs(seen["panda/ee_quat"] @ hand) == pytest.approx(1, abs=1e-4)
+
+
+class Coupled(Panda):
+    """A Panda with a hand of two pairs of joints beside it; a tendon moves each pair."""
+
+    name = "coupled"
+    weight, motors = 0.5, ("a",)
+    turning: dict[str, Any] = {"low": (0.0, 0.0), "high": (1.0, 1.0), "speed": (1.0, 1.0)}
+    groups = {**Panda.groups, "hand": Group(joints=("a1", "a2"), home=(0.1, 0.5), actuators=("a",), **turning)}
+
+    def spec(self, visuals: bool = True) -> mujoco.MjSpec:
+        spec = super().spec(visuals)
+        for pair in self.motors:
+            tendon = spec.add_tendon(name=f"tendon_{pair}")
+            for number in "12":
+                body = spec.body("link0").add_body(name=pair + number, pos=[-0.3, 0, 0.3], **INERTIA)
+                body.add_joint(name=pair + number, type=HINGE, damping=[1, 0, 0])
+                tendon.wrap_joint(pair + number, self.weight)
+            motor = spec.add_actuator(name=pair, target=f"tendon_{pair}", trntype=TENDON)
+            motor.set_to_position(kp=50)
+        return spec
+
+
+class Summed(Coupled):
+    """The tendon is as long as the sum of the joints."""
+
+    name, weight = "summed", 1.0
+
+
+class Pairs(Coupled):
+    """One group of four joints and two actuators."""
+
+    name, motors = "pairs", ("a", "b")
+    four: dict[str, Any] = {"low": (0.0,) * 4, "high": (1.0,) * 4, "speed": (1.0,) * 4, "home": (0.1, 0.1, 0.5, 0.5)}
+    groups = {**Panda.groups, "hand": Group(joints=("a1", "a2", "b1", "b2"), actuators=("a", "b"), **four)}
+
+
+def test_one_actuator_holds_the_mean_of_its_joints() -> None:
+    bench = Bench(lift("Coupled"))
+    bench.run(0.5)
+    at = [float(bench.state.joint(f"panda/a{n}")[0]) for n in (1, 2)]
+    assert np.mean(at) == pytest.approx(0.3, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("robot", "why"),
+    [
+        ("Summed", "robot 'summed': group 'hand': actuator 'a' measures 1 where the mean of its joints is 0.5, so the"),
+        ("Pairs", "robot 'pairs': group 'hand' has 2 actuators for 4 joints; .*split the group"),
+    ],
+)
+def test_a_group_that_would_not_hold_its_start_is_refused(robot: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        Bench(lift(robot))

@@ -16,6 +16,7 @@ from foretell.objects import Asset, Fixture, ObjectPhysics, arena, asset
 from foretell.registry import names
 from foretell.robots import Robot
 from foretell.robots.lens import set_lens
+from foretell.robots.transmission import check_transmission
 from foretell.rotation import from_axis_angle, from_yaw, multiply, rotate, yaw
 from foretell.scenario import Scenario
 from foretell.seeding import generator
@@ -49,6 +50,8 @@ class Scene:
         known = [*names("robots"), *(robot.name for robot in self.robots.values())]
         if unknown := next((name for name in world.theta.robots if name not in known), None):
             raise UsageError(f"{world.name}: theta.robots.{unknown}: there is no such robot; {suggest(unknown, known)}")
+        for robot in self.robots.values():
+            check_transmission(robot)
         self._bolted: dict[str, str] = {}
         self._spec = self._base(visuals=False)
         self._dressed: mujoco.MjSpec | None = None
