@@ -7,6 +7,7 @@ same episode runs on the same machine and versions.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable
 from dataclasses import Field, asdict, dataclass, field, fields
 from json.encoder import encode_basestring_ascii
@@ -18,7 +19,19 @@ from foretell.errors import UsageError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LATER", "SCHEMA", "Episode", "Identity", "Outcome", "arrow_schema", "columns", "key", "keys"]
+__all__ = [
+    "LATER",
+    "SCHEMA",
+    "Episode",
+    "Identity",
+    "Outcome",
+    "arrow_schema",
+    "columns",
+    "key",
+    "keys",
+    "marks",
+    "unmarked",
+]
 
 SCHEMA = 1
 """Version of the row. Rows of a newer one are refused, not guessed at."""
@@ -174,6 +187,16 @@ def keys(
         return whole.hexdigest()[:16]
 
     return name
+
+
+def unmarked(arm: str) -> str:
+    """The name of an arm without the versions of its factors: `Shove` for `Shove#1a2b3c4d`."""
+    return re.sub(r"#[0-9a-f]{8}\b", "", arm)
+
+
+def marks(arm: str) -> list[tuple[str, str]]:
+    """(Factor, version) of every factor in an arm's name that has one."""
+    return re.findall(r"(\w+)#([0-9a-f]{8})\b", arm)
 
 
 def arrow_schema() -> pa.Schema:

@@ -37,6 +37,7 @@ __all__ = [
     "WorldFile",
     "asks_person",
     "attended",
+    "controllers_of",
     "explain",
     "file_of",
     "is_real",
@@ -197,8 +198,8 @@ def _check_declared(world: World, source: str | Path | Mapping[str, Any] | World
     ):
         if needed and not declared:
             raise UsageError(
-                f"world: {kind_of(source)} has `{what}` only once it is made, and a study is planned before that: write "
-                f"`{what}` in the body of the class"
+                f"world: {kind_of(source)} has `{what}` only once it is made, and a study is planned before that: "
+                f"write `{what}` in the body of the class"
             )
 
 
@@ -218,6 +219,12 @@ def world_hash(world: World) -> str:
         return world.hash
     fingerprint = fingerprint_of(world, classes)
     return digest([world.hash, fingerprint.sources, fingerprint.more])
+
+
+def controllers_of(world: World) -> list[object]:
+    """What turns actions into motion, where a world has objects for it (`controllers`: name -> object)."""
+    moving = getattr(world, "controllers", None)
+    return list(moving.values()) if isinstance(moving, Mapping) else []
 
 
 def params_of(params: dict[str, Any], scenario: Scenario) -> dict[str, Any]:

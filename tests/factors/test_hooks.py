@@ -14,7 +14,7 @@ import foretell
 from foretell import factors, registry
 from foretell.errors import UsageError
 from foretell.factors import Factor, Setting, draw, perturb
-from foretell.factors.arms import expand
+from foretell.factors.arms import expand, parse, severity_of
 from foretell.scenario import Placement, Scenario
 from foretell.sim.bench import Bench
 from foretell.spec import ActionSpec, Feature
@@ -66,8 +66,8 @@ def plugged(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setitem(registry.BUILTIN, "factors", known)
     factors._ranks.cache_clear()
     yield
-    factors._ranks.cache_clear()
-    factors.factor.cache_clear()
+    for known in (factors._ranks, factors.factor, factors.version):
+        known.cache_clear()
 
 
 def test_every_hook_of_a_plug_in_is_called() -> None:
@@ -175,3 +175,40 @@ def test_a_scenario_with_a_factor_that_its_task_cannot_have_is_refused_when_the_
     with pytest.raises(UsageError, match=rf"s.jsonl: scenario {scenario.id}: RO_Size does not apply to 'lift': it has"):
         foretell.run(study, out=tmp_path / "run", workers=0)
     assert not (tmp_path / "run").exists()
+
+
+SHOVE = """
+from foretell.factors import Factor
+
+
+class Shove(Factor):
+    name, changes = "Shove", "sensing"
+
+    def draw(self, rng, scenario, task, severity, given=None):
+        return 1.0
+
+    def act(self, value, action, spec, rng):
+        return 0.5 * action
+"""
+
+
+def test_an_edited_factor_is_another_arm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its name in rows and tables has the version, and so the key of an episode has. Those of ours have none."""
+    monkeypatch.chdir(tmp_path)
+    known = {**registry.BUILTIN["factors"], "Shove": "shoves.py:Shove"}
+    monkeypatch.setitem(registry.BUILTIN, "factors", known)
+    study = {"name": "it", "tasks": [{"use": "lift", "time_limit": 0.1}], "policies": ["random"], "scenarios": 1}
+    study |= {"arms": ["none", "Shove@0.5", "Sensor_Noise"], "record": {"video": 0}}
+    for number, share in enumerate(("0.5", "0.25"), start=1):
+        (tmp_path / "shoves.py").write_text(SHOVE.replace("0.5", share))
+        factors.factor.cache_clear(), factors.version.cache_clear(), factors._ranks.cache_clear()
+        assert foretell.run(study, out="it", workers=0).ran == (3 if number == 1 else 1)
+        assert foretell.run(study, out="it", workers=0).ran == 0
+        arms = sorted(set(foretell.read("it")["arm"].to_pylist()))
+        assert arms[:2] == ["Sensor_Noise", arms[1]] and arms[-1] == "none" and len(arms) == 2 + number
+        assert all(re.fullmatch(r"Shove#[0-9a-f]{8}@0\.5", arm) for arm in arms[1:-1])
+        assert parse(arms[1]).uses == parse("Shove@0.5").uses and severity_of(arms[1]) == 0.5
+    version = factors.version("Shove")
+    old = next(r for r in foretell.read("it").to_pylist() if "Shove" in r["arm"] and version not in r["arm"])
+    with pytest.raises(UsageError, match=r"factor 'Shove' .* has changed since the run"):
+        foretell.replay("it", old["episode"])

@@ -14,9 +14,11 @@ from foretell.answers.show import show
 from foretell.checks import check_task
 from foretell.episodes.read import read
 from foretell.errors import UsageError
+from foretell.sim.bench import Bench
 from foretell.study.plan import make_task
 from foretell.study.run import run
 from foretell.tasks.identity import task_hash
+from foretell.tasks.lift import Lift
 
 NAMES = """
 import json
@@ -112,3 +114,25 @@ def test_the_check_of_a_task_says_what_it_is_known_by(tmp_path: Path) -> None:
     said = check_task(f"{lab.folder / 'task.py'}:Blink")["identity"].detail
     assert "version 2, " in said and "covers class Blink in task.py, class Brief in task.py; 0 data files" in said
     assert check_task("lift")["identity"].detail == "version 2, raised by hand."
+
+
+GRIP = """
+from foretell.robots.controller import Grip
+
+
+class Slow(Grip):
+    WINDUP = 0.01
+"""
+
+
+def test_an_edited_controller_is_another_task(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "grips.py").write_text(GRIP)
+    entry = {"use": "lift", "controller": "ee_delta+gripper:grips.py:Slow", "time_limit": 0.1}
+    study = {"name": "it", "tasks": [entry], "policies": ["random"], "scenarios": 1, "record": {"video": 0}}
+    run(study, out="it", workers=0)
+    assert run(study, out="it", workers=0).ran == 0
+    (tmp_path / "grips.py").write_text(GRIP.replace("0.01", "0.001"))
+    assert run(study, out="it", workers=0).ran == 1
+    assert len(set(read("it")["task_hash"].to_pylist())) == 2 and {row["n"] for row in show("it")} == {1}
+    assert task_hash(Lift(), Bench("lift").world.controllers.values()) == ""

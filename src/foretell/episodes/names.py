@@ -6,6 +6,7 @@ A name that stands for several versions gets `#` and the beginning of a hash:
 - a task, where rows have several versions or sources of it. What a person judged has neither, and gets no hash. A task
   that ran with several controllers has these in its name too;
 - a policy, where it ran with several weights or options on one task. Scripted ones are others on every task;
+- an arm, wherever a factor of one's own is in it: that is its name in the rows too;
 - a clock, where one policy ran one task in one world under two clocks of one label.
 """
 
@@ -20,6 +21,7 @@ from functools import lru_cache
 
 from foretell.clock import label, safe_label
 from foretell.digest import digest
+from foretell.episode import unmarked
 from foretell.episodes.cells import Cell
 from foretell.errors import UsageError
 
@@ -123,7 +125,7 @@ def other_words(
             "task": _task_words(cell),
             "policy": (cell.policy, marked(cell.policy, cell.policy_version)),
             "clock": (cell.clock, short, marked(short, digest(cell.clock)), str(json.loads(cell.clock)["kind"])),
-            "arm": (cell.arm,),
+            "arm": (cell.arm, unmarked(cell.arm)),
         }
         for column in COLUMNS:
             for word in words[column]:

@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from foretell.digest import digest
 from foretell.errors import UsageError, suggest
 from foretell.factors.factor import Factor, Given, Reason, Setting
+from foretell.fingerprint.fingerprint import fingerprint_of
+from foretell.fingerprint.source import own_classes
 from foretell.registry import names, resolve
 from foretell.scenario import Placement, Scenario
 from foretell.seeding import generator
@@ -27,6 +30,7 @@ __all__ = [
     "rank",
     "sizes",
     "starts",
+    "version",
 ]
 
 
@@ -38,6 +42,17 @@ def factor(name: str) -> Factor:
         raise UsageError(f"factors: {name!r:.200} is not known; {suggest(name, names('factors'))}")
     instance: Factor = resolve("factors", name)()
     return instance
+
+
+@cache
+def version(name: str) -> str:
+    """8 hex digits that name the source of a factor of one's own; empty for those that come with foretell."""
+    kind = factor(name)
+    classes = own_classes(type(kind))
+    if not classes:
+        return ""
+    fingerprint = fingerprint_of(kind, classes)
+    return digest([fingerprint.sources, fingerprint.more])[:8]
 
 
 def draw(name: str, scenario: Scenario, task: Task, severity: float = 1.0, given: Given | None = None) -> Any:

@@ -18,8 +18,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from foretell.digest import digest
+from foretell.episode import unmarked
 from foretell.errors import UsageError, suggest
-from foretell.factors import Given, Reason, draw, factor, perturb, rank
+from foretell.factors import Given, Reason, draw, factor, perturb, rank, version
 from foretell.registry import names
 from foretell.scenario import Scenario
 from foretell.tasks.task import Task
@@ -62,11 +64,13 @@ class Use:
 
     @property
     def label(self) -> str:
+        """A factor of one's own has its version in it: edited, it is another arm."""
+        name = _marked(self.factor, [self])
         if self.given is None:
-            return self.factor + ("" if self.severity == 1 else f"@{self.severity:g}")
+            return name + ("" if self.severity == 1 else f"@{self.severity:g}")
         if self.given.values:
-            return self.factor + "{" + ",".join(map(str, self.given.values)) + "}"
-        return f"{self.factor}[{self.given.low:g},{self.given.high:g}]"
+            return name + "{" + ",".join(map(str, self.given.values)) + "}"
+        return f"{name}[{self.given.low:g},{self.given.high:g}]"
 
 
 @dataclass(frozen=True)
@@ -148,9 +152,10 @@ def _grid(axes: Any) -> Arm:
 
 def decoded(name: str | int) -> str:
     """The name behind a number of THE COLOSSEUM (11, `11`, `colosseum:11`); other names as they are."""
-    match = re.fullmatch(r"(?:colosseum:)?(-?\d+)", str(name).strip())
+    plain = unmarked(str(name).strip())
+    match = re.fullmatch(r"(?:colosseum:)?(-?\d+)", plain)
     if match is None:
-        return str(name).strip()
+        return plain
     if (number := int(match[1])) in (13, 15):
         raise UsageError(f"arm {number}: THE COLOSSEUM's {number} is a task's variations, and no task has any yet")
     known = {0: "none", 1: "colosseum:all", **COLOSSEUM}
@@ -274,12 +279,19 @@ def expand(items: Iterable[Any], task: Task) -> list[Arm]:
         elif arm.uses and arm.uses[0].factor in SETS:
             kind, severity = arm.uses[0].factor, arm.uses[0].severity
             uses = [Use(name, severity) for name in _pool(kind) if factor(name).applies(task) is None]
-            whole = [Arm(arm.name, tuple(uses))] if uses else []
+            whole = [Arm(_marked(arm.name, uses), tuple(uses))] if uses else []
             members = [_joined([u]) for u in uses] if kind.endswith("each") else whole
         for member in members:
             if member.applies(task) is None:
                 arms_by_name.setdefault(member.name, member)
     return list(arms_by_name.values())
+
+
+def _marked(name: str, uses: Iterable[Use]) -> str:
+    """The name with the version of the factors behind it; those that come with foretell have none."""
+    versions = [mark for use in uses if use.factor not in SETS and (mark := version(use.factor))]
+    mark = versions[0] if len(versions) == 1 else digest(versions)[:8]
+    return f"{name}#{mark}" if versions else name
 
 
 def looks_only(name: str) -> bool:
@@ -288,7 +300,8 @@ def looks_only(name: str) -> bool:
         uses = parse(name).uses
         return bool(uses) and all(u.factor not in SETS and factor(u.factor).changes == "look" for u in uses)
     except UsageError:  # values that were given by name, or a factor that is not installed here
-        whole = [part.partition("@")[0].partition("[")[0].partition("{")[0] for part in name.split("+")]
+        parts = unmarked(name).split("+")
+        whole = [part.partition("@")[0].partition("[")[0].partition("{")[0] for part in parts]
         return all(part in names("factors") and factor(part).changes == "look" for part in whole)
 
 

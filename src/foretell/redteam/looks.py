@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from foretell.clock import Sync
+from foretell.episode import unmarked
 from foretell.episodes.read import read
 from foretell.errors import UsageError
 from foretell.factors import arms
@@ -135,4 +136,4 @@ class Looks:
                     f"{s.out / folder} holds rows of {len(values)} kinds of {policy!r} (column {column}): "
                     "it changed since then; give another folder with --out"
                 )
-        self._rows[folder] = {(row["arm"], row["scenario"]): row for row in rows}
+        self._rows[folder] = {(unmarked(row["arm"]), row["scenario"]): row for row in rows}

@@ -39,7 +39,7 @@ from foretell.study.plan import make_task
 from foretell.tasks.identity import task_hash
 from foretell.tasks.task import Task
 from foretell.world import Recordable, World
-from foretell.world_file import make_world, world_hash
+from foretell.world_file import controllers_of, make_world, world_hash
 
 __all__ = ["Judged", "judge"]
 
@@ -125,7 +125,7 @@ def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = 
         world = make_world(study.world, made, slots=min(SLOTS, len(ready)), threads=1, controller=controller)
         try:
             _same_world(ready[0].row, world)
-            source = task_hash(made)
+            source = task_hash(made, controllers_of(world))
             for at in range(0, len(ready), world.slots):
                 some = ready[at : at + world.slots]
                 for recorded, outcome in zip(some, judge_steps(world, some), strict=True):
@@ -240,8 +240,8 @@ def _same_world(row: dict[str, Any], world: World) -> None:
         )
     if (now := world_hash(world)) != row["world_hash"]:
         raise UsageError(
-            f"world {row['world']!r} (its parameters, or its source) has changed since the run: {row['world_hash']} then, "
-            f"{now} now; restore the old version"
+            f"world {row['world']!r} (its parameters, or its source) has changed since the run: {row['world_hash']} "
+            f"then, {now} now; restore the old version"
         )
 
 

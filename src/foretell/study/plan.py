@@ -9,6 +9,7 @@ from functools import cache, cached_property
 from typing import TYPE_CHECKING, Literal
 
 from foretell.clock import Clock, Realtime
+from foretell.episode import unmarked
 from foretell.episodes.provenance import design_of
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
@@ -289,7 +290,7 @@ def _under(arm: arms.Arm, plain: Scenarios, task: Task) -> Scenarios:
 
     def make(index: int) -> Scenario:
         scenario = arm.on(plain[index], task)
-        return checked(scenario, f"arms: {arm.name} on scenario {plain[index].id}") if own else scenario
+        return checked(scenario, f"arms: {unmarked(arm.name)} on scenario {plain[index].id}") if own else scenario
 
     return Scenarios(len(plain), make=make)
 
@@ -299,12 +300,13 @@ def left_out(study: Study) -> list[str]:
     if testset_of(study):
         return []
     tasks = [make_task(entry.use) for entry in study.tasks]
-    return [f"arm {a.name} is left out: {why}" for a in study.arms for t in tasks if (why := a.applies(t))]
+    return [f"arm {unmarked(a.name)} is left out: {why}" for a in study.arms for t in tasks if (why := a.applies(t))]
 
 
 def given_arm(scenario: Scenario) -> str:
     """The arm of a scenario that is run as it is: what it was given, in a file of scenarios, if anything."""
-    return "given:" + "+".join(sorted(scenario.factors)) if scenario.factors else "none"
+    names = [arms.Use(name).label for name in sorted(scenario.factors)]
+    return "given:" + "+".join(names) if names else "none"
 
 
 def _as_it_is(clock: Clock, policy: str, task: TaskEntry) -> Clock:

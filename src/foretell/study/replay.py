@@ -11,14 +11,16 @@ from typing import Any
 
 from foretell.clock import CLOCKS, parse
 from foretell.counting import counted
-from foretell.episode import LATER
+from foretell.episode import LATER, marks
 from foretell.episodes.journal import plain
 from foretell.episodes.provenance import provenance, read_provenance
 from foretell.episodes.read import read
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import ForetellError, UsageError, suggest
+from foretell.factors import version
 from foretell.files import require_writable
 from foretell.notebook import Displayed
+from foretell.registry import names
 from foretell.rollout import Job
 from foretell.rollout.video import film_camera
 from foretell.study.config import Study, TaskEntry, load_study
@@ -209,6 +211,11 @@ def _same_things(row: dict[str, Any], opened: Opened) -> None:
         (f"world {row['world']!r} (hash of its parameters)", row["world_hash"], opened.world_hash),
         (f"task {row['task']!r} (version)", row["task_version"], opened.task_version),
         (f"task {row['task']!r} (hash of its source)", row["task_hash"] or "", opened.task_hash),
+        *(
+            (f"factor {name!r} (hash of its source)", then, version(name))
+            for name, then in marks(row["arm"])
+            if name in names("factors")
+        ),
     ):
         if then != now:
             raise UsageError(f"{what} has changed since the run: {then} then, {now} now; restore the old version")

@@ -17,7 +17,7 @@ from foretell.study.policy_entry import PolicyEntry
 from foretell.tasks.identity import task_hash
 from foretell.tasks.make import make_task
 from foretell.world import Recordable
-from foretell.world_file import make_world, world_hash
+from foretell.world_file import controllers_of, make_world, world_hash
 
 __all__ = ["Opened", "Session", "from_json", "to_json"]
 
@@ -94,7 +94,7 @@ class Session:
         self._entries = policies
         made = make_task(task, time_limit)
         self.world = make_world(world, made, slots=1 if realtime else slots, threads=threads, controller=controller)
-        self._task_hash, self._world_hash = task_hash(made), world_hash(self.world)
+        self._task_hash, self._world_hash = task_hash(made, controllers_of(self.world)), world_hash(self.world)
         if steps and not isinstance(self.world, Recordable):
             raise UsageError(
                 f"record: steps: world {self.world.name!r} does not give its true state (it has no `state`, `restore` "

@@ -6,6 +6,7 @@ task of their own, so there an edited file is another task, as an edited policy 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,13 @@ from foretell.tasks.task import Task
 __all__ = ["task_fingerprint", "task_hash"]
 
 
-def task_hash(task: Task) -> str:
+def task_hash(task: Task, controllers: Iterable[object] = ()) -> str:
     """16 hex digits that name the source of a task of one's own, and a time limit that is not the task's; empty for
-    those that come with foretell, as they are."""
+    those that come with foretell, as they are. `controllers` run it; those of one's own count too."""
+    moving = [(thing, mine) for thing in controllers if (mine := own_classes(type(thing)))]
+    if moving:
+        whole = [fingerprint_of(thing, mine) for thing, mine in moving]
+        return digest([task_hash(task), [[each.sources, each.more] for each in whole]])
     fingerprint = task_fingerprint(task)
     limit = task.time_limit if task.time_limit != type(task).time_limit else None
     if fingerprint is None:
