@@ -92,7 +92,7 @@ class Outcome:
     success: bool | None = None
     """The one that counts, by `success_rule`."""
     score: float | None = None
-    """Share of stages reached, in [0, 1]; a solved episode scores 1."""
+    """Share of stages reached, in [0, 1]; a solved episode scores 1, unless a person or a detector gave less."""
     stages: dict[str, float] = field(default_factory=dict)
     """Stage -> simulated seconds at which it was first reached."""
     metrics: dict[str, float] = field(default_factory=dict)
@@ -103,7 +103,8 @@ class Outcome:
     sim_s: float = 0.0
     """Simulated seconds."""
     end: str = "time_limit"
-    """success, time_limit, terminated, stopped or error"""
+    """success, time_limit, terminated, stopped or error; `stopped` also where sensors saw success and the judge did
+    not"""
     blame: str | None = None
     """Whose error it was: policy (counts as a failure), world or machine (excluded from n), or None."""
     error: str | None = None

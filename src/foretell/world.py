@@ -59,12 +59,13 @@ class Observations(dict[str, Any]):
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """How one episode came out. No driver overrules it."""
+    """How one episode came out. No driver overrules it; where the `task` judges, its `success_rule` decides whether
+    success at any action counts, or at the end."""
 
     success: bool | None
     """Success at this moment; None where only a person can tell and has not."""
     score: float | None
-    """Share of the task's stages reached, in [0, 1]."""
+    """Share of the task's stages reached, in [0, 1]. A success has 1, unless somebody else judged and gave less."""
     stages: dict[str, float]
     """Stage name -> simulated seconds at which it was first reached."""
     metrics: dict[str, float] = field(default_factory=dict)

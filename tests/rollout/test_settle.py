@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from foretell.episode import Outcome
@@ -19,6 +21,22 @@ def test_no_driver_overrules_a_person(solved: bool | None, says: bool) -> None:
     settle(outcome, Lift(), Verdict(success=says, score=None, stages={}, judge="person"), solved)
     assert (outcome.success, outcome.success_any, outcome.success_end) == (says, says, says)
     assert outcome.judge == "person" and outcome.score == (1.0 if says else None)
+
+
+@pytest.mark.parametrize("judge", ["person", "detector"])
+def test_marks_of_a_person_or_a_detector_are_kept(judge: Any) -> None:
+    outcome = Outcome(end="time_limit")
+    settle(outcome, Lift(), Verdict(success=True, score=0.6, stages={}, judge=judge), None)
+    assert outcome.success and outcome.score == 0.6
+
+
+@pytest.mark.parametrize("says", [False, None])
+def test_an_episode_does_not_end_with_a_success_that_the_judge_denies(says: bool | None) -> None:
+    """Sensors stopped it, and a detector says no."""
+    outcome = Outcome(end="success")
+    settle(outcome, Lift(), Verdict(success=says, score=0.25, stages={}, judge="detector", reason="lamp off"), True)
+    assert (outcome.end, outcome.success, outcome.score) == ("stopped", says, 0.25)
+    assert outcome.failure_reason == ("lamp off" if says is False else None)
 
 
 def test_a_task_that_was_solved_on_the_way_counts_by_its_rule() -> None:

@@ -76,9 +76,9 @@ def _ended(
     outcome.steps = row["steps"] if last else min(row["steps"], int(recorded.judged[: index + 1].sum()))
     outcome.sim_s = float(tick * world.tick)
     outcome.metrics = dict(row["metrics"] or ())
-    verdict = world.verdict(np.array([slot], dtype=np.int32))[0]
+    verdict, undecided = world.verdict(np.array([slot], dtype=np.int32))[0], outcome.end == "stopped"
     settle(outcome, world.task, verdict, solved)
-    if outcome.end == "stopped":  # by the old rule, and the new one asks for more: nobody knows
+    if undecided:  # by the old rule, and the new one asks for more: nobody knows
         outcome.success = outcome.success_any = outcome.success_end = None
         outcome.failure_reason, outcome.score = None, None
     return outcome

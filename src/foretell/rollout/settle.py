@@ -20,6 +20,7 @@ def settle(outcome: Outcome, task: Task, verdict: Verdict, solved: bool | None) 
     outcome.events = dict(verdict.events)
     outcome.judge = verdict.judge
     if verdict.success is None:
+        outcome.end = "stopped" if outcome.end == "success" else outcome.end
         return
     blamed = outcome.blame is not None
     # a person or a detector judges once, at the end, and has the last word on both
@@ -28,8 +29,11 @@ def settle(outcome: Outcome, task: Task, verdict: Verdict, solved: bool | None) 
     outcome.success_end = verdict.success and not blamed
     outcome.success = (outcome.success_any if task.success_rule == "any" else outcome.success_end) and not blamed
     if outcome.success:
-        outcome.score = 1.0
+        # a person or a detector may give a success less than full marks
+        outcome.score = 1.0 if verdict.score is None or verdict.judge == "task" else verdict.score
     else:
+        if outcome.end == "success":  # sensors stopped it, and the judge denies it
+            outcome.end = "stopped"
         # stages explain a failure only where the task watched them
         missed = [s.name for s in task.stages if s.name not in verdict.stages and verdict.judge == "task"]
         why = verdict.reason or (f"no {missed[0]}" if missed else "undone")
