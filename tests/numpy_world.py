@@ -99,6 +99,27 @@ class Loose(Reach):
         return self.reached(state)["near"]
 
 
+class Rich(Puck):
+    """It also has a voice, a scan and a count, of other types than a float64."""
+
+    features = {
+        **Puck.features,
+        "voice": Feature(kind="text", shape=(), dtype="str"),
+        "scan": Feature(kind="rays", shape=(8,), dtype="float32", unit="m"),
+        "speed": Feature(kind="scalar", shape=(1,), dtype="float32"),
+        "heading": Feature(kind="orientation", shape=(4,), dtype="float32"),
+        "count": Feature(kind="scalar", shape=(1,), dtype="int64"),
+    }
+
+    def observe(self, slots, streams):
+        n, own = len(slots), {}
+        for name, feature in self.features.items():
+            if name in streams and name not in Puck.features:
+                own[name] = ["hello"] * n if name == "voice" else np.full((n, *feature.shape), 0.5, feature.dtype)
+        seen = super().observe(slots, {name: stream for name, stream in streams.items() if name not in own})
+        return Observations({**seen, **own}, {name: self._age[slots] for name in streams})
+
+
 class Partial:
     """It lacks most of the contract."""
 

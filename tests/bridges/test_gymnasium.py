@@ -551,3 +551,16 @@ def test_instructions_stand_in_info_and_done_brings_the_next():
     assert info["instruction"].tolist() == [first, "place apple into top drawer"]
     with pytest.raises(UsageError, match="mask: expected a bool array"):
         envs.finish(np.array([1, 0]))
+
+
+def test_spaces_have_the_types_of_features_and_no_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    numpy_world.enter(tmp_path, monkeypatch)
+    given = {"task": numpy_world.TASK, "world": "more.py:Rich"}
+    env = make("foretell/Task-v1", **given)
+    seen, _ = env.reset(seed=0)
+    assert env.observation_space.contains(seen)
+    types = {name: str(space.dtype) for name, space in env.observation_space.spaces.items()}  # type: ignore[attr-defined]
+    poses = {"puck/pos": "float64", "mark/pos": "float64"}
+    assert types == poses | {"scan": "float32", "speed": "float32", "heading": "float32", "count": "int64"}
+    with pytest.raises(UsageError, match="streams: 'voice' is text, and environments give numbers and pictures"):
+        make("foretell/Task-v1", streams=["puck/pos", "voice"], **given)

@@ -173,10 +173,10 @@ class Slots:
 
 
 def streams_of(given: Streams | None, known: Mapping[str, Feature]) -> dict[str, Stream]:
-    """What to observe. By default all but the cameras, which need OpenGL and cost far more than the physics, and sizes,
-    which are 1 unless a factor changes them."""
+    """What to observe. By default all but text, the cameras, which need OpenGL and cost far more than the physics, and
+    sizes, which are 1 unless a factor changes them."""
     if given is None:
-        return {name: Stream(f.shape) for name, f in known.items() if not f.optional}
+        return {name: Stream(f.shape) for name, f in known.items() if not f.optional and f.kind != "text"}
     if isinstance(given, str) or not given:
         raise UsageError(f"streams: expected a list of names, or names with shapes, got {given!r}")
     shapes = given if isinstance(given, Mapping) else dict.fromkeys(given)
@@ -185,6 +185,8 @@ def streams_of(given: Streams | None, known: Mapping[str, Feature]) -> dict[str,
         if name not in known:
             raise UsageError(f"streams: {name!r} is not in this world; {suggest(name, known)}")
         feature = known[name]
+        if feature.kind == "text":
+            raise UsageError(f"streams: {name!r} is text, and environments give numbers and pictures: leave it out")
         wanted = feature.shape if shape is None else tuple(map(int, shape))
         if not feature.accepts(wanted):
             raise UsageError(f"streams: {name}: shape is {wanted}, it must be {feature.expected}")
@@ -200,6 +202,11 @@ def box_of(feature: Feature, stream: Stream) -> spaces.Box:
         return spaces.Box(-1, most, stream.shape, np.int32)
     if feature.kind in ("depth", "rays"):
         return spaces.Box(0, np.inf, stream.shape, np.dtype(feature.dtype).type)
+    dtype = np.dtype(feature.dtype)
+    if dtype.kind in "iub":
+        low, high = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        return spaces.Box(low, high, stream.shape, dtype.type)
     # a unit quaternion may exceed 1 by rounding; nothing bounds where an object may roll or how fast a joint is hit
-    bound = 1 + 1e-9 if feature.kind == "orientation" else np.inf
-    return spaces.Box(-bound, bound, stream.shape, np.float64)
+    rounding = 1e-9 if dtype == np.float64 else 8 * float(np.finfo(dtype).eps)
+    bound = 1 + rounding if feature.kind == "orientation" else np.inf
+    return spaces.Box(-bound, bound, stream.shape, dtype.type)
