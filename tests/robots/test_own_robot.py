@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import mujoco
 import numpy as np
 import pytest
 
+import foretell
 from foretell.errors import UsageError
-from foretell.robots import Group, Panda
+from foretell.robots import Group, Panda, Robot
 from foretell.sim.bench import Bench
 from foretell.tasks import Mount
 from foretell.tasks.lift import Lift
@@ -51,6 +53,45 @@ def test_the_tool_of_an_arm_on_a_base_is_seen_where_it_is(world: Any) -> None:
     assert seen["panda/ee_pos"] == pytest.approx(bench.state.ee_pos("panda")[0], abs=0.005)
     hand = bench.state.quat("panda/ee")[0]
     assert abs(seen["panda/ee_quat"] @ hand) == pytest.approx(1, abs=1e-4)
+
+
+class Eye(Robot):
+    """A pan-tilt camera on a stand: a robot without a tool."""
+
+    name = "eye"
+    neck: dict[str, Any] = {"home": (0.1, 0.2), "low": (-1.0, -1.0), "high": (1.0, 1.0), "speed": (1.0, 1.0)}
+    groups = {"neck": Group(joints=("pan", "tilt"), **neck)}
+
+    def spec(self, visuals: bool = True) -> mujoco.MjSpec:
+        spec = mujoco.MjSpec()
+        body = spec.worldbody.add_body(name="foot")
+        for name, axis in (("pan", [0, 0, 1]), ("tilt", [0, 1, 0])):
+            body = body.add_body(name=name, **INERTIA)
+            body.add_joint(name=name, type=HINGE, axis=axis, damping=[1, 0, 0], armature=0.01)
+            motor = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
+            motor.set_to_position(kp=50, kv=5)
+        return spec
+
+
+class LiftSeen(Lift):
+    """Lift beside a head that nobody commands."""
+
+    name, controller, time_limit = "lift-seen-by-eye", "arm:ee_delta", 0.1
+    robots = {**Lift.robots, "eye": Mount(f"{__name__}:Eye", (-0.5, 0.5, 0.6), stand=False)}
+
+
+def test_a_robot_without_a_tool_is_recorded(tmp_path: Path) -> None:
+    study = {"tasks": [f"{__name__}:LiftSeen"], "policies": ["random"], "scenarios": 1, "record": {"steps": "all"}}
+    done = foretell.run(study, out=tmp_path / "run", workers=0)
+    assert done.ran == 1 and len(list((done.path / "steps").iterdir())) == 1
+    assert {n.rpartition("/")[0] for n in Bench(LiftSeen()).world.trace(0) if n.endswith("/x")} == {"panda", "cube"}
+
+
+def test_a_robot_without_a_tool_needs_a_controller_by_name() -> None:
+    words = "group 'neck' of eye has no tool, .*such as `arm:ee_delta\\+neck:joint`"
+    with pytest.raises(UsageError, match=words):
+        Bench(LiftSeen(), controller="ee_delta")
+    assert Bench(LiftSeen(), controller="arm:ee_delta+neck:joint").world.action.size == 9
 
 
 class Coupled(Panda):

@@ -32,7 +32,10 @@ class Kinematics:
     def __init__(self, robot: Robot, slots: int, group: str = "arm"):
         chain = robot.groups[group]
         if chain.tool is None:
-            raise UsageError(f"controller: group {group!r} of {robot.name} has no tool, so `ee_delta` cannot move it")
+            raise UsageError(
+                f"controller: group {group!r} of {robot.name} has no tool, so `ee_delta` cannot move it; name a "
+                f"controller for each group, such as `arm:ee_delta+{group}:joint`"
+            )
         spec = robot.spec(visuals=False)
         spec.option.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT  # only poses are asked for
         model = spec.compile()

@@ -14,7 +14,7 @@ def traced(layout: Layout, slot: int, state: Rows, placed: Collection[str]) -> d
     """Positions of tools and of placed parts in m, openings of grippers, and joints of placed parts. `state` is that of
     the slot alone."""
     scene = layout.scene
-    points = {name: state.ee_pos(name)[0] for name in scene.robots}
+    points = {name: state.ee_pos(name)[0] for name in layout.tools}
     points |= {name: state.pos(name)[0] for name in placed}
     values = {f"{name}/{axis}": float(v) for name, p in points.items() for axis, v in zip("xyz", p, strict=True)}
     for name, robot in scene.robots.items():
