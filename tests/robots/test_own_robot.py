@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import foretell
 from foretell.errors import UsageError
 from foretell.robots import Group, Panda, Robot
+from foretell.robots.controller import EndEffectorDelta, Grip
 from foretell.sim.bench import Bench
 from foretell.tasks import Mount
 from foretell.tasks.lift import Lift
@@ -146,3 +148,50 @@ def test_one_actuator_holds_the_mean_of_its_joints() -> None:
 def test_a_group_that_would_not_hold_its_start_is_refused(robot: str, why: str) -> None:
     with pytest.raises(UsageError, match=why):
         Bench(lift(robot))
+
+
+class Wide(EndEffectorDelta):
+    """Half the usual scale, in twice the usual range."""
+
+    dims = tuple(replace(dim, low=-2.0, high=2.0, scale=dim.scale / 2) for dim in EndEffectorDelta.dims)
+
+
+class Share(Grip):
+    """0 opens, 1 closes."""
+
+    dims = (replace(Grip.dims[0], low=0.0, high=1.0),)
+
+
+def test_controllers_keep_the_range_of_their_action() -> None:
+    ends = []
+    for arm, reach in (("ee_delta", 1.0), (f"{__name__}:Wide", 2.0)):
+        bench = Bench("lift", controller=f"arm:{arm}")
+        for _ in range(4):
+            bench.run(0.05, [0, 0, reach, 0, 0, 0, -1])
+        ends.append(bench.state.ee_pos("panda")[0])
+    assert ends[0] == pytest.approx(ends[1], abs=1e-9)
+    fingers = []
+    for grip, wide, half in (("grip", -1.0, 0.0), (f"{__name__}:Share", 0.0, 0.5)):
+        bench = Bench("lift", controller=f"ee_delta+gripper:{grip}")
+        for command in (wide, wide, half, half, half):
+            bench.run(0.2, [0, 0, 0, 0, 0, 0, command])
+        fingers.append(bench.see("panda/gripper")["panda/gripper"])
+    assert fingers[0] == pytest.approx(fingers[1], abs=1e-9) and fingers[0] == pytest.approx([0.04], abs=1e-3)
+
+
+class Turning(Robot):
+    """One finger that turns; no model."""
+
+    name, turn = "turning", {"low": (0.0,), "high": (1.2,), "speed": (3.0,), "home": (1.2,)}
+    groups = {"gripper": Group(joints=("a",), pads=("a",), **turn)}  # type: ignore[arg-type]
+
+
+def test_the_target_of_a_turning_finger_runs_ahead_by_a_share_of_its_range() -> None:
+    """A hundredth of a radian, as of a metre, was hardly any force."""
+    grip, slot = Grip(Turning(), group="gripper", slots=1, tick=0.002), np.zeros(1, dtype=int)
+    grip.reset(slot, np.array([[0.6]]), slot)
+    for _ in range(40):  # a thing between the fingers keeps it at 0.6 rad
+        grip.command(slot, np.ones((1, 1)), np.array([[0.6]]), np.zeros((1, 1)), np.array([25]))
+        target = grip.targets(slot, 25)[0, -1, 0]
+    assert 0.6 - 0.3 - 3.0 * 0.05 <= target <= 0.3
+    assert grip.version == 2 and Bench("lift").world.controllers["panda", "gripper"].version == 1

@@ -38,6 +38,8 @@ class Controller:
 
     dims: tuple[DimSpec, ...]
     """What an action means."""
+    version: int = 1
+    """Of a controller that comes with foretell: raised whenever a change could alter what it does."""
 
     def __init__(self, robot: Robot, *, group: str, slots: int, tick: float, most_delay: int = 0):
         self.robot, self.group, self.tick = robot, robot.groups[group], tick
@@ -91,6 +93,12 @@ class Controller:
         highest = [np.broadcast_to(np.abs(np.asarray(d.high, float)), d.size) for d in self.dims]
         least: Floats = 0.1 * np.concatenate(highest)
         return least
+
+    @cached_property
+    def _range(self) -> tuple[Floats, Floats]:
+        """(size,) lowest and highest numbers of an action."""
+        spec = ActionSpec("", self.dims)
+        return spec.low, spec.high
 
     def current(self, slots: Ints) -> Floats:
         """(n, width) the target at this tick, as last sent."""
@@ -156,7 +164,7 @@ class EndEffectorDelta(Controller):
 
     def _goals(self, slots: Ints, actions: Floats, now: Floats, q: Floats, seconds: Floats) -> tuple[Floats, Floats]:
         translation, rotation = (d.scale for d in self.dims)
-        actions = np.clip(actions, -1.0, 1.0)
+        actions = np.clip(actions, *self._range)
         anchor = self._goal[slots] if self.dims[0].anchor == "target" else q
         pos, quat = self._kinematics.forward(slots, anchor)
         pos = pos + translation * actions[:, :3]
@@ -171,16 +179,25 @@ class EndEffectorTarget(EndEffectorDelta):
 
 
 class Grip(Controller):
-    """`grip`: -1 opens, +1 closes."""
+    """`grip`: -1 opens, +1 closes; in a range of one's own, the lowest number opens and the highest closes."""
 
     dims = (GRIPPER,)
     WINDUP = 0.01
-    """How far the target may run ahead of the finger, m: enough for full force, quick to let go."""
+    """How far the target may run ahead of a sliding finger, m: enough for full force, quick to let go."""
+    SHARE = 0.25
+    """The same for a turning finger, as a share of its range."""
+
+    def __init__(self, robot: Robot, *, group: str, slots: int, tick: float, most_delay: int = 0):
+        super().__init__(robot, group=group, slots=slots, tick=tick, most_delay=most_delay)
+        turns = self.group.unit != "m"
+        self.version = 2 if turns else 1  # a turning finger had the metres of a sliding one, in rad
+        self._ahead = self.SHARE * (self.high - self.low) if turns else np.full(self.group.width, self.WINDUP)
 
     def _goals(self, slots: Ints, actions: Floats, now: Floats, q: Floats, seconds: Floats) -> tuple[Floats, Floats]:
         shut, wide = (self.high, self.low) if self.group.shut == "high" else (self.low, self.high)
-        goal = shut + (wide - shut) * 0.5 * (1.0 - np.clip(actions, -1.0, 1.0))
-        now = np.clip(now, q - self.WINDUP, q + self.WINDUP)
+        low, high = self._range
+        goal = shut + (wide - shut) * ((high - np.clip(actions, low, high)) / (high - low))
+        now = np.clip(now, q - self._ahead, q + self._ahead)
         reach = self.speed * seconds[:, None]
         return now, np.clip(goal, now - reach, now + reach)
 

@@ -27,11 +27,18 @@ __all__ = ["task_fingerprint", "task_hash"]
 
 def task_hash(task: Task, controllers: Iterable[object] = ()) -> str:
     """16 hex digits that name the source of a task of one's own, and a time limit that is not the task's; empty for
-    those that come with foretell, as they are. `controllers` run it; those of one's own count too."""
-    moving = [(thing, mine) for thing in controllers if (mine := own_classes(type(thing)))]
+    those that come with foretell, as they are. `controllers` run it; those of one's own count too, and those of ours
+    that have changed."""
+    moving: list[Any] = []
+    for thing in controllers:
+        if mine := own_classes(type(thing)):
+            source = fingerprint_of(thing, mine)
+            moving.append([source.sources, source.more])
+        version = getattr(thing, "version", 1)
+        if isinstance(version, int) and version > 1:
+            moving.append([type(thing).__name__, version])
     if moving:
-        whole = [fingerprint_of(thing, mine) for thing, mine in moving]
-        return digest([task_hash(task), [[each.sources, each.more] for each in whole]])
+        return digest([task_hash(task), moving])
     fingerprint = task_fingerprint(task)
     limit = task.time_limit if task.time_limit != type(task).time_limit else None
     if fingerprint is None:
