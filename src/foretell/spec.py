@@ -116,6 +116,8 @@ class DimSpec:
     """What a delta is added to: the pose the robot has, or the pose it was last told to reach."""
     duration: Literal["fixed", "until_done"] = "fixed"
     """One action period, or until the robot reports that it arrived."""
+    grips: Literal["closing", "opening"] | None = None
+    """Of a gripper: what a larger number does. None for everything else, and where a policy leaves it to the world."""
     robot: str | None = None
     """The robot that these dimensions command, as the task calls it; None fits any."""
     group: str | None = None
@@ -142,7 +144,7 @@ class ActionSpec:
         return np.concatenate([np.broadcast_to(np.asarray(d.high, float), d.size) for d in self.dims])
 
 
-GRIPPER = DimSpec(meaning="gripper", unit="1", size=1)
+GRIPPER = DimSpec(meaning="gripper", unit="1", size=1, grips="closing")
 """-1 opens, +1 closes, as robosuite and robomimic have it."""
 
 
@@ -190,7 +192,7 @@ def compare(policy: ActionSpec, world: ActionSpec, who: str = "policy") -> None:
     for index, (ours, theirs) in enumerate(zip(policy.dims, world.dims, strict=True)):
         for field in fields(DimSpec):
             a, b = getattr(ours, field.name), getattr(theirs, field.name)
-            if field.name in ("robot", "group") and None in (a, b):
+            if field.name in ("robot", "group", "grips") and None in (a, b):
                 continue
             same = np.allclose(a, b) if field.name in ("low", "high", "scale") else a == b
             if not same:

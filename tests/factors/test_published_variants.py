@@ -35,6 +35,8 @@ def test_each_task_has_the_variants_that_simpler_publishes() -> None:
     can, drawer = (expand(["none", "simpler:each"], make_task(name)) for name in (CAN, DRAWER))
     assert [arm.name for arm in can] == ["none", *published(make_task(CAN))] and len(can) == 1 + 10 + 3
     assert [arm.name for arm in drawer] == ["none", *published(make_task(DRAWER))] and len(drawer) == 1 + 7 + 3
+    mine = type("Mine", (type(make_task(CAN)),), {"name": "mine"})()
+    assert published(mine) == published(make_task(CAN)), "a task has its variants whatever its name"
     assert str(parse("simpler:each").applies(make_task("lift"))) == (
         "simpler:each does not apply to 'lift': SIMPLER has no variants of it"
     )

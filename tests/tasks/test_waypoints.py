@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from foretell.errors import UsageError
+from foretell.factors import factor
+from foretell.robots.controller import Grip
 from foretell.rotation import multiply, rotate, to_axis_angle
 from foretell.sim.bench import SLOT, Bench
 from foretell.spec import Stream
@@ -138,3 +141,36 @@ def test_every_robot_of_the_task_needs_legs() -> None:
     with pytest.raises(UsageError, match="robot 'other' of task 'pair' has no legs"):
         Waypoints({"panda": (Leg(name="a", way=Shift()),)}).bind(bench.task, bench.world.action)
     assert isinstance(bench.task, TabletopTask)
+
+
+class Fingers(Grip):
+    """As `grip`, in words of one's own."""
+
+    dims = (replace(Grip.dims[0], meaning="finger command"),)
+
+
+class Turned(Fingers):
+    """A larger number opens."""
+
+    dims = (replace(Grip.dims[0], meaning="jaw", grips="opening"),)
+
+
+class Mute(Fingers):
+    """It does not declare that it grips."""
+
+    dims = (replace(Grip.dims[0], meaning="gripper", mode="delta", grips=None),)
+
+
+@pytest.mark.parametrize(("kind", "sign"), [("Fingers", 1.0), ("Turned", -1.0)])
+def test_a_gripper_is_known_by_its_declaration_whatever_it_is_called(kind: str, sign: float) -> None:
+    bench = Bench("lift", controller=f"ee_delta+gripper:{__name__}:{kind}")
+    policy = Waypoints({"panda": (Leg(name="close", way=Shift(), grip=1, hold=12),)})
+    assert driven(bench, policy, 1)[0]["action"][6] == sign
+    noisy = factor("Action_Noise").act(0.5, np.zeros(7), bench.world.action, np.random.default_rng(0))
+    assert noisy[6] == 0 and (noisy[:6] != 0).all(), "noise is for the arm"
+
+
+def test_what_waypoints_cannot_give_is_refused_by_name() -> None:
+    bench = Bench("lift", controller=f"ee_delta+gripper:{__name__}:Mute")
+    with pytest.raises(UsageError, match=r"cannot give the action's 'gripper' \(1 in 1\); a gripper declares `grips`"):
+        driven(bench, Waypoints({"panda": (Leg(name="close", way=Shift(), hold=12),)}), 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +20,9 @@ another convention."""
 
 
 def ends(dim: DimSpec) -> tuple[float, float]:
-    """A robot's values for closed and open. The meaning says which end of the range is which."""
+    """A robot's values for closed and open. `DimSpec.grips` says which end of the range is which."""
     low, high = float(np.min(dim.low)), float(np.max(dim.high))
-    return (low, high) if "opening" in dim.meaning else (high, low)
+    return (low, high) if dim.grips == "opening" else (high, low)
 
 
 @dataclasses.dataclass(eq=False)
@@ -47,11 +48,13 @@ class Gripper(PartAdapter):
             raise self.wrong("binary", "true or false")
 
     def part(self, dim: DimSpec) -> DimSpec | None:
-        if not dim.meaning.startswith("gripper"):
+        if dim.grips is None:
             return None
         low, high = sorted((float(self.open), float(self.closed)))
-        meaning = "gripper opening" if self.open > self.closed else "gripper"
-        return dataclasses.replace(dim, meaning=meaning, low=low, high=high)
+        meaning: dict[str, Any] = {"meaning": "gripper", "grips": "closing"}
+        if self.open > self.closed:
+            meaning = {"meaning": "gripper opening", "grips": "opening"}
+        return dataclasses.replace(dim, low=low, high=high, **meaning)
 
     def convert(self, values: Floats, spoken: DimSpec, wanted: DimSpec) -> Floats:
         share = (values - self.closed) / (self.open - self.closed)

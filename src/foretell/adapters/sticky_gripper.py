@@ -41,16 +41,22 @@ class StickyGripper(Adapter):
 
     def takes(self, action: ActionSpec) -> ActionSpec:
         dims = list(action.dims)
-        places = [i for i, dim in enumerate(dims) if dim.meaning.startswith("gripper") and dim.mode == "delta"]
+        places = [i for i, dim in enumerate(dims) if dim.grips is not None and dim.mode == "delta"]
         if len(places) != 1:
             raise UsageError(
                 f"adapter {self.name!r}: it needs one gripper that takes changes, and the action {action.name!r} has "
                 f"{len(places)}; a gripper that takes its opening needs the adapter 'gripper'"
             )
         (at,) = places
-        self._at, self._sign = columns(action)[at].start, -1.0 if "opening" in dims[at].meaning else 1.0
+        self._at, self._sign = columns(action)[at].start, -1.0 if dims[at].grips == "opening" else 1.0
         dims[at] = DimSpec(
-            meaning="gripper opening", unit="1", low=0.0, high=1.0, robot=dims[at].robot, group=dims[at].group
+            meaning="gripper opening",
+            unit="1",
+            low=0.0,
+            high=1.0,
+            grips="opening",
+            robot=dims[at].robot,
+            group=dims[at].group,
         )
         return ActionSpec(action.name, tuple(dims))
 

@@ -54,7 +54,7 @@ class Unnormalise(Adapter):
         first, second = self._statistics.pair(self._form, action.size)
         mask = self._statistics.mask(action.size)
         if mask is None:  # a gripper command is seldom normalised
-            mask = np.concatenate([np.full(dim.size, not dim.meaning.startswith("gripper")) for dim in action.dims])
+            mask = np.concatenate([np.full(dim.size, dim.grips is None) for dim in action.dims])
         if self._form == "mean_std":
             factor, offset = second, first
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -49,11 +49,16 @@ class Overheard(Misheard):
         return actions
 
 
-def _parts(actions: Floats, action: ActionSpec, change: Callable[[Floats, DimSpec], Floats], kind: str) -> Floats:
+def _parts(
+    actions: Floats,
+    action: ActionSpec,
+    change: Callable[[Floats, DimSpec], Floats],
+    kind: Literal["rotation", "gripper"],
+) -> Floats:
     """Actions with a change in the parts of a kind: `rotation` or `gripper`."""
     changed = actions.copy()
     for dim, at in zip(action.dims, columns(action), strict=True):
-        if dim.rotation is not None if kind == "rotation" else dim.meaning.startswith(kind):
+        if (dim.rotation if kind == "rotation" else dim.grips) is not None:
             changed[..., at] = change(actions[..., at], dim)
     return changed
 
@@ -94,7 +99,7 @@ def rescaled(actions: Floats, by: Floats) -> Callable[[Floats, ActionSpec], Floa
 
     def change(values: Floats, action: ActionSpec) -> Floats:
         normal = np.clip((values - 0.5 * (high + low)) / half, -1.0, 1.0) * by[0] + by[1]
-        fingers = np.concatenate([np.full(dim.size, dim.meaning.startswith("gripper")) for dim in action.dims])
+        fingers = np.concatenate([np.full(dim.size, dim.grips is not None) for dim in action.dims])
         return np.where(fingers, values, normal)
 
     return change
@@ -114,7 +119,7 @@ class Opening(Adapter):
         self._after: dict[int, tuple[int, Floats]] = {}
 
     def takes(self, action: ActionSpec) -> ActionSpec:
-        (at,) = [i for i, dim in enumerate(action.dims) if dim.meaning == "gripper opening"]
+        (at,) = [i for i, dim in enumerate(action.dims) if dim.grips == "opening"]
         self._at = columns(action)[at].start
         changes = dataclasses.replace(self.truth, robot=action.dims[at].robot, group=action.dims[at].group)
         return ActionSpec(action.name, (*action.dims[:at], changes, *action.dims[at + 1 :]))

@@ -141,17 +141,17 @@ def _turns(spec: PolicySpec) -> bool:
 
 
 def _grips(spec: PolicySpec) -> bool:
-    return any(dim.meaning.startswith("gripper") for dim in spec.action.dims)
+    return any(dim.grips is not None for dim in spec.action.dims)
 
 
 def _other_sign(spec: PolicySpec) -> str:
-    closed, opened = next(ends(dim) for dim in spec.action.dims if dim.meaning.startswith("gripper"))
+    closed, opened = next(ends(dim) for dim in spec.action.dims if dim.grips is not None)
     return f"{{gripper: {{open: {closed:g}, closed: {opened:g}}}}}"
 
 
 def _change(spec: PolicySpec) -> DimSpec | None:
     """The gripper that takes changes, where there is one."""
-    return next((d for d in spec.action.dims if d.meaning.startswith("gripper") and d.mode == "delta"), None)
+    return next((d for d in spec.action.dims if d.grips is not None and d.mode == "delta"), None)
 
 
 def _sees(spec: PolicySpec) -> bool:

@@ -69,7 +69,7 @@ class ActionNoise(Factor):
         # of half a delta's range; an absolute target in rad or m has a range as wide as the robot's reach
         unit = np.concatenate([np.full(d.size, 1.0 if d.mode == "delta" else 0.1) for d in spec.dims])
         unit = np.where(unit == 1.0, (high - low) / 2, unit)
-        arm = np.concatenate([np.full(d.size, not d.meaning.startswith("gripper")) for d in spec.dims])
+        arm = np.concatenate([np.full(d.size, d.grips is None) for d in spec.dims])
         noisy = np.clip(action + value * unit * rng.standard_normal(spec.size), low, high)
         return np.where(arm, noisy, action)
 

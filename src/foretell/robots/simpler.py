@@ -111,7 +111,7 @@ class FingerProfile(Profile):
     SMALL = 1e-3
     LIMITS: Limits = (1.0, 7.0, 50.0)
     sensed = True
-    dims = (DimSpec(meaning="gripper", unit="rad", scale=SPAN, mode="delta", anchor="target"),)
+    dims = (DimSpec(meaning="gripper", unit="rad", scale=SPAN, mode="delta", anchor="target", grips="closing"),)
 
     def __init__(self, robot: Robot, *, group: str, slots: int, tick: float, most_delay: int = 0):
         super().__init__(robot, group=group, slots=slots, tick=tick, most_delay=most_delay)
@@ -189,7 +189,7 @@ class FingerStep(Controller):
     """`grip_step`: WidowX's fingers. +1 opens, -1 shuts, 1 mm beyond the stops, so that they press."""
 
     SLACK = 0.001
-    dims = (DimSpec(meaning="gripper opening", unit="1"),)
+    dims = (DimSpec(meaning="gripper opening", unit="1", grips="opening"),)
 
     def _goals(self, slots: Ints, actions: Floats, now: Floats, q: Floats, seconds: Floats) -> tuple[Floats, Floats]:
         low, high = self.low - self.SLACK, self.high + self.SLACK

@@ -70,7 +70,7 @@ class AsynchronousDriver(Driver):
         self.seams: list[list[float]] = [[] for _ in range(slots)]
         deltas = [np.full(d.size, d.mode == "delta") for d in world.action.dims]
         self.delta = np.concatenate(deltas)
-        self.moving = np.concatenate([np.full(d.size, d.meaning != "gripper") for d in world.action.dims])
+        self.moving = np.concatenate([np.full(d.size, d.grips != "closing") for d in world.action.dims])
 
     # -- the clock's own ----------------------------------------------------------------------------------------
 

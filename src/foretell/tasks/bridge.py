@@ -92,6 +92,7 @@ class BridgeTask(TabletopTask):
     """Puts one object on another. Subclasses say which, and where they stand."""
 
     version = 2
+    crowded = True
     source: Thing
     target: Thing
     slack = 0.02

@@ -100,6 +100,7 @@ class DrawerTask(FractalTask):
     """Where the robot stands in the published layouts."""
     robots = {ROBOT: Mount(ROBOT, (*FEET, BASE), stand=False)}
     time_limit = 113 / 3
+    variants = "drawers"
     roles: Mapping[str, str] = {CABINET: "RO"}
     table = CABINET
     clutter: Clutter | None = None

@@ -20,7 +20,7 @@ from foretell.scenario import Placement, Scenario
 from foretell.tasks.bridge import TURNED
 from foretell.tasks.state import State
 from foretell.tasks.tabletop import TabletopTask
-from foretell.tasks.task import Clutter, Mount
+from foretell.tasks.task import Clutter, Mount, Variants
 from foretell.tasks.waypoints import Hand, Seen, Vector, pointing
 
 __all__ = ["GRIPPED", "TABLE", "Across", "FractalTask", "lying"]
@@ -108,6 +108,7 @@ class FractalTask(TabletopTask):
     time_limit = 80 / 3
     success_rule = "end"
     start_noise = 0.0
+    variants: Variants | None = "tabletop"
     clutter: Clutter | None = Clutter(x=(0.08, 0.42), y=(-0.45, 0.05), clearance=0.10)
     film = Camera(pos=(0.95, -1.05, 0.75), target=(0.10, -0.20, 0.05), fovy=45.0)
 

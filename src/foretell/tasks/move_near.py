@@ -87,6 +87,7 @@ class MoveNear(FractalTask):
     roles = {SOURCE: "MO", TARGET: "RO"}
     clutter = Clutter(x=(0.08, 0.42), y=(-0.45, 0.05), clearance=0.07)
     bystanders = (OTHER,)
+    variants = "near"
     aside = (-1.2, 1.2, FLOOR)
     stages = (
         Stage("move", "the source is more than 3 cm from its start, and farther than each other thing from its own"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from foretell.tasks.state import State
 if TYPE_CHECKING:
     from foretell.policy import Policy
 
-__all__ = ["Clutter", "Mount", "Stage", "Task"]
+__all__ = ["Clutter", "Mount", "Stage", "Task", "Variants"]
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,10 @@ class Clutter:
     """Circles (x, y, radius) to stay out of: what stands still, and where the hand starts."""
 
 
+Variants = Literal["tabletop", "near", "drawers"]
+"""Sets of variants that SIMPLER publishes."""
+
+
 class Task:
     """Base of all tasks. Subclasses set the attributes and override the methods below them."""
 
@@ -77,6 +81,10 @@ class Task:
     """Factor -> its range at severity 1, where the factor's own would not do."""
     fixed: Mapping[str, str] = {}
     """Factor -> why it cannot change here."""
+    variants: Variants | None = None
+    """Which of SIMPLER's published variants it has; see `tasks.variants`."""
+    crowded: bool = False
+    """Whether SIMPLER's distractors have no room beside its things."""
     clutter: Clutter | None = None
     """Where distractors may stand."""
     bystanders: tuple[str, ...] = ()

@@ -82,10 +82,8 @@ AGGREGATES: dict[str, tuple[tuple[str, ...], ...]] = {
 
 def published(task: Task) -> list[str]:
     """The variants that SIMPLER publishes for a task; none for tasks that are not SIMPLER's."""
-    if not task.name.startswith("google_robot"):
-        return []
-    scenes = _DRAWERS if "drawer" in task.name else _NEAR if "move_near" in task.name else _TABLETOP
-    return [*scenes, *_ARMS]
+    scenes = {"tabletop": _TABLETOP, "near": _NEAR, "drawers": _DRAWERS}
+    return [*scenes[task.variants], *_ARMS] if task.variants else []
 
 
 def aggregated(name: str, task: Task) -> list[str]:
@@ -93,8 +91,7 @@ def aggregated(name: str, task: Task) -> list[str]:
     Tasks for which SIMPLER publishes none get those of its tabletop tasks; beside the things of the WidowX tasks there
     is no room for distractors."""
     names = published(task) or [*_TABLETOP, *_ARMS]
-    crowded = task.name.startswith("widowx")
-    wanted = [n for n in names if not (crowded and SHIFTS[n] == "distractors")]
+    wanted = [n for n in names if not (task.crowded and SHIFTS[n] == "distractors")]
     return ["none", *(n for n in wanted if (SHIFTS[n] == "arm colour") == (name == "arm_colours"))]
 
 

@@ -222,12 +222,17 @@ class Waypoints(Policy):
             robot = dim.robot or next(iter(self.legs))
             if robot not in self.legs:
                 raise UsageError(f"waypoints: robot {robot!r} of task {task.name!r} has no legs")
-            if dim.mode == "absolute" and not dim.meaning.startswith("gripper"):  # a group that stays where it starts
+            if dim.mode == "absolute" and dim.grips is None:  # a group that stays where it starts
                 group = dim.group or ""
                 if group == resolve("robots", task.robots[robot].robot).first():
                     raise UsageError(f"waypoints: the arm of {robot!r} needs `ee_delta`, it has {action.name!r}")
                 reads[stream := f"{robot}/{group}/joint_pos"] = Stream((dim.size,))
                 self._dims.append((dim, stream))
+            elif dim.grips is None and dim.rotation is None and (dim.size, dim.unit) != (3, "m"):
+                raise UsageError(
+                    f"waypoints: they move and turn the tool and grip, and cannot give the action's {dim.meaning!r} "
+                    f"({dim.size} in {dim.unit}); a gripper declares `grips`"
+                )
             else:
                 self._dims.append((dim, ""))
         self._base = {name: np.array(task.robots[name].quat) for name in self.legs}
@@ -261,21 +266,23 @@ class Waypoints(Policy):
         if stream:
             return self._runs[robot, slot].still.setdefault(stream, np.array(seen[stream]))
         move, back = moves[robot], conjugate(self._base[robot])
-        if dim.meaning == "translation":
+        if dim.grips is not None:
+            return np.array([-move.grip if dim.grips == "opening" else move.grip])
+        if dim.rotation is None:
             most = self.TRANSLATION * float(np.min(dim.high)) * move.speed
             return _shorten(rotate(back, move.by) / dim.scale, most)
-        if dim.meaning == "rotation":
-            return _shorten(rotate(back, move.turn) / dim.scale, self.ROTATION * float(np.min(dim.high)))
-        return np.array([-move.grip if dim.meaning == "gripper opening" else move.grip])
+        return _shorten(rotate(back, move.turn) / dim.scale, self.ROTATION * float(np.min(dim.high)))
 
     def _aim_on(self, robot: str, run: _Run, seen: Seen, parts: Sequence[np.ndarray]) -> None:
         """Keep account of the pose that a robot's controller was last told to reach."""
         dims = [(dim, part) for (dim, _), part in zip(self._dims, parts, strict=True) if (dim.robot or robot) == robot]
         by, turn = np.zeros(3), np.zeros(3)
         for dim, part in dims:
-            if dim.meaning == "translation":
+            if dim.mode == "absolute" or dim.grips is not None:
+                continue
+            if dim.rotation is None:
                 by = rotate(self._base[robot], part * dim.scale)
-            elif dim.meaning == "rotation":
+            else:
                 turn = rotate(self._base[robot], part * dim.scale)
         assert run.aim is not None
         turned = from_axis_angle(turn)
