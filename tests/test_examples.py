@@ -107,7 +107,7 @@ def test_the_page_on_robots_is_true(tmp_path):
     (tmp_path / "elbow.py").write_text(robot)
     (tmp_path / "lift_elbow.py").write_text(task)
     said = play(tmp_path, "-m", "foretell", "check", "task", "lift_elbow.py:LiftElbow")
-    assert "all 11 passed" in said
+    assert "all 12 passed" in said
     for line in blocks("add_a_robot.md", "text")[0].splitlines():
         assert line.strip() in said
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import numpy as np
 import pytest
 
 import foretell
+from foretell.checks import check_task
 from foretell.errors import UsageError
 from foretell.robots import Group, Panda, Robot
 from foretell.robots.controller import EndEffectorDelta, Grip
 from foretell.sim.bench import Bench
+from foretell.spec import Feature
 from foretell.tasks import Mount
 from foretell.tasks.lift import Lift
 
@@ -55,6 +58,79 @@ def test_the_tool_of_an_arm_on_a_base_is_seen_where_it_is(world: Any) -> None:
     assert seen["panda/ee_pos"] == pytest.approx(bench.state.ee_pos("panda")[0], abs=0.005)
     hand = bench.state.quat("panda/ee")[0]
     assert abs(seen["panda/ee_quat"] @ hand) == pytest.approx(1, abs=1e-4)
+
+
+class Felt(Panda):
+    """A Panda that also shows its elbow, a range finder and the load on a wrist."""
+
+    name = "felt"
+
+    def spec(self, visuals: bool = True) -> mujoco.MjSpec:
+        spec, site = super().spec(visuals), mujoco.mjtObj.mjOBJ_SITE
+        spec.body("link4").add_site(name="elbow")
+        spec.body("hand").add_site(name="sonar", pos=[0, 0, 0.15])
+        finder = {"type": mujoco.mjtSensor.mjSENS_RANGEFINDER, "objtype": site, "objname": "sonar"}
+        spec.add_sensor(name="range", intprm=[1 << int(mujoco.mjtRayDataField.mjRAYDATA_DIST), 0, 0], **finder)
+        spec.add_sensor(name="load", type=mujoco.mjtSensor.mjSENS_FORCE, objtype=site, objname="sonar")
+        return spec
+
+    @cached_property
+    def features(self) -> dict[str, Feature]:
+        return {
+            **super().features,
+            "elbow_pos": Feature(kind="position", shape=(3,), unit="m", frame="task", source=("elbow",)),
+            "elbow_quat": Feature(kind="orientation", shape=(4,), frame="task", source=("elbow",)),
+            "range": Feature(kind="rays", shape=(1,), dtype="float32", unit="m", source=("range",)),
+            "load": Feature(kind="scalar", shape=(3,), unit="N", source=("load",)),
+        }
+
+
+class Guessed(Felt):
+    """Features that no model could have."""
+
+    name = "guessed"
+
+    @cached_property
+    def features(self) -> dict[str, Feature]:
+        return {
+            **super().features,
+            "nowhere": Feature(kind="position", shape=(3,), source=("knee",)),
+            "scan": Feature(kind="rays", shape=(4,), source=("elbow",)),
+            "weight": Feature(kind="scalar", shape=(1,)),
+            "torque": Feature(kind="scalar", shape=(1,), source=("load",)),
+            "voice": Feature(kind="text", shape=(), dtype="str", source=("elbow",)),
+        }
+
+
+@pytest.mark.parametrize("world", ["mujoco", {"name": "late", "theta": {"sensor_delay": 0.02}}])
+def test_a_robot_may_declare_sites_and_sensors_of_its_own(world: Any) -> None:
+    bench = Bench(lift("Felt"), world=world)
+    bench.run(0.1)
+    seen = bench.see("panda/elbow_pos", "panda/elbow_quat", "panda/range", "panda/load")
+    assert seen["panda/elbow_pos"] == pytest.approx(bench.state.pos("panda/elbow")[0], abs=2e-3)
+    assert abs(seen["panda/elbow_quat"] @ bench.state.quat("panda/elbow")[0]) == pytest.approx(1, abs=1e-5)
+    assert seen["panda/range"].dtype == np.float32 and 0.01 < seen["panda/range"][0] < 0.3
+    assert seen["panda/load"].shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("feature", "why"),
+    [
+        ("nowhere", "feature of 'panda': source 'panda/knee' is not in the model; `source` names joints"),
+        ("scan", "feature 'panda/scan': source 'panda/elbow' is not in the model"),
+        ("weight", r"feature 'panda/weight': kind 'scalar' with source \[\] cannot be read in MuJoCo"),
+        ("torque", r"feature 'panda/torque': its sensors \['load'\] give 3 numbers, and its shape is \(1,\)"),
+        ("voice", "feature 'panda/voice': kind 'text' with source .* cannot be read"),
+    ],
+)
+def test_a_feature_that_cannot_be_read_is_refused_by_name(feature: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        Bench(lift("Guessed")).see(f"panda/{feature}")
+
+
+def test_the_check_of_a_task_reads_every_feature() -> None:
+    report = check_task(lift("Guessed"))
+    assert not report["features"].passed and "source 'panda/knee' is not in the model" in report["features"].detail
 
 
 class Eye(Robot):

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from foretell.arrays import Floats, Ints
+from foretell.checks.features import check_features
 from foretell.checks.report import Report
 from foretell.checks.setting import called, task_of, world_of
 from foretell.checks.watched import SOLVED, Watched, watch
@@ -67,6 +68,7 @@ def check_task(task: str | Task | type[Task], world: Any = "mujoco") -> Report:
     report.look("reach", lambda: _within_reach(asked, native.scene, scenarios))
     if not report.look("layout", lambda: _layouts(native.scene, scenarios)):
         return report
+    report.look("features", lambda: check_features(world_of(asked, world, slots=2)))
     report.look("contacts", lambda: _contacts(native.scene, scenarios))
     if not report.look("stages", lambda: _stages(watched, native, scenarios)):
         return report
@@ -212,7 +214,8 @@ def _stages(watched: Watched, world: MujocoWorld, scenarios: list[Scenario]) -> 
         for name, values in {**now, SOLVED: watched.original.solved(state)}.items():
             if np.shape(values) != shape or np.asarray(values).dtype != bool:
                 return False, f"{name!r} is {np.asarray(values).dtype} {np.shape(values)}, not bool {shape}."
-    return True, f"{len(declared)} stages are declared and computed, each (n,) bool: {', '.join(declared)}."
+    named = f", each (n,) bool: {', '.join(declared)}" if declared else ""
+    return True, f"{counted(len(declared), 'stage')}, declared and computed{named}."
 
 
 def _unsolved(watched: Watched) -> tuple[bool, str]:

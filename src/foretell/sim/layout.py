@@ -80,6 +80,10 @@ class Layout:
         self.free = {name: int(model.jnt_qposadr[i]) for i, name in loose}
         self.free_speed = {name: int(model.jnt_dofadr[i]) for i, name in loose}
         self.touch = _contacts(model, "touch")
+        ends = model.sensor_adr + model.sensor_dim
+        self.sensors = {
+            model.sensor(i).name: slice(int(model.sensor_adr[i]), int(ends[i])) for i in range(model.nsensor)
+        }
         self._watch(model, scene)
         groups = [(name, key, group) for name, robot in scene.robots.items() for key, group in robot.groups.items()]
         self.joints = {(n, k): np.array([self.address[f"{n}/{j}"] for j in g.joints]) for n, k, g in groups}
@@ -190,6 +194,20 @@ class Layout:
                 site = self.sites[name]
                 pos[row], quat[row] = data.site_xpos[site], from_matrix(data.site_xmat[site].reshape(3, 3))
         return pos, quat
+
+    def sensed_data(self, slots: Ints) -> Floats:
+        """(n, nsensordata) what the sensors of the model show now."""
+        if not self.delay:
+            present: Floats = self.sensordata[slots]
+            return present
+        past = np.empty((len(slots), self.model.nsensordata))
+        sensed = zip(slots.tolist(), self.sensed("qpos", slots), self.sensed("qvel", slots), strict=True)
+        for row, (slot, qpos, qvel) in enumerate(sensed):
+            data = mujoco.MjData(self.models[slot])
+            data.qpos[:], data.qvel[:] = qpos, qvel
+            mujoco.mj_forward(self.models[slot], data)
+            past[row] = data.sensordata
+        return past
 
     def advance(self, slots: Ints, targets: Floats) -> dict[int, str]:
         """Run physics under actuator targets (n, ticks, nu). Returns slot -> reason for those that failed."""

@@ -184,7 +184,7 @@ class MujocoWorld:
             if len(parts) == 1:
                 values[name] = parts[0][1]
             else:
-                values[name] = np.empty((len(slots), *parts[0][1].shape[1:]))
+                values[name] = np.empty((len(slots), *parts[0][1].shape[1:]), parts[0][1].dtype)
                 for rows, part in parts:
                     values[name][rows] = part
         values["time"] = self._age[slots] * self.tick
