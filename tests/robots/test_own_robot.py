@@ -16,7 +16,7 @@ from foretell.checks import check_task
 from foretell.errors import UsageError
 from foretell.robots import Group, Panda, Robot
 from foretell.robots.controller import EndEffectorDelta, Grip
-from foretell.sim.bench import Bench
+from foretell.sim.bench import SLOT, Bench
 from foretell.spec import Feature
 from foretell.tasks import Mount
 from foretell.tasks.lift import Lift
@@ -170,6 +170,50 @@ def test_a_robot_without_a_tool_needs_a_controller_by_name() -> None:
     with pytest.raises(UsageError, match=words):
         Bench(LiftSeen(), controller="ee_delta")
     assert Bench(LiftSeen(), controller="arm:ee_delta+neck:joint").world.action.size == 9
+
+
+class Handed(Panda):
+    """A Panda with a second pair of fingers on its foot."""
+
+    name = "handed"
+    slide: dict[str, Any] = {"home": (0.04, 0.04), "low": (0.0, 0.0), "high": (0.04, 0.04), "speed": (0.05, 0.05)}
+    second = Group(joints=("l2", "r2"), actuators=("second",), unit="m", pads=("l2", "r2"), **slide)
+    groups = {**Panda.groups, "second": second}
+
+    def spec(self, visuals: bool = True) -> mujoco.MjSpec:
+        spec = super().spec(visuals)
+        tendon = spec.add_tendon(name="second")
+        for name, axis in (("l2", [0, 1, 0]), ("r2", [0, -1, 0])):
+            body = spec.body("link0").add_body(name=name, pos=[-0.3, 0, 0.5], **INERTIA)
+            body.add_joint(name=name, type=SLIDE, axis=axis, range=[0, 0.04], limited=True, damping=[100, 0, 0])
+            body.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.01, 0.003, 0.01], contype=2, conaffinity=1, mass=0)
+            tendon.wrap_joint(name, 0.5)
+        spec.add_actuator(name="second", target="second", trntype=TENDON).set_to_position(kp=5000)
+        return spec
+
+
+def test_each_gripper_of_a_robot_holds_by_itself() -> None:
+    bench = Bench(lift("Handed"))
+    assert [(dim.group, dim.grips) for dim in bench.world.action.dims[2:]] == [
+        ("gripper", "closing"),
+        ("second", "closing"),
+    ]
+    closing = [0, 0, 0, 0, 0, 0, 1, -1]
+    bench.set(**{"panda/gripper": (0.02, 0.02)})  # the cube would fall while they close
+    bench.put("cube", bench.state.ee_pos("panda")[0])
+    for _ in range(6):
+        bench.run(0.05, closing)
+        bench.world.progress(SLOT)
+    assert bench.state.holding("panda", "cube")[0]
+    assert bench.state.opening("panda/gripper")[0] < 0.7 < bench.state.opening("panda/second")[0]
+    assert bench.world.verdict(SLOT)[0].events["grasped"] == 1
+    with pytest.raises(UsageError, match="'panda' has several grippers; name one of panda/gripper, panda/second"):
+        bench.state.opening("panda")
+    bench = Bench(lift("Handed"))
+    for _ in range(40):
+        bench.run(0.05, closing)
+        bench.world.progress(SLOT)
+    assert bench.world.verdict(SLOT)[0].events["closed_on_nothing"] == 1
 
 
 class Coupled(Panda):

@@ -10,6 +10,8 @@ import numpy as np
 from mujoco.batch import Batch, SimulationError
 
 from foretell.arrays import Floats, Ints
+from foretell.errors import UsageError
+from foretell.robots import Group
 from foretell.rotation import from_matrix
 from foretell.sim.scene import Scene
 from foretell.sim.timers import stop_timers
@@ -109,19 +111,31 @@ class Layout:
         for name, robot in scene.robots.items():
             self.hits[name] = np.array([furniture[f"{name}/{part}"] for part in scene.furniture], dtype=int)
             self.clashes[name] = np.array([robots[f"{name}/{other}"] for other in scene.robots], dtype=int)
-            grips = [group for group in robot.groups.values() if group.pads]
-            pads = [f"{name}/{pad}" for group in grips for pad in group.pads]
             parts = [*self.objects, *(part for part in scene.placed if part not in self.objects)]
-            touches = [[self.touch[f"{pad}/{part}"] for pad in pads] for part in parts]
-            self.pads[name] = np.array(touches, dtype=int).reshape(len(parts), len(pads))
-            if grips:  # weights give the mean share of their ranges that the joints are open
-                spans = [(f"{name}/{joint}", shut, wide) for group in grips for joint, shut, wide in group.spans]
-                joints = [self.address[joint] for joint, *_ in spans]
-                weights = [1 / (len(spans) * (wide - shut)) for _, shut, wide in spans]
-                shut = sum(shut / (len(spans) * (wide - shut)) for _, shut, wide in spans)
-                self.grips[name] = np.array(joints), np.array(weights), shut
+            for key, group in robot.groups.items():
+                if group.pads:
+                    self._watch_grip(f"{name}/{key}", group, parts)
             if tools := [group.tool for group in robot.groups.values() if group.tool]:
                 self.tools[name] = self.sites[f"{name}/{tools[0]}"]
+
+    def _watch_grip(self, name: str, group: Group, parts: Sequence[str]) -> None:
+        """A gripper, called `robot/group`."""
+        robot = name.partition("/")[0]
+        touches = [[self.touch[f"{robot}/{pad}/{part}"] for pad in group.pads] for part in parts]
+        self.pads[name] = np.array(touches, dtype=int).reshape(len(parts), len(group.pads))
+        # weights give the mean share of their ranges that the joints are open
+        joints = [self.address[f"{robot}/{joint}"] for joint, *_ in group.spans]
+        weights = [1 / (len(group.spans) * (wide - shut)) for _, shut, wide in group.spans]
+        shut = sum(shut / (len(group.spans) * (wide - shut)) for _, shut, wide in group.spans)
+        self.grips[name] = np.array(joints), np.array(weights), shut
+
+    def gripper(self, name: str) -> str:
+        """The gripper `robot/group` that is meant; a robot with one is called by its own name too."""
+        known = [name] if name in self.grips else [grip for grip in self.grips if grip.startswith(f"{name}/")]
+        if len(known) != 1:
+            every = f"several grippers; name one of {', '.join(known)}" if known else "no gripper"
+            raise UsageError(f"{name!r} has {every}")
+        return known[0]
 
     def counter(self) -> EventCounter:
         """What counts the events of episodes that run here."""
@@ -133,7 +147,7 @@ class Layout:
             targets=[name for name, role in task.roles.items() if role == "MO"],
             robots=list(groups),
             arms=[name for name, own in groups.items() if any(group.tool for group in own)],
-            grippers=[name for name, own in groups.items() if any(group.pads for group in own)],
+            grippers=list(self.grips),
             lowest=task.lowest,
         )
 

@@ -135,12 +135,15 @@ class Rows:
     def holding(self, robot: str, name: str) -> Bools:
         touch = self._layout.touch
         made = self._layout.scene.robots[robot]
-        pads = [f"{robot}/{pad}" for group in made.groups.values() for pad in group.pads]
+        grips = [[f"{robot}/{pad}" for pad in group.pads] for group in made.groups.values() if group.pads]
+        pads = [pad for grip in grips for pad in grip]
         if not pads or f"{pads[0]}/{name}" not in touch:
             known = [k.removeprefix(f"{pads[0]}/") for k in touch if k.startswith(f"{pads[0]}/")] if pads else []
             raise UsageError(f"{robot!r} cannot hold {name!r}; {suggest(name, known)}")
-        at = np.array([touch[f"{pad}/{name}"] for pad in pads])
-        held: Bools = (self._layout.sensordata[self._slots[:, None], at] > 0).all(axis=1)
+        held = np.zeros(len(self._slots), dtype=bool)
+        for grip in grips:
+            at = np.array([touch[f"{pad}/{name}"] for pad in grip])
+            held |= (self._layout.sensordata[self._slots[:, None], at] > 0).all(axis=1)
         return held
 
     @property
@@ -156,10 +159,10 @@ class Rows:
         return quat
 
     def pads(self, robot: str) -> Bools:
-        return self._layout.sensordata[self._slots[:, None, None], self._layout.pads[robot]] > 0
+        return self._layout.sensordata[self._slots[:, None, None], self._layout.pads[self._layout.gripper(robot)]] > 0
 
     def opening(self, robot: str) -> Floats:
-        at, weight, shut = self._layout.grips[robot]
+        at, weight, shut = self._layout.grips[self._layout.gripper(robot)]
         opened: Floats = self._layout.qpos[self._slots[:, None], at] @ weight - shut
         return opened
 

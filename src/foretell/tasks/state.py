@@ -75,7 +75,8 @@ class State(Protocol):
         """(n, 3) tool of a robot's arm: the point between the finger tips."""
 
     def holding(self, robot: str, name: str) -> Bools:
-        """(n,) bool: all pads of the robot touch the part: an object, a fixture, or a body that its `sites` list."""
+        """(n,) bool: all pads of one of the robot's grippers touch the part: an object, a fixture, or a body that its
+        `sites` list."""
 
     def size(self, name: str) -> Floats:
         """(n,) how many times as large as in its clean scenario an object is (factors MO_Size, RO_Size)."""
@@ -96,10 +97,11 @@ class State(Protocol):
         """(n, objects, 4) orientations."""
 
     def pads(self, robot: str) -> Bools:
-        """(n, objects and fixtures, pads) bool: which pads of a robot touch what; objects come first."""
+        """(n, objects and fixtures, pads) bool: which pads of a robot touch what; objects come first. Of a robot with
+        several grippers, one is named: `robot/group`."""
 
     def opening(self, robot: str) -> Floats:
-        """(n,) how far a robot's gripper is open: 0 shut, 1 wide open."""
+        """(n,) how far a robot's gripper is open: 0 shut, 1 wide open; named as in `pads`."""
 
     def hits(self, robot: str) -> Bools:
         """(n,) bool: does any part of a robot touch furniture or the floor?"""
