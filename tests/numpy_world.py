@@ -15,6 +15,8 @@ PAGE = Path(__file__).parents[1] / "docs" / "add_a_world.md"
 WORLD, TASK, SEEK = "puck.py:Puck", "puck.py:Reach", "puck.py:Seek"
 
 MORE = '''
+from dataclasses import replace
+
 import numpy as np
 from puck import PUSH, Puck, Reach, Seek
 
@@ -118,6 +120,12 @@ class Rich(Puck):
                 own[name] = ["hello"] * n if name == "voice" else np.full((n, *feature.shape), 0.5, feature.dtype)
         seen = super().observe(slots, {name: stream for name, stream in streams.items() if name not in own})
         return Observations({**seen, **own}, {name: self._age[slots] for name in streams})
+
+
+class Patient(Puck):
+    """Its actions last until they are done."""
+
+    action = replace(PUSH, dims=(replace(PUSH.dims[0], duration="until_done"),))
 
 
 class Partial:

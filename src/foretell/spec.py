@@ -115,7 +115,8 @@ class DimSpec:
     anchor: Literal["achieved", "target"] | None = None
     """What a delta is added to: the pose the robot has, or the pose it was last told to reach."""
     duration: Literal["fixed", "until_done"] = "fixed"
-    """One action period, or until the robot reports that it arrived."""
+    """One action period, or until the robot reports that it arrived. No clock can do the latter yet: a study refuses
+    it."""
     grips: Literal["closing", "opening"] | None = None
     """Of a gripper: what a larger number does. None for everything else, and where a policy leaves it to the world."""
     robot: str | None = None

@@ -25,6 +25,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             {},
             r"the clock `sync` needs a world that can wait .* and world 'restless' cannot: use .*realtime`",
         ),
+        (
+            "Patient",
+            {"policies": ["random"]},
+            r"world 'patient': its action's 'velocity' has duration 'until_done', and every clock gives",
+        ),
         ("Turns", {"clocks": [{"virtual": {"latency": 0.1}}]}, r"the clock `virtual` needs .* pause .* 'turns' cannot"),
         ("Blind", {"record": {"video": 1}}, r"record: video needs a world that can draw .* 'blind' cannot: record no"),
         (

@@ -20,6 +20,11 @@ def check_able(
     """Raises UsageError, naming the world and what asks too much of it."""
     if unknown := sorted(set(world.can) - set(ABILITIES)):
         raise UsageError(f"world {world.name!r}: can: {unknown[0]!r} is no ability; they are {', '.join(ABILITIES)}")
+    if lasting := next((dim for dim in world.action.dims if dim.duration != "fixed"), None):
+        raise UsageError(
+            f"world {world.name!r}: its action's {lasting.meaning!r} has duration {lasting.duration!r}, and every "
+            "clock gives an action one period: declare duration 'fixed'"
+        )
     realtime = isinstance(clock, Realtime)
     wanted: list[tuple[str, str]] = []
     wanted += [("wait", "the clock `sync`")] if isinstance(clock, Sync) else []
