@@ -14,11 +14,13 @@ import pytest
 import foretell
 from foretell.checks import check_task
 from foretell.errors import UsageError
+from foretell.reality.cards import _joints
 from foretell.robots import Group, Panda, Robot
 from foretell.robots.controller import EndEffectorDelta, Grip
 from foretell.sim.bench import SLOT, Bench
 from foretell.spec import Feature
 from foretell.tasks import Mount
+from foretell.tasks.frame import frame
 from foretell.tasks.lift import Lift
 
 INERTIA: dict[str, Any] = {"mass": 0.1, "inertia": [1e-3] * 3, "explicitinertial": True, "gravcomp": 1}
@@ -58,6 +60,17 @@ def test_the_tool_of_an_arm_on_a_base_is_seen_where_it_is(world: Any) -> None:
     assert seen["panda/ee_pos"] == pytest.approx(bench.state.ee_pos("panda")[0], abs=0.005)
     hand = bench.state.quat("panda/ee")[0]
     assert abs(seen["panda/ee_quat"] @ hand) == pytest.approx(1, abs=1e-4)
+
+
+def test_the_card_says_where_the_base_starts() -> None:
+    start = {"start": lambda self, rng: {"panda/base": (0.1, 0.0, 0.5)}}
+    task = lift("Rover", **start)
+    assert _joints(task.scenario(0), frame(task)) == [
+        "panda/base: set bx to +0.100 m",
+        "panda/base: set by to +0.000 m",
+        "panda/base: set bt to +29°",
+    ]
+    assert frame(Lift())["joints"] == {}
 
 
 class Felt(Panda):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from rollouts import episodes, reproducible
 import foretell
 from foretell.errors import UsageError
 from foretell.factors import draw, perturb
+from foretell.objects import ASSETS, Joint
 from foretell.policies.expert import Expert
 from foretell.policies.make import bind
 from foretell.registry import load
@@ -127,6 +129,21 @@ def test_a_card_says_how_far_to_open_the_drawer(tmp_path: Path) -> None:
         assert "cabinet from the base of panda" in card["card"]
     printed = foretell.cards(run.path, stl=tmp_path / "stl", trust=True)[0]["print"]
     assert printed[0]["size"][1] == pytest.approx(260, rel=0.2) and printed[0]["grams"] is None
+
+
+@pytest.mark.parametrize(
+    ("joint", "why"),
+    [
+        ({"drawer": Joint(0.0, 0.18, unit="rad")}, r"joint 'drawer' slides, .*declare Joint\(0, 0\.18, unit='m'\)"),
+        ({"lid": Joint(0.0, 0.18)}, "`add` builds no joint cabinet/lid, which `joints` lists"),
+    ],
+)
+def test_a_joint_has_the_unit_of_its_kind(joint: dict[str, Joint], why: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    task = Drawer()
+    name = task.scenario(0).placements["cabinet"].asset
+    monkeypatch.setitem(ASSETS.data, name, replace(ASSETS[name], joints=joint))  # type: ignore[type-var]
+    with pytest.raises(UsageError, match=why):
+        Bench(task, scenario=task.scenario(0).model_copy(update={"start": {}}))
 
 
 def test_late_sensors_show_the_handle_as_it_was() -> None:

@@ -63,6 +63,7 @@ class Joint:
     home: float = 0.0
     """Where it starts unless a scenario says otherwise."""
     unit: str = "m"
+    """`m` of a joint that slides, `rad` of one that turns."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -183,6 +183,7 @@ class Scene:
             if kind.free:
                 body.add_freejoint(name=f"{name}/free")
             kind.add(spec, body, np.array(placement.scale), physics)
+            _check_units(spec, name, kind)
             for pad in self.pads:
                 _add_touch(spec, pad, name, whole=not kind.free)
                 for part in _bodies(spec, name, kind):
@@ -245,6 +246,19 @@ def _add_stand(spec: mujoco.MjSpec, robot: str, mount: Mount) -> None:
 def root(bodies: Iterable[str], part: str, robots: Container[str]) -> str:
     """The body that everything of a part belongs to: of a robot, its first."""
     return next(name for name in bodies if name.startswith(f"{part}/")) if part in robots else part
+
+
+def _check_units(spec: mujoco.MjSpec, name: str, made: Asset) -> None:
+    """Raises UsageError where a joint of a fixture turns and is declared in m, or slides and is declared in rad."""
+    for joint, declared in made.joints.items() if isinstance(made, Fixture) else ():
+        if (built := spec.joint(f"{name}/{joint}")) is None:
+            raise UsageError(f"asset {made.name!r}: `add` builds no joint {name}/{joint}, which `joints` lists")
+        turns = int(built.type) == int(mujoco.mjtJoint.mjJNT_HINGE)
+        if declared.unit != (unit := "rad" if turns else "m"):
+            raise UsageError(
+                f"asset {made.name!r}: joint {joint!r} {'turns' if turns else 'slides'}, and its unit is "
+                f"{declared.unit!r}: declare Joint({declared.low:g}, {declared.high:g}, unit={unit!r})"
+            )
 
 
 def _bodies(spec: mujoco.MjSpec, name: str, made: Asset) -> list[str]:

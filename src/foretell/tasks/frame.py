@@ -12,16 +12,20 @@ import mujoco
 from foretell.errors import ForetellError
 from foretell.objects import Fixture, asset
 from foretell.objects.outline import object_outline, outlines
+from foretell.tasks.starts import robot_kinds
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 
 __all__ = ["describe", "frame", "from_base"]
 
+HINGE = int(mujoco.mjtJoint.mjJNT_HINGE)
+
 
 def frame(task: Task) -> dict[str, Any]:
     """`robots`: name -> robot, `pos` of its base (m) and `yaw` (degrees) in the task frame. `still`: what stands still,
-    as `outlines` gives it. `objects`: asset -> its outline. `joints`: fixture -> name and unit of each of its joints,
-    in the order of `Scenario.start`. What cannot be drawn is left out."""
+    as `outlines` gives it. `objects`: asset -> its outline. `joints`: fixture, or group of a robot that scenarios start
+    besides its arm -> name and unit of each of its joints, in the order of `Scenario.start`. What cannot be drawn is
+    left out."""
     spec = mujoco.MjSpec()
     if isinstance(task, TabletopTask):
         task.build(spec)
@@ -30,6 +34,7 @@ def frame(task: Task) -> dict[str, Any]:
         w, x, y, z = mount.quat
         yaw = math.degrees(math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
         described["robots"][name] = {"robot": mount.robot, "pos": list(mount.pos), "yaw": round(yaw, 3)}
+    described["joints"] |= _groups(task)
     try:
         described["still"] = outlines(spec.compile())
         for name, placed in task.scenario(0).placements.items():
@@ -39,6 +44,21 @@ def frame(task: Task) -> dict[str, Any]:
     except (ForetellError, ValueError):  # a shape that has no outline, or a scene that compiles only as a whole
         pass
     return described
+
+
+def _groups(task: Task) -> dict[str, list[list[str]]]:
+    """Groups of robots that scenarios start somewhere, but for first ones and grippers, which robots set themselves."""
+    starts, joints = task.scenario(0).start, dict[str, list[list[str]]]()
+    for name, kind in robot_kinds(task).items() if isinstance(task, TabletopTask) else ():
+        wanted = {
+            f"{name}/{key}": group for key, group in kind.groups.items() if key != kind.first() and not group.pads
+        }
+        for called in wanted.keys() & starts.keys():
+            spec = kind().spec(visuals=False)
+            hinges = [int(spec.joint(joint).type) == HINGE for joint in wanted[called].joints]
+            units = ["rad" if turns else "m" for turns in hinges]
+            joints[called] = [list(pair) for pair in zip(wanted[called].joints, units, strict=True)]
+    return joints
 
 
 def from_base(robot: Mapping[str, Any], pos: tuple[float, ...]) -> tuple[float, float, float]:
