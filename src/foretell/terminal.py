@@ -39,7 +39,7 @@ def brief(text: str, lines: int = LINES, width: int = WIDTH) -> str:
     return "\n".join(cut if len(cut) <= lines else [*cut[: lines - 1], f"and {len(cut) - lines + 1} lines more"])
 
 
-class _Plain:
+class _PlainStream:
     """A stream that writes safe text."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -55,14 +55,14 @@ class _Plain:
 
 def raw(stream: TextIO) -> TextIO:
     """The stream behind a safe one: for who colours text, and makes data plain by itself."""
-    return stream.raw if isinstance(stream, _Plain) else stream
+    return stream.raw if isinstance(stream, _PlainStream) else stream
 
 
 @contextlib.contextmanager
 def plainly() -> Iterator[None]:
     """While this is open, what is printed is safe text."""
     before = sys.stdout, sys.stderr
-    sys.stdout, sys.stderr = _Plain(before[0]), _Plain(before[1])
+    sys.stdout, sys.stderr = _PlainStream(before[0]), _PlainStream(before[1])
     try:
         yield
     finally:

@@ -160,7 +160,7 @@ def _beside(path: Path, notes: list[str]) -> Any:
     resolvers = need("trimesh.resolvers")
     folder = path.resolve().parent
 
-    class Beside(resolvers.Resolver):  # type: ignore[misc, name-defined]
+    class BesideMesh(resolvers.Resolver):  # type: ignore[misc, name-defined]
         def __init__(self) -> None:
             pass
 
@@ -183,4 +183,4 @@ def _beside(path: Path, notes: list[str]) -> Any:
         def namespaced(self, namespace: str) -> Any:
             return self
 
-    return Beside()
+    return BesideMesh()

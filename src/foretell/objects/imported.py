@@ -50,11 +50,11 @@ Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,59}$")]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class _Model(BaseModel):
+class _ImportedModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class ImportedLook(_Model):
+class ImportedLook(_ImportedModel):
     """One piece that is seen."""
 
     mesh: Name
@@ -63,7 +63,7 @@ class ImportedLook(_Model):
     """Where it has no texture; 0 to 1."""
 
 
-class ObjectFile(_Model):
+class ObjectFile(_ImportedModel):
     """What `object.json` holds. Metres and kilograms; the origin is the middle of the bounding box, z is up."""
 
     format: int = FORMAT

@@ -20,11 +20,11 @@ from foretell.scenario import Placement, Scenario, first_fault
 __all__ = ["Frame", "Pose", "fill"]
 
 
-class _Model(BaseModel):
+class _FrameModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Pose(_Model):
+class Pose(_FrameModel):
     """Where one object lies, in the task frame: m and degrees, with standard deviations."""
 
     x: float
@@ -40,7 +40,7 @@ class Pose(_Model):
     """Turns at which the silhouette fits as well."""
 
 
-class Frame(_Model):
+class Frame(_FrameModel):
     """What one frame says; a line of a file. `scenarios: {file: ...}` of a study reads it too."""
 
     measured: Mapping[str, Pose]

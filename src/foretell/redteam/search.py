@@ -84,7 +84,7 @@ class Sightings:
 
 
 @dataclass(kw_only=True)
-class _Line:
+class _SeverityLine:
     """One set of factors, at a severity that all of them share."""
 
     factors: tuple[str, ...]
@@ -162,7 +162,7 @@ class _Search:
             certified = float(np.nan_to_num(outcomes[c]).mean()) >= self.required
             (self.sightings.hits if certified else self.sightings.discarded).append(c)
 
-    def descend(self, lines: Sequence[_Line]) -> None:
+    def descend(self, lines: Sequence[_SeverityLine]) -> None:
         """The least severity at which any of the lines breaks the policy, if the expert can do it there.
 
         Where the expert cannot, it can do no harsher one of that line either: the line is given up.
@@ -197,7 +197,7 @@ class _Search:
                 return
             alive = [line for line in alive if line not in best]
 
-    def _breaks_above(self, line: _Line, step: int) -> int:
+    def _breaks_above(self, line: _SeverityLine, step: int) -> int:
         above = range(step + 1, STEPS + 1)
         return next((i for i in above if self.sightings.verdicts.get(line.at(i)) == "breaks"), STEPS + 1)
 
@@ -240,10 +240,10 @@ def search(
     sightings = Sightings()
     state = _Search(looks, clean=clean, breaks=breaks, required=required, sightings=sightings)
     order = list(factors)
-    singles = {name: _Line(factors=(name,), tops=(factors[name],)) for name in order}
+    singles = {name: _SeverityLine(factors=(name,), tops=(factors[name],)) for name in order}
     groups: list[tuple[str, ...]] = [(name,) for name in order]
     for count in range(1, min(most, len(order)) + 1):
-        lines = [_Line(factors=g, tops=tuple(factors[f] for f in g)) for g in groups]
+        lines = [_SeverityLine(factors=g, tops=tuple(factors[f] for f in g)) for g in groups]
         state.descend(lines)
         hits = [c for c in sightings.hits if len(c.severities) == count]
         if hits:

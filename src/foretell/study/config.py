@@ -41,11 +41,11 @@ __all__ = ["PolicyEntry", "Record", "ScenarioSource", "Study", "TaskEntry", "loa
 T = TypeVar("T")
 
 
-class _Model(BaseModel):
+class _StudyModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class TaskEntry(_Model):
+class TaskEntry(_StudyModel):
     """A task, the controller it runs with, and how long its episodes may take. None: the task's own."""
 
     use: str
@@ -54,7 +54,7 @@ class TaskEntry(_Model):
     """Simulated seconds after which an episode ends. Episodes with another limit are other episodes."""
 
 
-class ScenarioSource(_Model):
+class ScenarioSource(_StudyModel):
     """Where scenarios come from: drawn by seed, the task's published layouts, a file, another run, or objects."""
 
     count: int | None = Field(default=None, ge=1)
@@ -144,7 +144,7 @@ def _usual_films() -> Any:
         raise UsageError(f"the environment variable FORETELL_VIDEO {error}; it is {usual!r:.80}") from None
 
 
-class Record(_Model):
+class Record(_StudyModel):
     """What to keep besides the rows."""
 
     video: Films = Field(default_factory=_usual_films)
@@ -167,7 +167,7 @@ class Record(_Model):
         return self.steps == "all" or index < self.steps
 
 
-class Study(_Model):
+class Study(_StudyModel):
     """A declared set: world x tasks x policies x scenarios x arms x clocks x trials."""
 
     name: str = "study"

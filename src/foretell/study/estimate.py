@@ -153,7 +153,7 @@ def _actions_per_second(session: Session, jobs: list[Job]) -> float:
     calls = 0
     began = time.perf_counter()
 
-    class Enough(Exception):  # noqa: N818 - not an error
+    class TimedEnough(Exception):  # noqa: N818 - not an error
         pass
 
     def watch(doing: str, called: list[Job]) -> None:
@@ -161,12 +161,12 @@ def _actions_per_second(session: Session, jobs: list[Job]) -> float:
         if doing == "policy":
             calls += sum(session.policies[job.policy].spec.executes for job in called)
             if time.perf_counter() - began > TRIAL_S:
-                raise Enough
+                raise TimedEnough
 
     source = iter(jobs)
     try:
         for _ in session.run(lambda: next(source, None), watch):
             pass
-    except Enough:
+    except TimedEnough:
         pass
     return max(calls, 1) / (time.perf_counter() - began)

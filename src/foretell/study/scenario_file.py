@@ -34,11 +34,11 @@ FORMAT = 1
 """Version of test set files. Newer ones are refused, not guessed at."""
 
 
-class _Model(BaseModel):
+class _SituationModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Certificate(_Model):
+class Certificate(_SituationModel):
     """How the scripted expert did in one cell: a task under an arm."""
 
     task: str
@@ -55,7 +55,7 @@ class Certificate(_Model):
     """Whether the rate is at least the one required. A cell without is not charged to a policy."""
 
 
-class Protocol(_Model):
+class Protocol(_SituationModel):
     """How a test set was drawn."""
 
     arms: tuple[Any, ...]
@@ -68,7 +68,7 @@ class Protocol(_Model):
     """Success rate of the expert that certifies a cell; None where nothing was certified."""
 
 
-class Header(_Model):
+class Header(_SituationModel):
     """The first line of a test set."""
 
     name: str

@@ -16,11 +16,11 @@ MODELS = Path(__file__).parent / "models"
 """models/TASK/NAME.onnx, and NAME.yaml, its card. A model that serves several tasks has a card for each."""
 
 
-class _Model(BaseModel):
+class _CardModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Success(_Model):
+class Success(_CardModel):
     """Share of unseen scenarios solved under the `sync` clock, with its Clopper-Pearson interval."""
 
     n: int
@@ -33,7 +33,7 @@ class Success(_Model):
     """Which ones."""
 
 
-class InferenceTime(_Model):
+class InferenceTime(_CardModel):
     """Wall milliseconds of one inference for one robot (batch 1, one thread)."""
 
     median_ms: float
@@ -44,7 +44,7 @@ class InferenceTime(_Model):
     machine: str
 
 
-class Card(_Model):
+class Card(_CardModel):
     """Everything a reader should know before trusting or comparing a policy."""
 
     name: str
