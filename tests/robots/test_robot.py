@@ -17,6 +17,7 @@ from foretell.robots.controller import EndEffectorDelta, scheme
 from foretell.sim.bench import SLOT, Bench
 from foretell.sim.params import load_world
 from foretell.tasks import Mount
+from foretell.tasks.events import EVENTS
 from foretell.tasks.lift import Lift
 
 
@@ -191,3 +192,11 @@ def test_a_world_gives_joint_friction_to_the_arm_of_every_robot(name: str) -> No
     assert losses == pytest.approx(1.5 * limits / limits.max())
     fingers = kind.groups["gripper"].joints
     assert not any(rubbing.joint(joint).frictionloss[0] for joint in fingers)
+
+
+@pytest.mark.parametrize("name", ["panda", "widowx", "google_robot"])
+def test_links_of_our_robots_pass_through_each_other(name: str) -> None:
+    """As docs/events.md says of the event `self_collision`: it needs another robot."""
+    model = resolve("robots", name)().spec(visuals=False).compile()
+    assert (model.geom_contype > 0).any() and "own links pass through each other" in EVENTS["self_collision"].definition
+    assert not (model.geom_contype[:, None] & model.geom_conaffinity[None, :]).any()
