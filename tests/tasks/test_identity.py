@@ -17,7 +17,7 @@ from foretell.errors import UsageError
 from foretell.sim.bench import Bench
 from foretell.study.plan import make_task
 from foretell.study.run import run
-from foretell.tasks.identity import task_hash
+from foretell.tasks.identity import task_fingerprint, task_hash
 from foretell.tasks.lift import Lift
 
 NAMES = """
@@ -102,6 +102,8 @@ def test_what_a_task_names_is_part_of_it(tmp_path: Path) -> None:
             use = f"{tmp_path / 'task.py'}:Named"
             seen[file] = task_hash(make_task(use))
             assert task_hash(make_task(use)) == seen[file]
+        text = getattr(task_fingerprint(make_task(use)), "text", str)()
+        assert "class Named in task.py" in text and "function add in slab_for_task.py" in text
     finally:
         sys.path.remove(str(tmp_path))
         for name in ("slab_for_task", "arm_for_task"):

@@ -24,7 +24,7 @@ class Fingerprint:
     """Classes, modules and files that a policy or a task is known by."""
 
     classes: tuple[tuple[str, str], ...]
-    """Name and file of each class."""
+    """Name, such as `class Lift` or `function add`, and file of each."""
     sources: tuple[str, ...]
     """`source_hash` of each class."""
     modules: tuple[File, ...]
@@ -43,7 +43,7 @@ class Fingerprint:
 
     def text(self) -> str:
         """One sentence for a person."""
-        listed = [f"class {name} in {Path(file).name}" for name, file in self.classes]
+        listed = [f"{name} in {Path(file).name}" for name, file in self.classes]
         listed += [f"module {Path(f.path).name}" for f in self.modules[:SHOWN]]
         listed += [f"{f.name} ({_size(f.size)}, SHA-256 {f.sha256[:8] or 'not read'})" for f in self.files[:SHOWN]]
         left = max(0, len(self.modules) - SHOWN) + max(0, len(self.files) - SHOWN)
@@ -69,7 +69,9 @@ def fingerprint_of(thing: Any, classes: Sequence[type], more: Iterable[Path] = (
     named_files = declared(thing, folder.parent if folder is not None else None)
     files = [*own(thing, package_folder(type(thing))), *more] if named_files is None else named_files
     return Fingerprint(
-        classes=tuple((cls.__qualname__, str(_file(cls) or "memory")) for cls in classes),
+        classes=tuple(
+            (f"{getattr(cls, 'made_of', 'class')} {cls.__qualname__}", str(_file(cls) or "memory")) for cls in classes
+        ),
         sources=tuple(source_hash(cls) for cls in classes),
         modules=tuple(digests(imported(list(classes)))),
         files=tuple(digests(files)),

@@ -83,7 +83,7 @@ def _as_class(add: Any) -> type:
     """What adds an asset, as a class: one has a source, and a function is given one of its name, module and file."""
     while hasattr(add, "func"):  # functools.partial
         add = add.func
-    named = {"__module__": add.__module__, "__qualname__": add.__qualname__}
+    named = {"__module__": add.__module__, "__qualname__": add.__qualname__, "made_of": "function"}
     return add if isinstance(add, type) else type(add.__name__, (), named)
 
 
