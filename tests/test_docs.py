@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import subprocess
@@ -54,6 +55,34 @@ def test_the_api_page_has_every_public_name() -> None:
         if name != "__version__":
             module = getattr(foretell, name).__module__
             assert listed & {module, f"{module}.{name}"}, f"docs/api.md lacks {module}.{name}"
+
+
+def test_the_api_page_has_every_name_that_pages_import() -> None:
+    listed = set(re.findall(r"^::: (\S+)$", (ROOT / "docs" / "api.md").read_text(), re.M))
+    missing = set()
+    for page in (ROOT / "docs").glob("*.md"):
+        for block in re.findall(r"```python\n(.*?)```", page.read_text(), re.S):
+            for where, names in re.findall(r"^from (foretell[\w.]*) import ([\w, ]+)", block, re.M):
+                for name in names.split(", "):
+                    thing = getattr(importlib.import_module(where), name, None)
+                    if thing is None:
+                        thing = importlib.import_module(f"{where}.{name}")
+                    module = getattr(thing, "__module__", getattr(thing, "__name__", None))
+                    names_of = {module, f"{module}.{name}", f"{where}.{name}", where}
+                    if module is not None and not listed & names_of:
+                        missing.add(f"{page.name}: {where}.{name} ({module})")
+    assert not missing
+
+
+def test_the_api_page_calls_verbs_as_users_do() -> None:
+    text = (ROOT / "docs" / "api.md").read_text().partition("## Nouns")[0]
+    verbs = re.findall(r"^::: (\S+)\n    options:\n      heading: foretell\.(\S+)$", text, re.M)
+    assert len(verbs) == text.count("\n::: ") > 20
+    for path, called in verbs:
+        thing: Any = foretell
+        for part in called.split("."):
+            thing = getattr(thing, part)
+        assert f"{thing.__module__}.{thing.__name__}" in (path, f"{path}.{thing.__name__}"), (path, called)
 
 
 def _anchors(page: Path) -> set[str]:

@@ -86,8 +86,8 @@ EVENTS: dict[str, Event] = {
     "self_collision": Event(
         "hit itself or another robot",
         "A part of a robot touches another part of it, or another robot, that it did not touch in the 0.5 s before. "
-        "Only models whose parts can collide notice: the Panda, the WidowX and the Google robot touch other robots, and "
-        "their own links pass through each other.",
+        "Only models whose parts can collide notice: the Panda, the WidowX and the Google robot touch other robots, "
+        "and their own links pass through each other.",
     ),
     "left_scene": Event(
         "lost an object from the scene",
