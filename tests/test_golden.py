@@ -9,12 +9,11 @@ import golden
 import pytest
 
 KEPT = json.loads(golden.FILE.read_text())
-SEES = ["zoo:bc-vision"]
 
 
 def _cases(sees: bool) -> list[Any]:
     """Those of `lift` in the native world at every run, of the virtual clock with the expert; all others once a day."""
-    cases = [case for case in golden.cases() if (case[2] in SEES) == sees]
+    cases = [case for case in golden.cases() if (case[2] in golden.SEEING) == sees]
     often = [case[:2] == ("mujoco", "lift") and ("expert" in case or "sync" in case) for case in cases]
     marks = [() if quick else pytest.mark.daily for quick in often]
     return [pytest.param(case, id=golden.name_of(case), marks=m) for case, m in zip(cases, marks, strict=True)]
@@ -32,7 +31,10 @@ def test_rows_of_policies_that_see_are_what_they_were(case: tuple[str, str, str,
 
 
 def _compare(case: tuple[str, str, str, Any]) -> None:
-    kept, now = KEPT["rows"][golden.key_of(case)], golden.rows(*case)
+    key = golden.key_of(case)
+    if key not in KEPT["rows"] and case[2] in golden.SEEING:
+        pytest.skip(f"rows of {key!r} were recorded on machines with other vector instructions only")
+    kept, now = KEPT["rows"][key], golden.rows(*case)
     names = ("scenario", "base", "world", "policy")  # the same on every machine
     assert {arm: {n: row[n] for n in names} for arm, row in now.items()} == {
         arm: {n: row[n] for n in names} for arm, row in kept.items()
