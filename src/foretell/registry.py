@@ -153,6 +153,16 @@ _READY: dict[str, Any] = {}
 """Modules of foretell that were imported: robots and factors are asked for with every scenario that is drawn."""
 
 
+_ADOPTED: dict[str, dict[str, str]] = {}
+"""Group -> name -> target of what studies of this process bring along themselves."""
+
+
+def adopted(group: str) -> dict[str, str]:
+    """Name -> target of what studies of this process bring along themselves. It is not among the
+    `names` of the group, so that what `each` and `all` mean does not depend on what ran before."""
+    return _ADOPTED.setdefault(group, {})
+
+
 def names(group: str) -> list[str]:
     """Every name known in a group: built-in ones first, then those of installed plug-ins."""
     return list(dict.fromkeys([*BUILTIN[group], *_plugins(group)]))
@@ -162,7 +172,7 @@ def resolve(group: str, name: str) -> Any:
     """The object behind a name in a group. `name` may also be "package.module:Class" or "file.py:Class"."""
     if ":" in name and name.split(":", 1)[0] not in BUILTIN[group]:
         return load(name, field=group)
-    target = BUILTIN[group].get(name) or _plugins(group).get(name)
+    target = BUILTIN[group].get(name) or _plugins(group).get(name) or adopted(group).get(name)
     if target is None and group == "tasks" and name in names("suites"):
         each = ", ".join(resolve("suites", name).tasks)
         raise UsageError(f"tasks: {name!r} is a suite; one task is needed here, such as: {each}")

@@ -12,12 +12,14 @@ import pytest
 
 import foretell
 from foretell import factors, registry
+from foretell.episode import unmarked as factors_of
 from foretell.errors import UsageError
 from foretell.factors import Factor, Setting, draw, perturb
 from foretell.factors.arms import expand, parse, severity_of
 from foretell.scenario import Placement, Scenario
 from foretell.sim.bench import Bench
 from foretell.spec import ActionSpec, Feature
+from foretell.study.config import load_study
 from foretell.study.plan import make_task
 from foretell.tasks.task import Task
 
@@ -212,3 +214,43 @@ def test_an_edited_factor_is_another_arm(monkeypatch: pytest.MonkeyPatch, tmp_pa
     old = next(r for r in foretell.read("it").to_pylist() if "Shove" in r["arm"] and version not in r["arm"])
     with pytest.raises(UsageError, match=r"factor 'Shove' .* has changed since the run"):
         foretell.replay("it", old["episode"])
+
+
+@pytest.mark.parametrize("how", [{"workers": 0}, {"workers": 1}])
+def test_a_study_names_a_factor_by_its_file(how: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Workers load it too; a path in a study file is relative to that file, and reading the file runs nothing."""
+    monkeypatch.setattr(registry, "_ADOPTED", {})
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "lab" / "shoves.py").write_text(SHOVE.replace("0.5 *", "0.0 *"))
+    text = "tasks: [{use: lift, time_limit: 0.2}]\npolicies: [random]\nscenarios: 1\nrecord: {video: 0, steps: all}\n"
+    text += 'arms: [none, "shoves.py:Shove", {use: "shoves.py:Shove+Sensor_Noise", severity: 0.5}]\n'
+    (tmp_path / "lab" / "it.yaml").write_text(text)
+    assert load_study("lab/it.yaml").arms[1].own and not registry.adopted("factors"), "nothing was imported"
+    foretell.run("lab/it.yaml", out="it", **how)
+    rows = {factors_of(row["arm"]): row for row in foretell.read("it").to_pylist()}
+    assert set(rows) == {"none", "Shove", "Sensor_Noise@0.5+Shove@0.5"}
+    arm = rows["Shove"]["arm"]
+    assert re.fullmatch(r"Shove#[0-9a-f]{8}", arm)
+    assert foretell.run("lab/it.yaml", out="it", **how).ran == 0
+    assert "Shove" not in registry.names("factors"), "what `each` means does not depend on what ran before"
+    registry.adopted("factors").clear()
+    factors.factor.cache_clear()
+    assert foretell.replay("it", rows["Shove"]["episode"]).differences == {}
+    assert foretell.judge("it").differences == []
+
+
+@pytest.mark.parametrize(
+    ("source", "why"),
+    [
+        (SHOVE.replace('"Shove"', '"MO_Size"'), "is called 'MO_Size', as another factor is: give it another `name`"),
+        (SHOVE.replace("(Factor)", ""), "should be a subclass of foretell.factors.Factor with a word as `name`"),
+    ],
+)
+def test_a_factor_of_a_file_needs_a_name_of_its_own(
+    source: str, why: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "shoves.py").write_text(source)
+    with pytest.raises(UsageError, match=why):
+        foretell.run({"tasks": ["lift"], "policies": ["random"], "scenarios": 1, "arms": ["shoves.py:Shove"]}, out="it")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
@@ -11,7 +12,7 @@ from foretell.errors import UsageError, suggest
 from foretell.factors.factor import Factor, Given, Reason, Setting
 from foretell.fingerprint.fingerprint import fingerprint_of
 from foretell.fingerprint.source import own_classes
-from foretell.registry import names, resolve
+from foretell.registry import adopted, load, names, resolve
 from foretell.scenario import Placement, Scenario
 from foretell.seeding import generator
 from foretell.tasks.task import Task
@@ -21,6 +22,7 @@ __all__ = [
     "Given",
     "Reason",
     "Setting",
+    "adopt",
     "apply",
     "draw",
     "factor",
@@ -38,10 +40,26 @@ __all__ = [
 def factor(name: str) -> Factor:
     """The factor of a name. Raises UsageError for one that is not known. Never "file.py:Class": a scenario names its
     factors, it may come from someone else, and reading it must not load code."""
-    if name not in names("factors"):
+    if name not in names("factors") and name not in adopted("factors"):
         raise UsageError(f"factors: {name!r:.200} is not known; {suggest(name, names('factors'))}")
     instance: Factor = resolve("factors", name)()
     return instance
+
+
+def adopt(target: str) -> str:
+    """Make a factor of a study's own, "file.py:Class" or "package.module:Class", known in this process; its name."""
+    kind = load(target, field="arms")
+    name = getattr(kind, "name", None)
+    if not (isinstance(kind, type) and issubclass(kind, Factor)) or not re.fullmatch(r"[A-Za-z_]\w*", str(name)):
+        raise UsageError(f"arms: {target!r:.200} should be a subclass of foretell.factors.Factor with a word as `name`")
+    if name in names("factors"):
+        raise UsageError(f"arms: {target!r:.200} is called {name!r}, as another factor is: give it another `name`")
+    known = adopted("factors")
+    if known.get(str(name)) != target or type(factor(str(name))) is not kind:
+        known[str(name)] = target
+        factor.cache_clear()
+        version.cache_clear()
+    return str(name)
 
 
 @cache

@@ -14,20 +14,34 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from foretell.digest import digest
 from foretell.episode import unmarked
 from foretell.errors import UsageError, suggest
-from foretell.factors import Given, Reason, draw, factor, perturb, rank, version
-from foretell.registry import names
+from foretell.factors import Given, Reason, adopt, draw, factor, perturb, rank, version
+from foretell.registry import adopted, names
 from foretell.scenario import Scenario
 from foretell.tasks.task import Task
 from foretell.tasks.variants import AGGREGATES, VARIANTS, aggregated, published
 
-__all__ = ["COLOSSEUM", "COMPOUND", "FOURTEEN", "Arm", "decoded", "expand", "looks_only", "parse", "severity_of"]
+__all__ = [
+    "COLOSSEUM",
+    "COMPOUND",
+    "FOURTEEN",
+    "Arm",
+    "anchored",
+    "decoded",
+    "expand",
+    "loaded",
+    "looks_only",
+    "parse",
+    "severity_of",
+    "targets",
+]
 
 FOURTEEN = (
     "MO_Color", "MO_Texture", "MO_Size", "RO_Color", "RO_Texture", "RO_Size", "Light_Color", "Table_Color",
@@ -84,8 +98,15 @@ class Arm:
     cells: tuple[Arm, ...] = ()
     """Of a grid: an arm for each combination."""
 
+    @property
+    def own(self) -> bool:
+        """Whether it names code that is not loaded yet. `loaded` does: a study file that is only read runs none."""
+        return not self.uses and bool(targets([self]))
+
     def applies(self, task: Task) -> Reason | None:
         """None where every factor of the arm (of a set: at least one) applies to a task, else the first reason."""
+        if self.own:
+            return loaded(self).applies(task)
         if self.uses and self.uses[0].factor == "simpler:each":
             return None if published(task) else Reason("simpler:each", task.name, "SIMPLER has no variants of it")
         if self.uses and self.uses[0].factor in AGGREGATES:
@@ -106,7 +127,46 @@ class Arm:
 def parse(item: Any) -> Arm:
     """An arm from the form in which a study writes it; an `Arm` stays as it is. `each`, `all` and compound scenes have
     no factors yet: `expand` gives them a task's. Raises UsageError for what is not an arm."""
-    return item if isinstance(item, Arm) else replace(_parsed(item), written=item)
+    if isinstance(item, Arm):
+        return item
+    return Arm(str(item), written=item) if targets([item]) else replace(_parsed(item), written=item)
+
+
+def loaded(arm: Arm) -> Arm:
+    """An arm with the factors that it brings along ("file.py:Class"), which are imported for it."""
+    return replace(_parsed(_renamed(arm.written, adopt)), written=arm.written) if arm.own else arm
+
+
+def targets(items: Iterable[Any]) -> list[str]:
+    """What arms, or their written forms, name as "file.py:Class" or "package.module:Class"."""
+    named: list[str] = []
+
+    def note(target: str) -> str:
+        named.append(target)
+        return target
+
+    for item in items:
+        _renamed(item.written if isinstance(item, Arm) else item, note)
+    return list(dict.fromkeys(named))
+
+
+def anchored(item: Any, folder: Path) -> Any:
+    """The written form of an arm with paths of files made absolute."""
+    return _renamed(item, lambda target: str(folder / target) if target.rpartition(":")[0].endswith(".py") else target)
+
+
+def _renamed(item: Any, rename: Callable[[str], str]) -> Any:
+    """The written form of an arm with other names for the code that it names."""
+    if isinstance(item, str):
+        parts = (part.partition("@") for part in item.split("+"))
+        return "+".join((rename(name) if _CODE.fullmatch(name) else name) + at + rest for name, at, rest in parts)
+    if not isinstance(item, dict):
+        return item
+    values = {key: _renamed(value, rename) if key in ("use", "grid") else value for key, value in item.items()}
+    return {key if key in ("use", "grid") else _renamed(key, rename): value for key, value in values.items()}
+
+
+_CODE = re.compile(r"(?!colosseum:|simpler:|given:)(?:.+\.py|[A-Za-z_][\w.]*):[A-Za-z_]\w*")
 
 
 def _parsed(item: Any) -> Arm:
@@ -208,7 +268,7 @@ def _known(name: str) -> None:
         raise UsageError(f"arm {name!r} is a set of factors: it stands alone, and takes {takes} values")
     if name in VARIANTS:
         raise UsageError(f"arm {name!r} is a variant of SIMPLER: it stands alone")
-    if name not in (known := names("factors")):
+    if name not in (known := names("factors")) and name not in adopted("factors"):
         raise UsageError(f"arm {name!r} is not known; {suggest(name, ['none', *SETS, *known, *VARIANTS])}")
 
 
@@ -217,7 +277,7 @@ def _severity(name: str, value: Any) -> float:
         number = float(value)
     except (TypeError, ValueError):
         number = math.nan
-    most = factor(name).most if name in names("factors") else 1.0
+    most = factor(name).most if name not in SETS else 1.0
     if isinstance(value, bool) or not 0 <= number <= most:
         raise UsageError(f"arm {name!r}: severity {value!r} should be a number from 0 to {most:g}")
     return number
@@ -270,7 +330,7 @@ def expand(items: Iterable[Any], task: Task) -> list[Arm]:
     """The arms of a task, from arms or their written forms: `each`, `all` and compound scenes spelled out with those of
     their factors that apply, arms that do not apply left out, none twice."""
     arms_by_name: dict[str, Arm] = {}
-    for arm in map(parse, items):
+    for arm in map(loaded, map(parse, items)):
         members = list(arm.cells) or [arm]
         if arm.uses and arm.uses[0].factor == "simpler:each":
             members = [parse(name) for name in published(task)]

@@ -64,6 +64,7 @@ def main() -> None:
 
 
 def _make(opening: dict[str, Any]) -> Any:
+    from foretell.factors import adopt
     from foretell.policies.make import bind, make_policy
     from foretell.rollout.eye import PolicyEye
     from foretell.rollout.shared import Latest, Queue
@@ -73,6 +74,8 @@ def _make(opening: dict[str, Any]) -> Any:
     from foretell.tasks.make import make_task
     from foretell.world_file import make_world
 
+    for target in opening["factors"]:
+        adopt(target)
     task = make_task(opening["task"], opening["time_limit"])
     shapes = {
         name: {field: (tuple(dims), dtype) for field, (dims, dtype) in shape.items()}

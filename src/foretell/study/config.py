@@ -27,6 +27,7 @@ from foretell.clock import parse as parse_clock
 from foretell.document import load_yaml
 from foretell.errors import UsageError, suggest
 from foretell.factors.arms import Arm
+from foretell.factors.arms import anchored as anchored_arm
 from foretell.factors.arms import parse as parse_arm
 from foretell.policy import TIMEOUT
 from foretell.registry import names, resolve
@@ -338,6 +339,8 @@ def load_study(source: Study | dict[str, Any] | str | Path) -> Study:
             contents.setdefault("name", path.stem)
             _anchor_traces(contents.get("clocks"), folder)
             anchor_adapters(contents.get("policies"), folder)
+            if isinstance(contents.get("arms"), list):
+                contents["arms"] = [anchored_arm(item, folder) for item in contents["arms"]]
     else:
         contents = dict(source)
     if not isinstance(contents, dict):

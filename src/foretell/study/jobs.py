@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from foretell.clock import Realtime
+from foretell.factors.arms import targets
 from foretell.rollout import Job
 from foretell.study import films
 from foretell.study.config import Study
@@ -28,6 +29,7 @@ def asked_of(
         "controller": group.task.controller,
         "time_limit": group.task.time_limit,
         "world": study.world,
+        "factors": targets(study.arms),
         "clock": group.clock,
         "policies": {name: (policies or {}).get(name, study.policies[name]) for name in group.policies},
         "video": study.record.video not in (0, "few"),

@@ -26,6 +26,8 @@ from foretell.episodes.read import read
 from foretell.episodes.scenarios import read_scenarios
 from foretell.episodes.units import by_unit, unit_of
 from foretell.errors import UsageError
+from foretell.factors import adopt
+from foretell.factors.arms import targets
 from foretell.files import inside
 from foretell.notebook import Displayed
 from foretell.rollout.job import Outcome
@@ -114,6 +116,8 @@ def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = 
     study = load_study(run / "study.yaml")
     chosen, uses = _chosen(run, study, table, task)
     left_out: dict[str, int] = {}
+    for code in targets(study.arms):
+        adopt(code)
     scenarios = {s.id: s for s in read_scenarios(run)}
     before: list[dict[str, Any]] = []
     after: list[Episode] = []

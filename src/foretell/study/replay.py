@@ -18,9 +18,10 @@ from foretell.episodes.read import read
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import ForetellError, UsageError, suggest
 from foretell.factors import version
+from foretell.factors.arms import targets
 from foretell.files import require_writable
 from foretell.notebook import Displayed
-from foretell.registry import names
+from foretell.registry import adopted, names
 from foretell.rollout import Job
 from foretell.rollout.video import film_camera
 from foretell.study.config import Study, TaskEntry, load_study
@@ -103,6 +104,7 @@ def replay(
         time_limit=task.time_limit,
         controller=task.controller,
         world=study.world,
+        factors=targets(study.arms),
         clock=clock,
         policies={row["policy"]: policy},
         slots=1,
@@ -214,7 +216,7 @@ def _same_things(row: dict[str, Any], opened: Opened) -> None:
         *(
             (f"factor {name!r} (hash of its source)", then, version(name))
             for name, then in marks(row["arm"])
-            if name in names("factors")
+            if name in (*names("factors"), *adopted("factors"))
         ),
     ):
         if then != now:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from foretell.clock import Clock, Realtime, Sync, Virtual, parse
 from foretell.errors import ForetellError, UsageError
+from foretell.factors import adopt
 from foretell.policies.make import BoundPolicy, bind, construct, make_policy
 from foretell.policy import TIMEOUT
 from foretell.rollout import Job, Outcome, run_realtime, run_sync, run_virtual
@@ -78,6 +79,7 @@ class Session:
         controller: str | None,
         time_limit: float | None = None,
         world: str | dict[str, Any],
+        factors: Sequence[str] = (),
         policies: dict[str, Any],
         slots: int,
         threads: int,
@@ -90,7 +92,10 @@ class Session:
     ):
         self.clock, self.patience, self.view = clock or Sync(), patience, view
         realtime = isinstance(self.clock, Realtime)
-        self._alike = {"task": task, "controller": controller, "time_limit": time_limit, "world": world}
+        self._alike: dict[str, Any] = {"task": task, "controller": controller, "time_limit": time_limit, "world": world}
+        self._alike["factors"] = list(factors)
+        for target in factors:  # scenarios name them, and reading a scenario loads no code
+            adopt(target)
         self._entries = policies
         made = make_task(task, time_limit)
         self.world = make_world(world, made, slots=1 if realtime else slots, threads=threads, controller=controller)
