@@ -334,7 +334,7 @@ def test_broken_tasks_are_caught_by_name(task, caught, says):
 def test_a_sound_task_passes():
     report = check_task("lift")
     assert report.ok, report.to_dict()
-    names = "constructs identity scenarios json reach layout contacts stages start expert slots"
+    names = "constructs identity scenarios json reach layout features contacts stages start expert slots"
     assert [f.name for f in report.findings] == names.split()
 
 
