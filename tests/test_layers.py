@@ -30,7 +30,7 @@ LAYERS = [
     ("fingerprint",),
     ("registry", "spec"),
     ("scenario", "episode", "policy", "clock", "latency", "world", "world_file", "camera"),
-    ("tasks", "robots", "objects", "factors", "papers", "adapters"),
+    ("tasks", "robots", "objects", "factors", "papers", "adapters", "rooms"),
     ("sim", "bridges"),
     ("rollout", "policies", "zoo", "import_object"),
     ("episodes",),
