@@ -31,7 +31,7 @@ LAYERS = [
     ("registry", "spec"),
     ("scenario", "episode", "policy", "clock", "latency", "world", "world_file", "camera"),
     ("tasks", "robots", "objects", "factors", "papers", "adapters", "rooms"),
-    ("sim", "bridges"),
+    ("sim", "planar", "bridges"),
     ("rollout", "policies", "zoo", "import_object"),
     ("episodes",),
     ("study",),
