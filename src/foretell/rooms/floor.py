@@ -65,7 +65,7 @@ class Floor:
 
     def free(self, points: Floats) -> Bools:
         """(n,) whether the robot can stand with its middle at points (n, 2)."""
-        return self.island(points) >= 0
+        return np.asarray(self.island(points) >= 0)
 
     def island(self, points: Floats) -> Any:
         """(n,) the number of the island on which points (n, 2) lie, -1 for those on none."""

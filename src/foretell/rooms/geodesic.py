@@ -18,7 +18,7 @@ from foretell.arrays import Bools, Floats, Ints
 from foretell.rooms.floor import EDGE, Floor
 from foretell.rooms.room import Room
 
-__all__ = ["DistanceField", "Geodesic", "geodesic"]
+__all__ = ["DistanceField", "Geodesic", "ways_of"]
 
 FIRST = 3
 """Corners that are tried for each point, the shortest way first; then four times as many."""
@@ -27,7 +27,7 @@ BLOCK = 1_000_000
 
 
 @lru_cache(maxsize=32)
-def geodesic(room: Room, radius: float) -> Geodesic:
+def ways_of(room: Room, radius: float) -> Geodesic:
     """`Geodesic(room, radius)`, made once."""
     return Geodesic(room, radius)
 
@@ -66,6 +66,19 @@ class Geodesic:
         """(k, 2) the corners of the shortest way, both ends included; none where no way leads."""
         return self.field(goal).path(start)
 
+    def check_spots(self, *names: str) -> None:
+        """Raises UsageError where the robot cannot stand at a spot of the room, or cannot drive from the first to
+        another. Without names: all of them."""
+        chosen = names or tuple(self.room.spots)
+        points = np.array([self.room.spots[name][:2] for name in chosen]).reshape(-1, 2)
+        for name, point, island in zip(chosen, points.tolist(), self.floor.island(points), strict=True):
+            if island < 0:
+                expected = f"a robot of radius {self.radius:g} m touches a wall there"
+                raise self.room.wrong(f"spots.{name}", expected, point)
+            if island != self.floor.island(points[:1])[0]:
+                expected = f"no way leads there from {chosen[0]} for a robot of radius {self.radius:g} m"
+                raise self.room.wrong(f"spots.{name}", expected, point)
+
     def _graph(self) -> Any:
         """Sparse matrix of the distances between corners that see each other along a tangent."""
         from scipy.sparse import csr_matrix
@@ -81,9 +94,12 @@ class Geodesic:
             sight = self.floor.sees(self.corners[a], self.corners[b])
             rows.append(a[sight])
             columns.append(b[sight])
-        a, b = (np.concatenate(each) if each else np.empty(0, dtype=int) for each in (rows, columns))
-        lengths = np.hypot(*(self.corners[a] - self.corners[b]).T)
-        return csr_matrix((np.tile(lengths, 2), (np.append(a, b), np.append(b, a))), shape=(count, count))
+        if not count:
+            return csr_matrix((0, 0))
+        start, end = np.concatenate(rows), np.concatenate(columns)
+        lengths = np.hypot(*(self.corners[start] - self.corners[end]).T)
+        ends = (np.append(start, end), np.append(end, start))
+        return csr_matrix((np.tile(lengths, 2), ends), shape=(count, count))
 
     def tangent(self, points: Floats, corners: Ints | None = None) -> Bools:
         """(n, k) whether a line from points (n, 2) to corners (k,), or to all, leaves the wall there on one side."""
@@ -137,7 +153,7 @@ class DistanceField:
             way.append(self._ways.corners[at])
             at = int(self._next[at])
         points = np.array([*way, self._end, self.goal])
-        return points[np.append(True, np.hypot(*np.diff(points, axis=0).T) > 1e-9)]
+        return np.asarray(points[np.append(True, np.hypot(*np.diff(points, axis=0).T) > 1e-9)])
 
     def _first(self, points: Floats) -> tuple[Floats, Ints, Floats]:
         """(n,) distances, the corner at which each way turns first (-1: it is straight), and (n, 2) snapped points."""
@@ -157,7 +173,7 @@ class DistanceField:
             some = todo[begin : begin + size]
             result[some], first[some] = self._around(at[some])
         whole = result + off + self._beyond
-        return np.maximum(whole, np.hypot(*(points - self.goal).T)), first, at
+        return np.asarray(np.maximum(whole, np.hypot(*(points - self.goal).T))), first, at
 
     def _around(self, at: Floats) -> tuple[Floats, Ints]:
         """(n,) distances from free points (n, 2) that do not see the goal, and the corners of the first turns."""

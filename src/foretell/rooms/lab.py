@@ -48,11 +48,12 @@ MEDIUM: tuple[Box, ...] = (
 )
 HARD: tuple[Box, ...] = (
     (6.1, 5.0, 0.5, 1.5, 0, 1.2),
-    (5.6, 2.9, 0.8, 0.5, 60, 1.2),
+    (4.3, 5.5, 0.4, 2.0, 0, 1.2),
     (3.6, 1.0, 0.5, 2.0, 0, 1.2),
-    (8.4, 2.3, 1.2, 0.5, 0, 1.2),
+    (8.4, 2.15, 1.2, 0.5, 0, 1.2),
+    (9.75, 2.6, 0.5, 0.4, 0, 1.0),
     (1.6, 4.4, 1.2, 0.4, 0, 1.0),
-    (3.9, 5.7, 0.4, 0.9, 0, 1.0),
+    (0.3, 3.9, 0.6, 0.4, 0, 1.0),
     (6.2, 0.8, 0.6, 0.6, 45, 1.0),
 )
 
@@ -68,7 +69,7 @@ def lab_medium() -> Room:
 
 
 def lab_hard() -> Room:
-    """The lab of 6.5 x 10 m with 18 boxes, waypoints A to E."""
+    """The lab of 6.5 x 10 m with 19 boxes, waypoints A to E."""
     return _lab("lab_hard", EASY + MEDIUM + HARD)
 
 
@@ -88,4 +89,4 @@ def box(x: float, y: float, length: float, width: float, yaw: float = 0.0) -> Fl
     """(4, 2) a rectangle with its middle at x, y; its length lies along `yaw` (radians)."""
     half = np.array([[-length, -width], [length, -width], [length, width], [-length, width]]) / 2
     cos, sin = math.cos(yaw), math.sin(yaw)
-    return np.round(half @ np.array([[cos, sin], [-sin, cos]]) + (x, y), 6)
+    return np.asarray(np.round(half @ np.array([[cos, sin], [-sin, cos]]) + (x, y), 6))

@@ -29,7 +29,7 @@ class Walls:
     @cached_property
     def lengths(self) -> Floats:
         """(s,) m"""
-        return np.hypot(*(self.segments[:, 2:] - self.segments[:, :2]).T)
+        return np.asarray(np.hypot(*(self.segments[:, 2:] - self.segments[:, :2]).T))
 
     def cut(self, longest: float = PIECE) -> Walls:
         """The same walls in pieces of at most so many metres."""
