@@ -53,7 +53,7 @@ def catalogue(what: str | None = None) -> list[dict[str, Any]]:
                 "time_limit": thing.time_limit,
                 "action_rate": thing.action_rate,
                 "controller": thing.controller,
-                "layouts": len(task.layouts()),
+                "layouts": task.layout_count(),
             }
         if what == "factors":
             entry |= {

@@ -9,8 +9,7 @@ import numpy as np
 from foretell.arrays import Floats, Ints
 from foretell.errors import UsageError
 from foretell.robots.locobot import LoCoBot
-from foretell.rooms import Room
-from foretell.rooms.geodesic import DistanceField, geodesic
+from foretell.rooms import DistanceField, Room, ways_of
 
 __all__ = ["Ways"]
 
@@ -20,7 +19,7 @@ BERTH = 0.03
 
 @lru_cache(maxsize=512)
 def _field(room: Room, radius: float, goal: tuple[float, float]) -> DistanceField:
-    return geodesic(room, radius).field(goal)
+    return ways_of(room, radius).field(goal)
 
 
 class Ways:

@@ -102,14 +102,14 @@ class Bug(Navigator):
         meets = ~following & (blocked if forced is None else blocked | forced)
         kept["met"][slots] = np.where(meets, distance, kept["met"][slots])
         kept["steps"][slots] = np.where(meets, 0, kept["steps"][slots])
-        # the wall is on its right where the goal is on the right, so that it goes around by the shorter side
+        # where the goal is on the left it turns left, and has the wall on its right
         side = np.where(meets, np.where(bearing >= 0, 1, -1), kept["side"][slots])
         tired = following & (kept["steps"][slots] >= self.LONGEST)
         side, kept["steps"][slots] = np.where(tired, -side, side), np.where(tired, 0, kept["steps"][slots])
         leaves = following & (distance < kept["met"][slots] - self.CLOSER) & ~blocked
         following = (following | meets) & ~leaves
-        # along a wall: the first free direction, from the side of the wall on
-        start = np.round(math.radians(90.0) / self._angle).astype(int)
+        # along a wall: the first free direction, from the side of the wall on; where it meets one, from straight ahead
+        start = np.where(meets, 0, round(math.radians(90.0) / self._angle))[:, None]
         order = (-side[:, None] * (start - np.arange(count))) % count
         free = np.take_along_axis(room >= NEEDED, order, axis=1)
         chosen = np.where(free.any(axis=1), order[rows, np.argmax(free, axis=1)], np.argmax(room, axis=1))

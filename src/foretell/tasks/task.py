@@ -103,6 +103,10 @@ class Task:
         """The published layouts, in their order (`scenarios: {layouts: all}`); none for a task that only draws."""
         return ()
 
+    def layout_count(self) -> int:
+        """How many `layouts` there are."""
+        return len(self.layouts())
+
     def check(self, scenario: Scenario) -> None:
         """Raise UsageError for a scenario that cannot be run. Called when a study is planned, for scenarios that come
         from a file or another run."""
