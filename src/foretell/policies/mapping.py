@@ -27,6 +27,8 @@ SURE = 0.5
 CLOSE, CLOSED = 4.0, 60.0
 """Cost of a cell beside an occupied one, and of an occupied one; a free one costs 1, an unknown one 1.3."""
 UNKNOWN = 1.3
+AHEAD, BLOCKED = 0.3, 1.0
+"""m ahead at which a cell with so much evidence forbids a step."""
 TRUSTED = 5.0
 """m that it believes its depth camera."""
 
@@ -67,7 +69,7 @@ class DepthPlanner(Navigator):
         self._field: dict[int, Floats] = {}
 
     def fresh(self) -> Mapping[str, Any]:
-        return {"map": np.zeros((SIDE, SIDE), dtype=np.float32), "age": 0}
+        return {**super().fresh(), "map": np.zeros((SIDE, SIDE), dtype=np.float32), "age": 0}
 
     def reset(self, slots: Ints, instructions: Sequence[str], seeds: Sequence[int]) -> None:
         super().reset(slots, instructions, seeds)
@@ -82,6 +84,7 @@ class DepthPlanner(Navigator):
         ranges = depth / np.cos(self._angles)
         room = self.free(slots)
         room[:, 0] = clear(ranges, self._angle, self._angles)[:, 0] + LoCoBot.CAMERA[0]
+        room[bump, 0] = 0.0
         wanted = np.empty(len(slots))
         for row, slot in enumerate(slots.tolist()):
             self._see(slot, pose[row], ranges[row], bool(bump[row]))
@@ -91,7 +94,8 @@ class DepthPlanner(Navigator):
             self._memory["age"][slot] += 1
             near = distance[row] < 2 * CELL
             wanted[row] = bearing[row] if near else self._next(self._field[slot], pose[row])
-        return self.go(wrapped(wanted), distance < ENOUGH, self._around(slots, pose, room))
+        room = self._around(slots, pose, room)
+        return self.settled(slots, self.go(wrapped(wanted), distance < ENOUGH, room), room)
 
     def _see(self, slot: int, pose: Floats, ranges: Floats, bump: bool) -> None:
         """Enter rays (rays,) into a slot's map."""
@@ -142,9 +146,9 @@ class DepthPlanner(Navigator):
         """Room (n, k) in each direction, by the map as well: no step into an occupied cell."""
         turn = headings(self._angle)
         for row, slot in enumerate(slots.tolist()):
-            ahead = pose[row, :2] + (NEEDED + 0.1) * _along(pose[row, 2] + turn[1:])
-            taken = self._memory["map"][slot].ravel()[_cells(ahead)] >= 2 * SURE
-            room[row, 1:][taken] = 0.0
+            ahead = pose[row, :2] + AHEAD * _along(pose[row, 2] + turn)
+            taken = self._memory["map"][slot].ravel()[_cells(ahead)] >= BLOCKED
+            room[row, taken] = 0.0
         return room
 
 

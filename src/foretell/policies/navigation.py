@@ -14,6 +14,7 @@ import numpy as np
 
 from foretell.arrays import Bools, Floats, Ints
 from foretell.policy import Chunk, Policy, PolicySpec
+from foretell.robots.base import CHOICES
 from foretell.robots.locobot import LoCoBot
 from foretell.spec import ActionSpec, Stream
 from foretell.tasks.route import CHOICE, ShortestPath
@@ -43,7 +44,7 @@ class Navigator(Policy):
 
     def fresh(self) -> Mapping[str, Any]:
         """What a slot keeps, by name, as it is when an episode begins."""
-        return {}
+        return {"last": 0}
 
     def reset(self, slots: Ints, instructions: Sequence[str], seeds: Sequence[int]) -> None:
         top = int(np.max(slots)) + 1
@@ -58,6 +59,16 @@ class Navigator(Policy):
     def go(self, bearing: Floats, arrived: Bools, room: Floats) -> Chunk:
         """Actions towards bearings (n,), given room (n, k) in each direction."""
         return steer(bearing, arrived, room, self._angle, self.spec.action)
+
+    def settled(self, slots: Ints, chunk: Chunk, room: Floats) -> Chunk:
+        """The actions, but none that only undoes the turn before: ahead where there is room (n, k), or else on."""
+        if chunk.actions.shape[2] != len(CHOICES):
+            return chunk
+        choice, last = np.argmax(chunk.actions[:, 0], axis=1), self._memory["last"][slots]
+        undoes = ((choice == 2) & (last == 3)) | ((choice == 3) & (last == 2))
+        choice = np.where(undoes, np.where(room[:, 0] >= NEEDED, 1, last), choice)
+        self._memory["last"][slots] = choice
+        return Chunk(np.eye(len(CHOICES))[choice][:, None], chunk.terminate)
 
     def free(self, slots: Ints) -> Floats:
         """(n, k) room without end in each direction, for who knows nothing of walls."""
@@ -84,7 +95,7 @@ class Bug(Navigator):
     """Steps along a wall after which it tries the other way around."""
 
     def fresh(self) -> Mapping[str, Any]:
-        return {"following": False, "met": 0.0, "side": 0, "turns": 0, "moves": False, "steps": 0}
+        return {**super().fresh(), "following": False, "met": 0.0, "side": 0, "turns": 0, "moves": False, "steps": 0}
 
     def act(self, slots: Ints, observations: Mapping[str, Any]) -> Chunk:
         distance, bearing = np.asarray(observations["goal/polar"]).T
@@ -92,7 +103,9 @@ class Bug(Navigator):
         room = clear(feels, self._angle)
         return self.around(slots, distance, bearing, room)
 
-    def around(self, slots: Ints, distance: Floats, bearing: Floats, room: Floats, forced: Bools | None = None) -> Chunk:
+    def around(
+        self, slots: Ints, distance: Floats, bearing: Floats, room: Floats, forced: Bools | None = None
+    ) -> Chunk:
         """Actions to the goal at (n,) m and bearings (n,), along walls where there is no room (n, k) towards it.
         `forced` (n,): begin to follow a wall now."""
         kept, count, rows = self._memory, room.shape[1], np.arange(len(slots))

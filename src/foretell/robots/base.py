@@ -15,7 +15,7 @@ from foretell.arrays import Bools, Floats
 from foretell.robots.controller import Controller
 from foretell.spec import DimSpec
 
-__all__ = ["BaseController", "BaseMotion", "StepsOf10", "StepsOf30", "Velocity"]
+__all__ = ["CHOICES", "STEP", "BaseController", "BaseMotion", "StepsOf10", "StepsOf30", "Velocity"]
 
 STEP = 0.25
 """m"""
