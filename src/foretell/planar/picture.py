@@ -50,6 +50,7 @@ class Pictures:
             return shared_renderer().render(self._model(room), qpos, view)
         view = View(name=camera, height=shape[0], width=shape[1], kind="depth")
         depth = shared_renderer().render(self._model(room), qpos, view).astype(np.float32)
+        depth[depth == 0] = LoCoBot.FURTHEST  # above the walls there is nothing
         if (noise := self._file.theta.depth_noise) > 0:
             base, trial, tick = key
             draw = generator(base, trial, f"depth image {tick}").standard_normal(depth.shape, dtype=np.float32)

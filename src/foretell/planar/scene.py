@@ -16,8 +16,8 @@ __all__ = ["TOP", "build"]
 TOP = "top"
 THICK = 0.02
 """Half the thickness of a wall, m."""
-OVER = 45.0
-"""Field of view of the camera above, degrees."""
+OVER = 14.0
+"""Field of view of the camera above, degrees: narrow and from high up, so that walls hide little."""
 WALL, BOX, GOAL = (0.86, 0.85, 0.82, 1.0), (0.72, 0.6, 0.42, 1.0), (0.15, 0.65, 0.3, 1.0)
 _BOX = mujoco.mjtGeom.mjGEOM_BOX
 
@@ -30,10 +30,22 @@ def build(room: Room, walls: Walls) -> mujoco.MjModel:
     x0, y0, x1, y1 = room.bounds
     middle = np.array([(x0 + x1) / 2, (y0 + y1) / 2])
     _add_floor(spec, middle, (x1 - x0, y1 - y0))
-    spec.worldbody.add_light(
-        pos=(*middle, 6.0), dir=(0.2, 0.3, -1.0), type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, diffuse=(0.5, 0.5, 0.5)
+    spec.add_texture(
+        name="sky",
+        type=mujoco.mjtTexture.mjTEXTURE_SKYBOX,
+        builtin=mujoco.mjtBuiltin.mjBUILTIN_FLAT,
+        rgb1=(0.8, 0.82, 0.84),
+        rgb2=(0.8, 0.82, 0.84),
+        width=64,
+        height=384,
     )
-    spec.visual.headlight.ambient, spec.visual.headlight.diffuse = (0.45, 0.45, 0.45), (0.3, 0.3, 0.3)
+    spec.worldbody.add_light(
+        pos=(*middle, 6.0),
+        dir=(0.2, 0.3, -1.0),
+        type=mujoco.mjtLightType.mjLIGHT_DIRECTIONAL,
+        diffuse=(0.35, 0.35, 0.35),
+    )
+    spec.visual.headlight.ambient, spec.visual.headlight.diffuse = (0.4, 0.4, 0.4), (0.2, 0.2, 0.2)
     for owner in range(-1, len(room.obstacles)):
         _add_thing(spec, room, walls, owner)
     robot = LoCoBot().spec()
@@ -79,6 +91,13 @@ def _add_thing(spec: mujoco.MjSpec, room: Room, walls: Walls, owner: int) -> Non
             (x, y), along, across, yaw = frame
             _add_box(spec, (x, y), (along, across, float(heights[0])), yaw, rgba)
             return
+        if (circle := _circle(segments)) is not None:
+            (x, y), radius = circle
+            half = float(heights[0]) / 2
+            drum = mujoco.mjtGeom.mjGEOM_CYLINDER
+            look = {"rgba": rgba, "contype": 0, "conaffinity": 0}
+            spec.worldbody.add_geom(type=drum, size=(radius, half, 0), pos=(x, y, half), **look)
+            return
     for (x0, y0, x1, y1), height in zip(segments.tolist(), heights.tolist(), strict=True):
         half, yaw = math.hypot(x1 - x0, y1 - y0) / 2, math.atan2(y1 - y0, x1 - x0)
         # an outline goes counter-clockwise with the floor on its left, an obstacle with the floor on its right
@@ -112,11 +131,22 @@ def _rectangle(segments: Floats) -> tuple[tuple[float, float], float, float, flo
         return None
     corners, sides = segments[:, :2], segments[:, 2:] - segments[:, :2]
     closed = np.allclose(np.roll(corners, -1, axis=0), segments[:, 2:], atol=1e-6)
-    if not closed or abs(float(np.sum(sides[0] * sides[1]))) > 1e-4 or not np.allclose(sides[0], -sides[2], atol=1e-4):
-        return None
     along, across = (float(np.hypot(*side)) for side in sides[:2])
+    square = abs(float(np.sum(sides[0] * sides[1]))) < 0.01 * along * across
+    if not closed or not square or not np.allclose(sides[0], -sides[2], atol=0.01):
+        return None
     x, y = corners.mean(axis=0).tolist()
     return (x, y), along / 2, across / 2, math.atan2(sides[0, 1], sides[0, 0])
+
+
+def _circle(segments: Floats) -> tuple[tuple[float, float], float] | None:
+    """Middle and radius of walls that are a regular polygon of eight sides or more; None where they are none."""
+    corners = segments[:, :2]
+    if len(segments) < 8 or not np.allclose(np.roll(corners, -1, axis=0), segments[:, 2:], atol=1e-6):
+        return None
+    middle = corners.mean(axis=0)
+    radii = np.hypot(*(corners - middle).T)
+    return (tuple(middle.tolist()), float(radii.mean())) if np.ptp(radii) < 0.02 * radii.mean() else None
 
 
 def _add_top(spec: mujoco.MjSpec, room: Room, middle: Floats) -> None:
@@ -126,7 +156,7 @@ def _add_top(spec: mujoco.MjSpec, room: Room, middle: Floats) -> None:
     above = max(wide * 3 / 4, tall) / 2 / math.tan(math.radians(OVER) / 2)
     turn = 0.0 if x1 - x0 >= y1 - y0 else math.pi / 2
     quat = (math.cos(turn / 2), 0.0, 0.0, math.sin(turn / 2))
-    spec.worldbody.add_camera(name=TOP, pos=(*middle, above + 1.0), quat=quat, fovy=OVER)
+    spec.worldbody.add_camera(name=TOP, pos=(*middle, above + room.wall_height), quat=quat, fovy=OVER)
 
 
 def _colour(text: str) -> tuple[float, float, float, float]:
