@@ -21,7 +21,7 @@ PIECES = 10_000
 """That a mesh of a room has at most."""
 LEAST = 0.5
 """Square metres of the smallest floor."""
-FLAT = 0.02
+FLAT = 0.01
 """Metres by which walls that are cut may wobble: corners within are left out."""
 
 

@@ -152,8 +152,8 @@ def _connected(
 
 
 def _outlined(cells: Bools) -> Any:
-    """Cells as one polygon, a cell being 1 long: as marching squares draw slanted walls, straight ones exact, and
-    simplified by at most half a cell."""
+    """Cells as one polygon, a cell being 1 long: straight walls as they are, slanted ones through the middles of their
+    steps, and simplified by at most half a cell."""
     shapely = need_shapely()
     padded = np.pad(cells, ((0, 0), (1, 1))).astype(np.int8)
     row, start = np.nonzero(np.diff(padded, axis=1) == 1)
@@ -162,26 +162,27 @@ def _outlined(cells: Bools) -> Any:
     if whole.geom_type != "Polygon":  # cells that are joined by a side are one polygon
         whole = max(whole.geoms, key=lambda part: part.area)
     whole = shapely.simplify(whole, 0)  # no corners along straight walls
-    rings = [_chamfered(np.array(ring.coords)[:-1]) for ring in (whole.exterior, *whole.interiors)]
+    rings = [_slanted(np.array(ring.coords)[:-1]) for ring in (whole.exterior, *whole.interiors)]
     smooth = shapely.make_valid(shapely.Polygon(rings[0], rings[1:]))
     smooth = shapely.simplify(smooth, 0.5)
     return max(shapely.get_parts(smooth), key=lambda part: part.area)
 
 
-def _chamfered(ring: Floats) -> Floats:
-    """Steps of one cell become slants through the middles of their sides; corners between longer sides stay."""
-    before, after = np.roll(ring, 1, axis=0) - ring, np.roll(ring, -1, axis=0) - ring
-    lengths = np.hypot(*before.T), np.hypot(*after.T)
-    step = np.minimum(*lengths) < 1.5
+def _slanted(ring: Floats) -> Floats:
+    """(k, 2) without the corners of steps: a side of one cell between a left and a right turn becomes its middle. So
+    slanted walls lose their stairs, and straight ones, also of one cell, keep their ends."""
+    along = np.roll(ring, -1, axis=0) - ring
+    before = np.roll(along, 1, axis=0)
+    turn = np.sign(before[:, 0] * along[:, 1] - before[:, 1] * along[:, 0])
+    step = (np.hypot(*along.T) < 1.5) & (turn * np.roll(turn, -1) < 0)
+    middles = ring + along / 2
     points = []
     for i, corner in enumerate(ring):
         if step[i]:
-            points += [corner + 0.5 * before[i] / lengths[0][i], corner + 0.5 * after[i] / lengths[1][i]]
-        else:
+            points.append(middles[i])
+        elif not step[i - 1]:
             points.append(corner)
-    line = np.array(points)
-    line = line[np.hypot(*(line - np.roll(line, 1, axis=0)).T) > 1e-9]
-    return line if len(line) >= 3 else ring
+    return np.array(points) if len(points) >= 3 else ring
 
 
 def _placed(shape: Any, resolution: float, origin: tuple[float, float, float]) -> Any:
