@@ -82,7 +82,7 @@ def test_unknown_cells_are_as_asked(tmp_path: Path) -> None:
 
 
 def test_slanted_walls_are_straight(tmp_path: Path) -> None:
-    """A turned box, drawn as cells and read again: few corners, walls within 1.5 cells, distances within 1 %."""
+    """A turned box, drawn as cells and read again: few corners, walls within 1.5 cells, distances within 2 %."""
     room = Room(name="slant", outline=box(2.5, 2, 5, 4), obstacles=(box(2.5, 2.0, 2.0, 0.6, 0.4),))
     x, y = np.meshgrid(np.arange(-10, 110) * 0.05 + 0.025, np.arange(-10, 90) * 0.05 + 0.025)
     free = room.open(np.stack([x.ravel(), y.ravel()], axis=1)).reshape(x.shape)
@@ -91,7 +91,7 @@ def test_slanted_walls_are_straight(tmp_path: Path) -> None:
     assert shape_of(again).boundary.hausdorff_distance(shape_of(room).boundary) < 0.075
     ways, others = Geodesic(room, 0.175), Geodesic(again, 0.175)
     start, goal = ways.floor.sample(40, np.random.default_rng(0)).reshape(2, 20, 2)
-    np.testing.assert_allclose(others.distance(start, goal), ways.distance(start, goal), rtol=0.01)
+    np.testing.assert_allclose(others.distance(start, goal), ways.distance(start, goal), rtol=0.02)
 
 
 def test_of_several_floors_the_largest_or_the_one_asked_for(tmp_path: Path) -> None:
