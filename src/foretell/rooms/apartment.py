@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -50,6 +51,7 @@ class _Partition:
         return box(self.at, middle, thick, long) if self.upright else box(middle, self.at, long, thick)
 
 
+@lru_cache(maxsize=64)
 def apartment(seed: str = "0") -> Room:
     """An apartment of several furnished rooms; apartment:SEED is another one."""
     if not seed.isdecimal() or len(seed) > 15:
