@@ -29,6 +29,10 @@ def test_every_room_can_be_reached(seed: int) -> None:
     assert bare > 4, "it is furnished"
 
 
+def test_a_way_that_is_narrow_by_a_hair_is_still_one() -> None:
+    assert "living room" in Room.named("apartment:101042").spots
+
+
 def box_area(corners: np.ndarray) -> float:
     x, y = corners.T
     return float(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y) / 2)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -73,7 +74,12 @@ def apartment(seed: str = "0") -> Room:
         wall_height=HIGH,
         colours=(GREY,) * len(blocks) + tuple(piece.colour for piece, _ in pieces),
     )
-    return replace(full, spots=_spots(cells, names, Floor(full, CLEAR), generator(name, 0, "spots")))
+    floor = Floor(full, CLEAR)
+    if not all(
+        _within(floor, cell) for cell in cells
+    ):  # a way may be narrower by a hair than furnishing takes it to be
+        floor = Floor(full, 0.9 * CLEAR)
+    return replace(full, spots=_spots(cells, names, floor, generator(name, 0, "spots")))
 
 
 def _split(cell: Chamber, rng: np.random.Generator) -> tuple[list[Chamber], list[_Partition]]:
@@ -152,11 +158,17 @@ def _spots(
 ) -> dict[str, tuple[float, float, float]]:
     """In each room the point that is farthest from everything in it, where a robot gets to from the other rooms."""
     shapely = need_shapely()
-    main = floor.islands[0]
     spots = {}
     for i in sorted(range(len(cells)), key=lambda i: (-cells[i].area, i)):
-        parts = shapely.get_parts(main.intersection(shapely.box(*cells[i])))
-        circle = shapely.maximum_inscribed_circle(max(parts, key=lambda part: part.area), tolerance=0.02)
+        widest = max(_within(floor, cells[i]), key=lambda part: part.area)
+        circle = shapely.maximum_inscribed_circle(widest, tolerance=0.02)
         x, y = circle.coords[0]
         spots[names[i]] = (round(x, 3), round(y, 3), round(rng.uniform(-math.pi, math.pi), 3))
     return spots
+
+
+def _within(floor: Floor, cell: Chamber) -> list[Any]:
+    """Parts of a room that a robot gets to from the other rooms."""
+    shapely = need_shapely()
+    parts = shapely.get_parts(floor.islands[0].intersection(shapely.box(*cell)))
+    return [part for part in parts if part.area > 0]
