@@ -32,7 +32,7 @@ LAYERS = [
     ("scenario", "episode", "policy", "clock", "latency", "world", "world_file", "camera"),
     ("tasks", "robots", "objects", "factors", "papers", "adapters", "rooms"),
     ("sim", "planar", "bridges"),
-    ("rollout", "policies", "zoo", "import_object"),
+    ("rollout", "policies", "zoo", "import_object", "import_room"),
     ("episodes",),
     ("study",),
     ("reality", "catalogue", "doctor"),

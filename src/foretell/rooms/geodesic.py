@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 
 from foretell.arrays import Bools, Floats, Ints
-from foretell.rooms.floor import EDGE, Floor
+from foretell.rooms.floor import Floor
 from foretell.rooms.room import Room
 
 __all__ = ["DistanceField", "Geodesic", "ways_of"]
 
 FIRST = 3
 """Corners that are tried for each point, the shortest way first; then four times as many."""
+GRAZE = 1e-10
+"""Square metres: a line along a wall is one of its tangents, whatever the last bits say."""
 BLOCK = 1_000_000
 """Pairs that are compared at a time: bounds memory."""
 
@@ -39,7 +41,7 @@ class Geodesic:
         self.room, self.radius = room, float(radius)
         self.floor = Floor(room, radius)
         self.corners, before, after = self.floor.corners
-        self._lines = [_line(self.corners, near) for near in (before, after)]
+        self._lines = np.stack([_line(self.corners, near) for near in (before, after)])
         self._edges = self._graph()
 
     def free(self, points: Floats) -> Bools:
@@ -103,13 +105,15 @@ class Geodesic:
 
     def tangent(self, points: Floats, corners: Ints | None = None) -> Bools:
         """(n, k) whether a line from points (n, 2) to corners (k,), or to all, leaves the wall there on one side."""
-        before, after = (
-            points @ normal.T - offset
-            for normal, offset in (
-                each if corners is None else (each[0][corners], each[1][corners]) for each in self._lines
-            )
-        )
-        return np.asarray(((before >= -EDGE) & (after >= -EDGE)) | ((before <= EDGE) & (after <= EDGE)))
+        lines = self._lines if corners is None else self._lines[:, corners]
+        x, y = points[:, :1], points[:, 1:]
+        # no matrix product: its last bits depend on how many points are asked for at once
+        before, after = x * lines[0, :, 0], x * lines[1, :, 0]
+        for left, line in ((before, lines[0]), (after, lines[1])):
+            left += y * line[:, 1]
+            left -= line[:, 2]
+        before *= after
+        return np.asarray(before >= -GRAZE)
 
 
 class DistanceField:
@@ -182,7 +186,12 @@ class DistanceField:
         if not count:
             return result, first
         x, y = at[:, :1] - corners[:, 0], at[:, 1:] - corners[:, 1]
-        whole = np.where(self._ways.tangent(at), np.sqrt(x * x + y * y) + self._far, math.inf)
+        x *= x
+        y *= y
+        x += y
+        whole = np.sqrt(x, out=x)
+        whole += self._far
+        whole[~self._ways.tangent(at)] = math.inf
         todo, width = np.arange(len(at)), FIRST
         while len(todo) and width < 2 * count:
             rows = whole[todo]
@@ -205,11 +214,11 @@ class DistanceField:
         return nearest
 
 
-def _line(corners: Floats, near: Floats) -> tuple[Floats, Floats]:
-    """(v, 2) normals and (v,) offsets of the lines through corners (v, 2) and points near them (v, 2)."""
+def _line(corners: Floats, near: Floats) -> Floats:
+    """(v, 3) normals and offsets of the lines through corners (v, 2) and points near them (v, 2)."""
     along = (near - corners) / np.hypot(*(near - corners).T)[:, None]
     normal = np.stack([-along[:, 1], along[:, 0]], axis=1)
-    return normal, np.sum(normal * corners, axis=1)
+    return np.append(normal, np.sum(normal * corners, axis=1)[:, None], axis=1)
 
 
 def _with_goal(edges: Any, corners: Ints, lengths: Floats) -> Any:

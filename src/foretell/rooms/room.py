@@ -213,10 +213,10 @@ class Room:
         if (size := float(np.ptp(corners, axis=0).max())) > WIDEST:
             raise self.wrong(name, f"should be at most {WIDEST:g} m wide, in metres", size)
         corners = corners[(corners != np.roll(corners, 1, axis=0)).any(axis=1)]
-        if len(corners) >= 3 and (at := crossing(corners)) is not None:
-            raise self.wrong(name, "crosses or touches itself, at the side from this corner on", at.tolist())
-        if len(corners) < 3 or abs(area(corners)) < 1e-6:
+        if len(corners) < 3 or np.linalg.svd(corners - corners.mean(axis=0), compute_uv=False)[-1] < 1e-6:
             raise self.wrong(name, "encloses nothing", value)
+        if (at := crossing(corners)) is not None:
+            raise self.wrong(name, "crosses or touches itself, at the side from this corner on", at.tolist())
         corners = np.ascontiguousarray(corners if area(corners) > 0 else corners[::-1])
         corners.flags.writeable = False
         return corners
