@@ -35,7 +35,8 @@ TRUSTED = 5.0
 
 @lru_cache(maxsize=1)
 def _edges() -> tuple[Ints, Ints, Floats]:
-    """(e,) cells from and to, and lengths in cells, of all steps to one of eight neighbours."""
+    """Steps to one of eight neighbours, sorted by the cell that they lead to: where each such cell's begin (cells + 1,);
+    the cells that they come from (e,), and their lengths in cells (e,)."""
     row, column = np.divmod(np.arange(SIDE * SIDE), SIDE)
     starts, ends, lengths = [], [], []
     for dy, dx in ((0, 1), (1, 0), (1, 1), (1, -1)):
@@ -45,7 +46,10 @@ def _edges() -> tuple[Ints, Ints, Floats]:
         starts += [here, there]
         ends += [there, here]
         lengths += [np.full(2 * len(here), math.hypot(dx, dy))]
-    return np.concatenate(starts), np.concatenate(ends), np.concatenate(lengths)
+    start, end, length = np.concatenate(starts), np.concatenate(ends), np.concatenate(lengths)
+    order = np.lexsort((start, end))
+    begins = np.searchsorted(end[order], np.arange(SIDE * SIDE + 1)).astype(np.int32)
+    return begins, start[order].astype(np.int32), length[order]
 
 
 class DepthPlanner(Navigator):
@@ -124,9 +128,8 @@ class DepthPlanner(Navigator):
         cost = np.where(evidence < 0, 1.0, UNKNOWN)
         cost[maximum_filter(taken, 3)] = CLOSE
         cost[taken] = CLOSED
-        start, end, length = _edges()
-        weight = length * cost.ravel()[start]
-        graph = csr_matrix((weight, (end, start)), shape=(SIDE * SIDE, SIDE * SIDE))
+        begins, start, length = _edges()
+        graph = csr_matrix((length * cost.ravel()[start], start, begins), shape=(SIDE * SIDE, SIDE * SIDE))
         far: Floats = dijkstra(graph, indices=int(_cells(goal[None])[0]))
         return far.reshape(SIDE, SIDE)
 
