@@ -164,3 +164,10 @@ def test_a_robot_that_fits_nowhere() -> None:
         Geodesic(hall(), 6.0)
     with pytest.raises(UsageError, match=r"radius of the robot should be from 0 to 100 m \(given: nan\)"):
         Geodesic(hall(), math.nan)
+
+
+def test_a_point_that_is_no_number_is_far_away() -> None:
+    field = Geodesic(hall(), R).field((5, 5))
+    points = np.array([[math.nan, 1.0], [math.inf, 1.0], [5.0, 1.0]])
+    np.testing.assert_array_equal(field(points), [math.inf, math.inf, 4.0])
+    assert field.path(points[0]).shape == (0, 2)

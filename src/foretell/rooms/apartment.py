@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
 from foretell.arrays import Floats
 from foretell.errors import UsageError
 from foretell.rooms.floor import Floor, need_shapely, shape_of
-from foretell.rooms.furniture import CLEAR, Cell, furnish
+from foretell.rooms.furniture import CLEAR, Chamber, furnish
 from foretell.rooms.lab import box
 from foretell.rooms.room import Room
 from foretell.seeding import generator
@@ -50,6 +51,7 @@ class _Partition:
         return box(self.at, middle, thick, long) if self.upright else box(middle, self.at, long, thick)
 
 
+@lru_cache(maxsize=64)
 def apartment(seed: str = "0") -> Room:
     """An apartment of several furnished rooms; apartment:SEED is another one."""
     if not seed.isdecimal() or len(seed) > 15:
@@ -57,7 +59,7 @@ def apartment(seed: str = "0") -> Room:
     name = f"apartment:{int(seed)}"
     rng = generator(name, 0, "walls")
     wide, deep = round(rng.uniform(8.0, 13.0), 2), round(rng.uniform(6.5, 9.5), 2)
-    cells, partitions = _split(Cell(0.0, 0.0, wide, deep), rng)
+    cells, partitions = _split(Chamber(0.0, 0.0, wide, deep), rng)
     doors = _doors(cells, partitions, rng)
     blocks = [block for i, wall in enumerate(partitions) for block in _pieces(wall, [d for w, d in doors if w == i])]
     entries = [partitions[wall].block(*door, thick=WALL + 2 * SWING) for wall, door in doors]
@@ -67,14 +69,14 @@ def apartment(seed: str = "0") -> Room:
     full = replace(
         empty,
         obstacles=(*blocks, *(corners for _, corners in pieces)),
-        heights=(HIGH,) * len(blocks) + tuple(piece.height for piece, _ in pieces),
+        heights=(HIGH,) * len(blocks) + tuple(piece.size[2] for piece, _ in pieces),
         wall_height=HIGH,
         colours=(GREY,) * len(blocks) + tuple(piece.colour for piece, _ in pieces),
     )
     return replace(full, spots=_spots(cells, names, Floor(full, CLEAR), generator(name, 0, "spots")))
 
 
-def _split(cell: Cell, rng: np.random.Generator) -> tuple[list[Cell], list[_Partition]]:
+def _split(cell: Chamber, rng: np.random.Generator) -> tuple[list[Chamber], list[_Partition]]:
     """Rooms and the walls between them: a room is split along its longer side while both halves are large enough."""
     wide, deep = cell.size
     upright = wide >= deep
@@ -86,16 +88,16 @@ def _split(cell: Cell, rng: np.random.Generator) -> tuple[list[Cell], list[_Part
     before, after = at - WALL / 2, at + WALL / 2
     if upright:
         wall = _Partition(True, at, cell.y0, cell.y1)
-        halves = Cell(cell.x0, cell.y0, before, cell.y1), Cell(after, cell.y0, cell.x1, cell.y1)
+        halves = Chamber(cell.x0, cell.y0, before, cell.y1), Chamber(after, cell.y0, cell.x1, cell.y1)
     else:
         wall = _Partition(False, at, cell.x0, cell.x1)
-        halves = Cell(cell.x0, cell.y0, cell.x1, before), Cell(cell.x0, after, cell.x1, cell.y1)
+        halves = Chamber(cell.x0, cell.y0, cell.x1, before), Chamber(cell.x0, after, cell.x1, cell.y1)
     (first, walls), (second, more) = (_split(half, rng) for half in halves)
     return [*first, *second], [wall, *walls, *more]
 
 
 def _doors(
-    cells: list[Cell], partitions: list[_Partition], rng: np.random.Generator
+    cells: list[Chamber], partitions: list[_Partition], rng: np.random.Generator
 ) -> list[tuple[int, tuple[float, float]]]:
     """The wall of each door, and from where to where along it. Every room can be reached, some by two doors."""
     shared = []
@@ -117,7 +119,7 @@ def _doors(
     return doors
 
 
-def _between(wall: _Partition, low_side: Cell, high_side: Cell) -> tuple[float, float] | None:
+def _between(wall: _Partition, low_side: Chamber, high_side: Chamber) -> tuple[float, float] | None:
     """From where to where along a wall two rooms on its sides share it, if that is wide enough for a door."""
     half = WALL / 2
     if wall.upright:
@@ -136,7 +138,7 @@ def _pieces(wall: _Partition, doors: list[tuple[float, float]]) -> list[Floats]:
     return [wall.block(low, high) for low, high in zip(ends[::2], ends[1::2], strict=True) if high - low > 0.01]
 
 
-def _names(cells: list[Cell]) -> list[str]:
+def _names(cells: list[Chamber]) -> list[str]:
     """What each room is: the largest is to live in, the smallest to wash in."""
     order = sorted(range(len(cells)), key=lambda i: (-cells[i].area, i))
     kinds = ["living room", *["bedroom", "kitchen", "bedroom 2", "study", "bedroom 3"][: max(0, len(cells) - 2)]]
@@ -146,7 +148,7 @@ def _names(cells: list[Cell]) -> list[str]:
 
 
 def _spots(
-    cells: list[Cell], names: list[str], floor: Floor, rng: np.random.Generator
+    cells: list[Chamber], names: list[str], floor: Floor, rng: np.random.Generator
 ) -> dict[str, tuple[float, float, float]]:
     """In each room the point that is farthest from everything in it, where a robot gets to from the other rooms."""
     shapely = need_shapely()

@@ -121,7 +121,7 @@ class DistanceField:
 
     A point that is not free is taken to the nearest free point that leads to the goal, as Habitat does, and the
     distance has the way to it: noise may push a robot a little into a wall. A free point on another island is
-    infinitely far away. A distance is never below the straight line.
+    infinitely far away, and so is one that is not finite. A distance is never below the straight line.
     """
 
     def __init__(self, ways: Geodesic, goal: Floats):
@@ -144,14 +144,18 @@ class DistanceField:
 
     def __call__(self, points: Floats) -> Floats:
         """(n,) metres from points (n, 2)."""
-        return self._first(points)[0]
+        points = np.asarray(points, dtype=float).reshape(-1, 2)
+        finite = np.isfinite(points).all(axis=1)
+        result = np.full(len(points), math.inf)
+        result[finite] = self._first(points[finite])[0]
+        return result
 
     def path(self, start: Iterable[float]) -> Floats:
         """(k, 2) the corners of the shortest way from a point, both ends included; none where no way leads."""
         begin = np.array([*start][:2], dtype=float)
-        distance, corner, snapped = self._first(begin[None])
-        if not math.isfinite(distance[0]):
+        if not math.isfinite(self(begin[None])[0]):
             return np.empty((0, 2))
+        _, corner, snapped = self._first(begin[None])
         way, at = [begin, snapped[0]], int(corner[0])
         while 0 <= at < len(self._far):
             way.append(self._ways.corners[at])
@@ -160,8 +164,8 @@ class DistanceField:
         return np.asarray(points[np.append(True, np.hypot(*np.diff(points, axis=0).T) > 1e-9)])
 
     def _first(self, points: Floats) -> tuple[Floats, Ints, Floats]:
-        """(n,) distances, the corner at which each way turns first (-1: it is straight), and (n, 2) snapped points."""
-        points = np.asarray(points, dtype=float).reshape(-1, 2)
+        """Of finite points (n, 2): (n,) distances, the corners (n,) of the first turns (-1: the way is straight), and
+        (n, 2) snapped points."""
         floor, corners = self._ways.floor, self._ways.corners
         at = floor.snap(points, self.island)
         off = np.hypot(*(points - at).T)

@@ -127,7 +127,9 @@ class Room:
         return digest(self._geometry())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Room) and self.to_dict() == other.to_dict()
+        if not isinstance(other, Room):
+            return NotImplemented
+        return (self.name, self.digest, self.spots) == (other.name, other.digest, other.spots)
 
     def __hash__(self) -> int:
         return hash((self.name, self.digest))
