@@ -35,7 +35,7 @@ TRUSTED = 5.0
 
 @lru_cache(maxsize=1)
 def _edges() -> tuple[Ints, Ints, Floats]:
-    """Steps to one of eight neighbours, sorted by the cell that they lead to: where each such cell's begin (cells + 1,);
+    """Steps to one of eight neighbours, sorted by the cell they lead to: where those of each cell begin (cells + 1,);
     the cells that they come from (e,), and their lengths in cells (e,)."""
     row, column = np.divmod(np.arange(SIDE * SIDE), SIDE)
     starts, ends, lengths = [], [], []
