@@ -123,6 +123,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "random": "foretell.policies.random:Random",
         "onnx": "foretell.policies.onnx:Onnx",
         "goal-follower": "foretell.policies.navigation:GoalFollower",
+        "bumper": "foretell.policies.navigation:Bumper",
         "bug": "foretell.policies.navigation:Bug",
         "lidar-planner": "foretell.policies.navigation:LidarPlanner",
         "depth-planner": "foretell.policies.mapping:DepthPlanner",

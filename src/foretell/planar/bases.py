@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foretell.arrays import Bools, Floats, Ints
+from foretell.arrays import Floats, Ints
 from foretell.planar.motion import KNOTS
 
 __all__ = ["Bases"]
@@ -32,13 +32,14 @@ class Bases:
         self._touches[slots], self.touched[slots] = np.inf, False
         self.collisions[slots], self._before[slots] = 0, 0.0
 
-    def begin(self, slots: Ints, points: Floats, times: Floats, turn: Floats, ticks: Ints, touches: Floats) -> None:
-        """New motions from where the bases are: through points (n, KNOTS, 2) at shares (n, KNOTS) of `ticks` (n,),
-        turning by (n,) rad. They collide at shares (n,) of the time; inf: they do not."""
-        yaw = self.pose(slots)[:, 2]
-        self._before[slots] = self.travelled(slots)
+    def begin(
+        self, slots: Ints, pose: Floats, *, points: Floats, times: Floats, turn: Floats, ticks: Ints, touches: Floats
+    ) -> None:
+        """New motions from the poses (n, 3) where the bases are: through points (n, KNOTS, 2) at shares (n, KNOTS) of
+        `ticks` (n,), turning by (n,) rad. They collide at shares (n,) of the time; inf: they do not."""
+        self._before[slots] = self.travelled(slots, pose)
         self._points[slots], self._times[slots] = points, times
-        self._yaw[slots], self._turn[slots] = yaw, turn
+        self._yaw[slots], self._turn[slots] = pose[:, 2], turn
         self._ticks[slots], self._elapsed[slots] = np.maximum(ticks, 1), 0
         self._touches[slots], self.touched[slots] = touches, False
 
@@ -62,9 +63,9 @@ class Bases:
         place = np.where((share >= 1.0)[:, None], points[:, -1], place)
         return np.concatenate([place, (self._yaw[slots] + share * self._turn[slots])[:, None]], axis=1)
 
-    def travelled(self, slots: Ints) -> Floats:
-        """(n,) m: the sum of straight lines between the ends of motions, up to now."""
-        gone = self.pose(slots)[:, :2] - self._points[slots, 0]
+    def travelled(self, slots: Ints, pose: Floats | None = None) -> Floats:
+        """(n,) m: the sum of straight lines between the ends of motions, up to now. `pose` (n, 3) where it is known."""
+        gone = (self.pose(slots) if pose is None else pose)[:, :2] - self._points[slots, 0]
         return np.asarray(self._before[slots] + np.sqrt(gone[:, 0] ** 2 + gone[:, 1] ** 2))
 
     def put(self, slot: int, pose: Floats, *, collisions: int, travelled: float, touched: bool) -> None:
@@ -72,10 +73,6 @@ class Bases:
         at = np.array([slot])
         self.start(at, pose[None])
         self.collisions[at], self._before[at], self.touched[at] = collisions, travelled, touched
-
-    def resting(self, slots: Ints) -> Bools:
-        """(n,) whether motions are over"""
-        return np.asarray(self._elapsed[slots] >= self._ticks[slots])
 
     def _share(self, slots: Ints) -> Floats:
         return np.asarray(np.minimum(self._elapsed[slots] / self._ticks[slots], 1.0))

@@ -8,8 +8,8 @@ from foretell.arrays import Floats
 
 __all__ = ["columns", "distances"]
 
-BLOCK = 4_000_000
-"""Pairs of a ray and a wall that are computed at a time: bounds memory."""
+BLOCK = 130_000
+"""Pairs of a ray and a wall that are computed at a time: what fits into the cache of a core is quicker."""
 
 
 def columns(count: int, view: float) -> Floats:
@@ -45,11 +45,19 @@ def _distances(pose: Floats, angles: Floats, walls: Floats, hidden: Floats, furt
     ex, ey = ((walls[:, :, i + 2] - walls[:, :, i]).astype(np.float32) for i in (0, 1))
     area = (ax * ey - ay * ex)[:, None]
     ax, ay, ex, ey = ax[:, None], ay[:, None], ex[:, None], ey[:, None]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        inverse = np.float32(1.0) / (dx * ey - dy * ex)
-        far = area * inverse
-        where = (ax * dy - ay * dx) * inverse
-        far[~((where >= 0) & (where <= 1) & (far > 0))] = np.inf
+    with np.errstate(divide="ignore", invalid="ignore"):  # in place: fresh memory is slow
+        far = dx * ey
+        far -= dy * ex
+        np.divide(np.float32(1.0), far, out=far)
+        where = ax * dy
+        where -= ay * dx
+        where *= far
+        far *= area
+        where -= np.float32(0.5)
+        np.abs(where, out=where)
+        meets = where <= np.float32(0.5)
+        meets &= far > 0
+    np.putmask(far, ~meets, np.float32(np.inf))
     if hidden.any():
         far[far < hidden.astype(np.float32)[:, None]] = np.inf
     return np.asarray(np.minimum(far.min(axis=2), np.float32(furthest)), dtype=np.float64)

@@ -83,7 +83,8 @@ class PlanarWorld:
         self._stages = Stages(task.stages, slots)
         self._scenario: list[Scenario | None] = [None] * slots
         self._key: list[tuple[str, int]] = [("", 0)] * slots
-        self._start, self._goal, self._shortest = np.zeros((slots, 3)), np.zeros((slots, 2)), np.ones(slots)
+        self._start, self._goal = np.zeros((slots, 3)), np.zeros((slots, 2))
+        self._shortest, self._remaining = np.ones(slots), np.ones(slots)
         self._age, self._step, self._judged = (np.zeros(slots, dtype=np.int64) for _ in range(3))
         self._stopped, self._commanded = np.zeros(slots, dtype=bool), np.zeros((slots, self.action.size))
 
@@ -155,7 +156,9 @@ class PlanarWorld:
         points, times = travel(pose[:, :2], move, walls, LoCoBot.RADIUS, self.file.theta.sliding)
         hits = collides(pose[:, :2], pose[:, :2] + move, points[:, -1]) & (motion.ahead > 0)
         lasts = np.ceil(motion.seconds / self.tick - 1e-9).astype(np.int64)
-        self._bases.begin(slots, points, times, turn, lasts, np.where(hits, times[:, 1], np.inf))
+        self._bases.begin(
+            slots, pose, points=points, times=times, turn=turn, ticks=lasts, touches=np.where(hits, times[:, 1], np.inf)
+        )
         self._localisation.step(slots, steps)
         self._events.command(slots, self._base.moves(actions, pose), hits)
         self._stopped[slots], self._commanded[slots] = motion.stops, actions
@@ -179,8 +182,8 @@ class PlanarWorld:
         return solved
 
     def over(self, slots: np.ndarray) -> np.ndarray:
-        """(n,) bool: does the task end the episode here, solved or not?"""
-        state: Any = self._journey(slots)
+        """(n,) bool: does the task end the episode here, solved or not? After `progress`, which measures the way."""
+        state: Any = self._told(slots, self._remaining[slots], self._bases.travelled(slots))
         return self.task.over(state)
 
     def terminate(self, slots: np.ndarray) -> np.ndarray:
@@ -291,10 +294,14 @@ class PlanarWorld:
         near: Bools = np.ones(len(slots), dtype=bool) if exact else remaining < self.task.horizon(self._shortest[slots])
         for row in np.flatnonzero(near).tolist():
             remaining[row] = self._ways.remaining(int(slots[row]), pose[row])
+        self._remaining[slots] = remaining
+        return self._told(slots, remaining, self._bases.travelled(slots, pose))
+
+    def _told(self, slots: np.ndarray, remaining: Floats, travelled: Floats) -> Journey:
         return Journey(
             remaining=remaining,
             shortest=self._shortest[slots],
-            travelled=self._bases.travelled(slots),
+            travelled=travelled,
             collisions=self._bases.collisions[slots],
             stopped=self._stopped[slots],
             subtask=np.zeros(len(slots), dtype=np.int64),

@@ -29,23 +29,28 @@ CLOSE, CLOSED = 4.0, 60.0
 UNKNOWN = 1.3
 AHEAD, BLOCKED = 0.3, 1.0
 """m ahead at which a cell with so much evidence forbids a step."""
+MARGIN = 8
+"""Cells around what was seen that a plan may use."""
 TRUSTED = 5.0
 """m that it believes its depth camera."""
 
 
-@lru_cache(maxsize=1)
-def _edges() -> tuple[Ints, Ints, Floats]:
-    """(e,) cells from and to, and lengths in cells, of all steps to one of eight neighbours."""
-    row, column = np.divmod(np.arange(SIDE * SIDE), SIDE)
+@lru_cache(maxsize=64)
+def _edges(rows: int, columns: int) -> tuple[Ints, Ints, Floats]:
+    """Steps to one of eight neighbours, sorted by the cell they lead to: where those of each cell begin (cells + 1,);
+    the cells that they come from (e,), and their lengths in cells (e,)."""
+    row, column = np.divmod(np.arange(rows * columns), columns)
     starts, ends, lengths = [], [], []
     for dy, dx in ((0, 1), (1, 0), (1, 1), (1, -1)):
-        ok = (row + dy < SIDE) & (column + dx < SIDE) & (column + dx >= 0)
-        here = np.flatnonzero(ok)
-        there = here + dy * SIDE + dx
+        here = np.flatnonzero((row + dy < rows) & (column + dx < columns) & (column + dx >= 0))
+        there = here + dy * columns + dx
         starts += [here, there]
         ends += [there, here]
         lengths += [np.full(2 * len(here), math.hypot(dx, dy))]
-    return np.concatenate(starts), np.concatenate(ends), np.concatenate(lengths)
+    start, end, length = np.concatenate(starts), np.concatenate(ends), np.concatenate(lengths)
+    order = np.lexsort((start, end))
+    begins = np.searchsorted(end[order], np.arange(rows * columns + 1)).astype(np.int32)
+    return begins, start[order].astype(np.int32), length[order]
 
 
 class DepthPlanner(Navigator):
@@ -90,7 +95,7 @@ class DepthPlanner(Navigator):
             self._see(slot, pose[row], ranges[row], bool(bump[row]))
             goal = pose[row, :2] + distance[row] * _along(pose[row, 2] + bearing[row])
             if slot not in self._field or bump[row] or room[row, 0] < NEEDED or self._memory["age"][slot] >= self.EVERY:
-                self._field[slot], self._memory["age"][slot] = self._plan(slot, goal), 0
+                self._field[slot], self._memory["age"][slot] = self._plan(slot, pose[row], goal), 0
             self._memory["age"][slot] += 1
             near = distance[row] < 2 * CELL
             wanted[row] = bearing[row] if near else self._next(self._field[slot], pose[row])
@@ -113,22 +118,26 @@ class DepthPlanner(Navigator):
             evidence.ravel()[_cells(ahead[None])] += BUMP
         np.clip(evidence, -3.0, 5.0, out=evidence)
 
-    def _plan(self, slot: int, goal: Floats) -> Floats:
-        """(SIDE, SIDE) cost of the way from each cell to the goal."""
+    def _plan(self, slot: int, pose: Floats, goal: Floats) -> Floats:
+        """(SIDE, SIDE) cost of the way from each cell to the goal; inf far from all that was seen."""
         from scipy.ndimage import maximum_filter
         from scipy.sparse import csr_matrix
         from scipy.sparse.csgraph import dijkstra
 
-        evidence = self._memory["map"][slot]
+        end = int(_cells(goal[None])[0])
+        part = _within(self._memory["map"][slot], [end, int(_cells(pose[None, :2])[0])])
+        evidence = self._memory["map"][slot][part]
         taken = evidence >= SURE
         cost = np.where(evidence < 0, 1.0, UNKNOWN)
         cost[maximum_filter(taken, 3)] = CLOSE
         cost[taken] = CLOSED
-        start, end, length = _edges()
-        weight = length * cost.ravel()[start]
-        graph = csr_matrix((weight, (end, start)), shape=(SIDE * SIDE, SIDE * SIDE))
-        far: Floats = dijkstra(graph, indices=int(_cells(goal[None])[0]))
-        return far.reshape(SIDE, SIDE)
+        begins, start, length = _edges(*cost.shape)
+        graph = csr_matrix((length * cost.ravel()[start], start, begins), shape=(cost.size, cost.size))
+        row, column = divmod(end, SIDE)
+        far = dijkstra(graph, indices=(row - part[0].start) * cost.shape[1] + column - part[1].start)
+        field = np.full((SIDE, SIDE), np.inf)
+        field[part] = far.reshape(cost.shape)
+        return field
 
     def _next(self, field: Floats, pose: Floats) -> float:
         """rad to the left: down the field, some cells ahead."""
@@ -150,6 +159,18 @@ class DepthPlanner(Navigator):
             taken = self._memory["map"][slot].ravel()[_cells(ahead)] >= BLOCKED
             room[row, taken] = 0.0
         return room
+
+
+def _within(evidence: Any, cells: list[int]) -> tuple[slice, slice]:
+    """Rows and columns of a map that have all that was seen and some cells, with room to go around."""
+    seen = evidence != 0
+    seen.ravel()[cells] = True
+    parts = []
+    for axis in (1, 0):
+        at = np.flatnonzero(seen.any(axis=axis))
+        low, high = max(0, at[0] - MARGIN), min(SIDE, at[-1] + MARGIN + 1)
+        parts.append(slice(low // 8 * 8, min(SIDE, -(-high // 8) * 8)))  # few sizes, so that graphs are kept
+    return parts[0], parts[1]
 
 
 def _along(angle: Any) -> Floats:

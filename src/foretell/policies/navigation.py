@@ -20,7 +20,7 @@ from foretell.spec import ActionSpec, Stream
 from foretell.tasks.route import CHOICE, ShortestPath
 from foretell.tasks.steer import NEEDED, clear, headings, steer, turn_angle, wrapped
 
-__all__ = ["Bug", "GoalFollower", "LidarPlanner", "Navigator", "Oracle"]
+__all__ = ["Bug", "Bumper", "GoalFollower", "LidarPlanner", "Navigator", "Oracle"]
 
 GOAL = {"goal/polar": Stream((2,))}
 LIDAR = {"locobot/lidar": Stream((LoCoBot.BEAMS,))}
@@ -81,6 +81,33 @@ class GoalFollower(Navigator):
     def act(self, slots: Ints, observations: Mapping[str, Any]) -> Chunk:
         distance, bearing = np.asarray(observations["goal/polar"]).T
         return self.go(bearing, distance < ENOUGH, self.free(slots))
+
+
+class Bumper(Navigator):
+    """Goes to the goal and, where it bumps into something, beside it for some steps: it has GPS, compass and bumper."""
+
+    reads = {**GOAL, "locobot/bump": Stream((1,))}
+    BESIDE, LONG = math.radians(60.0), 3
+    """It aims so far beside the goal, for so many actions after a bump."""
+    TIRED = 12
+    """Bumps in a row after which it tries the other side."""
+
+    def fresh(self) -> Mapping[str, Any]:
+        return {**super().fresh(), "side": 0, "left": 0, "bumps": 0}
+
+    def act(self, slots: Ints, observations: Mapping[str, Any]) -> Chunk:
+        distance, bearing = np.asarray(observations["goal/polar"]).T
+        bump, kept = observations["locobot/bump"][:, 0] > 0, self._memory
+        side, left, bumps = kept["side"][slots], kept["left"][slots], kept["bumps"][slots] + bump
+        side = np.where(bump & (side == 0), np.where(bearing >= 0, 1, -1), side)
+        tired = bumps >= self.TIRED
+        side, bumps = np.where(tired, -side, side), np.where(tired, 0, bumps)
+        left = np.where(bump, self.LONG, np.maximum(left - 1, 0))
+        kept["side"][slots], kept["left"][slots] = np.where(left > 0, side, 0), left
+        kept["bumps"][slots] = np.where(left > 0, bumps, 0)
+        return self.go(
+            wrapped(bearing + np.where(left > 0, side * self.BESIDE, 0.0)), distance < ENOUGH, self.free(slots)
+        )
 
 
 class Bug(Navigator):

@@ -101,8 +101,8 @@ EVENTS: dict[str, Event] = {
     "stuck": Event(
         "got stuck",
         "An end effector stays within 5 mm of a point for 2 s, and every action in that time tells its arm to move: by "
-        "10 % of the range of some delta, or 1 % of a joint's range away from where the joint is. A mobile robot is stuck "
-        "if it stays within 5 cm of a point for 8 s and collides twice or more in that time.",
+        "10 % of the range of some delta, or 1 % of a joint's range away from where the joint is. A mobile robot is "
+        "stuck if it stays within 5 cm of a point for 8 s and collides twice or more in that time.",
     ),
     "never_moved": Event(
         "never moved",

@@ -6,8 +6,10 @@ Scripts share this: they differ in the direction that they want, and in how they
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foretell.arrays import Bools, Floats, Ints
 from foretell.policy import Chunk
@@ -41,13 +43,25 @@ def headings(angle: float) -> Floats:
 def clear(ranges: Floats, angle: float, angles: Floats | None = None) -> Floats:
     """(n, k) m that a base can go in each of `headings`, by rays (n, rays) at angles (rays,) to the left: all around,
     where there are none."""
-    count = ranges.shape[1]
-    angles = 2 * math.pi * np.arange(count) / count if angles is None else angles
+    cos, sin = _directions(angle, ranges.shape[1]) if angles is None else _turned(angle, angles)
+    short = ranges.astype(np.float32)[:, None]
+    along, across = short * cos, short * sin
+    inside = np.float32(BESIDE**2) - across * across
+    reach = along - np.sqrt(np.maximum(inside, np.float32(0.0)))
+    reach[(inside <= 0) | (along <= 0)] = np.inf
+    return np.asarray(np.maximum(reach.min(axis=2), 0.0), dtype=np.float64)
+
+
+def _turned(angle: float, angles: Floats) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """(k, rays) cosine and sine of rays at angles (rays,) as seen from each of `headings`."""
     off = angles[None, :] - headings(angle)[:, None]
-    along, across = ranges[:, None] * np.cos(off), ranges[:, None] * np.sin(off)
-    inside = BESIDE**2 - across**2
-    reach = along - np.sqrt(np.maximum(inside, 0.0))
-    return np.asarray(np.where((inside > 0) & (along > 0), np.maximum(reach, 0.0), np.inf).min(axis=2))
+    return np.cos(off).astype(np.float32), np.sin(off).astype(np.float32)
+
+
+@lru_cache(maxsize=16)
+def _directions(angle: float, count: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """`_turned`, of so many rays all around."""
+    return _turned(angle, 2 * math.pi * np.arange(count) / count)
 
 
 def pick(bearing: Floats, room: Floats, angle: float, needed: float = NEEDED) -> Ints:
