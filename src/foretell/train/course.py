@@ -10,7 +10,7 @@ from foretell.arrays import Bools, Floats, Ints
 from foretell.planar.world import PlanarWorld
 from foretell.robots.base import CHOICES
 from foretell.robots.locobot import LoCoBot
-from foretell.rooms import Room, draw_route
+from foretell.rooms import DistanceField, Room, draw_route, ways_of
 from foretell.scenario import Scenario
 from foretell.spec import Stream
 from foretell.tasks.pointnav import PointNav
@@ -49,8 +49,7 @@ class Course:
         self._expert = ShortestPath()
         self._expert.bind(task, self.world.action)
         self._reads = {"goal/polar": Stream((2,)), "locobot/bump": Stream((1,)), stream: Stream((RAYS[stream],))}
-        self._reads |= self._expert.spec.reads
-        self._stream = stream
+        self._stream, self._to = stream, dict[int, DistanceField]()
         self._age, self._ticks = np.zeros(slots, dtype=np.int64), np.full(slots, round(1.0 / self.world.tick))
         self._start(self.slots)
 
@@ -60,15 +59,26 @@ class Course:
         picks = [(self._next + i) % len(self._scenarios) for i in range(len(slots))]
         self._next += len(slots)
         self.world.reset(slots, [self._scenarios[i] for i in picks], [int(self._trial[i]) for i in picks])
+        for slot, scenario in zip(slots.tolist(), (self._scenarios[i] for i in picks), strict=True):
+            goal = scenario.placements["goal"].pos[:2]
+            self._to[slot] = ways_of(Room.named(scenario.placements["room"].asset), LoCoBot.RADIUS).field(goal)
         self._trial[picks] += 1
         self._age[slots] = 0
 
-    def look(self) -> tuple[Floats, Ints, Floats]:
-        """What a student sees (n, rays + 3), what the expert would choose (n,), m along the floor to the goal (n,)."""
+    def look(self) -> Floats:
+        """What a student sees (n, rays + 3)."""
         seen = self.world.observe(self.slots, self._reads)
-        student = np.concatenate([seen[self._stream], seen["goal/polar"], seen["locobot/bump"]], axis=1)
-        wanted = np.argmax(self._expert.act(self.slots, seen)[:, 0], axis=1)
-        return student.astype(np.float32), wanted, np.asarray(seen["route/ahead"])[:, 2]
+        return np.concatenate([seen[self._stream], seen["goal/polar"], seen["locobot/bump"]], axis=1).astype(np.float32)
+
+    def advice(self) -> Ints:
+        """What the expert would choose (n,)."""
+        seen = self.world.observe(self.slots, self._expert.spec.reads)
+        return np.asarray(np.argmax(self._expert.act(self.slots, seen)[:, 0], axis=1))
+
+    def left(self) -> Floats:
+        """m along the floor to the goal (n,)."""
+        pose = self.world.observe(self.slots, {"locobot/pose": Stream((3,))})["locobot/pose"]
+        return np.array([self._to[slot](pose[slot : slot + 1, :2])[0] for slot in self.slots.tolist()])
 
     def step(self, choice: Ints) -> tuple[Bools, Bools]:
         """Act (n,) and begin anew where an episode ends: which ended (n,), and which of these were solved (n,)."""

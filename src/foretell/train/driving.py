@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,10 +59,13 @@ class DrivingStudent(nn.Module):
         kept: Tensor = self.cell(hidden, memory)
         return kept, kept
 
-    def forward(self, seen: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Chances of the actions (n, 1, 4) and the next memory."""
+    def forward(self, seen: Tensor, noise: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Actions (n, 1, 4), of which the largest is drawn by its chance, from normal noise (n, 4); the next memory. A
+        student that takes the likeliest action turns left and right for ever where two are almost as likely."""
         hidden, kept = self.think(seen, memory)
-        return torch.softmax(self.choice(hidden), dim=1)[:, None], kept
+        share = (0.5 + 0.5 * torch.erf(noise / math.sqrt(2.0))).clamp(1e-6, 1.0 - 1e-6)
+        drawn = self.choice(hidden) - torch.log(-torch.log(share))
+        return torch.softmax(drawn, dim=1)[:, None], kept
 
     def rest(self, count: int) -> Tensor:
         """The memory at the start of an episode (count, memory)."""
@@ -85,11 +89,11 @@ def imitate(
         memory, begins = student.rest(slots), np.ones(slots, dtype=bool)
         drives = rng.uniform(size=slots) < share
         for _ in range(length):
-            state, advice, _ = course.look()
+            state, advice = course.look(), course.advice()
             with torch.no_grad():
                 memory[torch.from_numpy(begins)] = 0.0
-                chances, memory = student(torch.from_numpy(state), memory)
-            own = chances[:, 0].argmax(dim=1).numpy()
+                actions, memory = student(torch.from_numpy(state), torch.randn(slots, len(CHOICES)), memory)
+            own = actions[:, 0].argmax(dim=1).numpy()
             seen.append(state)
             wanted.append(advice)
             fresh.append(begins)
@@ -183,7 +187,7 @@ def _drive(student: DrivingStudent, course: Course, length: int) -> tuple[_Batch
     """Act by chance for `length` actions; how the rewards compare with what was expected."""
     seen, choices, logps, worths, rewards, ends = [], [], [], [], [], []
     arrived = tried = 0
-    state, _, left = course.look()
+    state, left = course.look(), course.left()
     for _ in range(length):
         with torch.no_grad():
             hidden, _ = student.think(torch.from_numpy(state))
@@ -194,7 +198,7 @@ def _drive(student: DrivingStudent, course: Course, length: int) -> tuple[_Batch
         choices.append(choice)
         logps.append(law.log_prob(choice))
         ended, solved = course.step(choice.numpy())
-        state, _, now = course.look()
+        state, now = course.look(), course.left()
         gained = np.where(ended, 0.0, left - now) - STEP_COST + PRIZE * solved
         rewards.append(torch.from_numpy(gained.astype(np.float32)))
         ends.append(torch.from_numpy(ended))

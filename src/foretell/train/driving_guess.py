@@ -37,10 +37,10 @@ class GuessingStudent(nn.Module):
         seen = picture.permute(0, 3, 1, 2).float() / 255.0 - 0.5
         return torch.exp(self.depth(self.eye(seen))).clamp(max=LoCoBot.FURTHEST)
 
-    def forward(self, picture: Tensor, goal: Tensor, bump: Tensor) -> Tensor:
-        """Chances of the actions (n, 1, 4)."""
-        chances, _ = self.driver(torch.cat([self.guess(picture), goal, bump], dim=1))
-        return chances
+    def forward(self, picture: Tensor, goal: Tensor, bump: Tensor, noise: Tensor) -> Tensor:
+        """Actions (n, 1, 4)."""
+        actions, _ = self.driver(torch.cat([self.guess(picture), goal, bump], dim=1), noise)
+        return actions
 
 
 def learn_depth(driver: DrivingStudent, *, seed: int, frames: int, steps: int) -> GuessingStudent:
@@ -77,6 +77,5 @@ def _pictures(seed: int, frames: int, rng: np.random.Generator) -> tuple[Tensor,
         seen = course.world.observe(course.slots, {CAMERA: Stream(PICTURE), DEPTH: Stream((LoCoBot.COLUMNS,))})
         pictures.append(seen[CAMERA])
         depths.append(seen[DEPTH].astype(np.float32))
-        _, wanted, _ = course.look()
-        course.step(np.where(rng.uniform(size=slots) < 0.4, rng.integers(2, 4, size=slots), wanted))
+        course.step(np.where(rng.uniform(size=slots) < 0.4, rng.integers(2, 4, size=slots), course.advice()))
     return torch.from_numpy(np.concatenate(pictures)), torch.from_numpy(np.concatenate(depths))

@@ -13,6 +13,7 @@ import torch
 from torch import nn
 
 from foretell.policies.annotate import annotate
+from foretell.robots.base import CHOICES
 from foretell.spec import Stream
 from foretell.train.course import RAYS
 from foretell.train.driving import DrivingShape, DrivingStudent, imitate, reinforce
@@ -36,13 +37,13 @@ class DrivingRecipe:
     shape: DrivingShape
     rounds: int = 5
     """Of imitation; the student drives more and more."""
-    length: int = 60
+    length: int = 100
     """Actions of each episode in a round, in 64 side by side."""
     steps: int = 1500
     """Of the optimiser in each round."""
     world: dict[str, Any] | None = None
     """Where it goes on learning by reward; None: it does not."""
-    updates: int = 60
+    updates: int = 50
     frames: int = 0
     """Pictures from which it learns to guess depths; 0: it reads them."""
     seed: int = 0
@@ -77,7 +78,7 @@ DRIVING = {
 """nav-slide and nav-careful differ in one thing: the world of their rewards."""
 
 
-SPEC: dict[str, Any] = {"action": "steps", "action_rate": 1.0, "chunk": 1, "execute": 1}
+SPEC: dict[str, Any] = {"action": "steps", "action_rate": 1.0, "chunk": 1, "execute": 1, "noise": "noise"}
 
 
 class _Exported(nn.Module):
@@ -87,9 +88,9 @@ class _Exported(nn.Module):
         super().__init__()
         self.student = student
 
-    def forward(self, rays: Any, goal: Any, bump: Any, memory: Any = None) -> Any:
-        chances, kept = self.student(torch.cat([rays, goal, bump], dim=1), memory)
-        return chances if memory is None else (chances, kept)
+    def forward(self, rays: Any, goal: Any, bump: Any, noise: Any, memory: Any = None) -> Any:
+        actions, kept = self.student(torch.cat([rays, goal, bump], dim=1), noise, memory)
+        return actions if memory is None else (actions, kept)
 
 
 def make_driving(name: str, task: str, seed: int, out: Path, data: Path) -> Card:
@@ -142,6 +143,7 @@ def _export(student: DrivingStudent, path: Path) -> None:
     shape = student.shape
     sizes = {shape.stream: RAYS[shape.stream], **OWN}
     inputs = {stream: torch.zeros(2, size) for stream, size in sizes.items()}
+    inputs["noise"] = torch.zeros(2, len(CHOICES))
     outputs = ["actions"]
     if shape.memory:
         inputs["memory"] = student.rest(2)
@@ -156,6 +158,7 @@ def _export(student: DrivingStudent, path: Path) -> None:
 def _export_guess(student: GuessingStudent, path: Path) -> None:
     inputs = {CAMERA: torch.zeros(2, *PICTURE, dtype=torch.uint8)}
     inputs |= {stream: torch.zeros(2, size) for stream, size in OWN.items()}
+    inputs["noise"] = torch.zeros(2, len(CHOICES))
     _write(student, inputs, ["actions"], path)
     reads = {CAMERA: Stream(PICTURE), **{stream: Stream((size,)) for stream, size in OWN.items()}}
     annotate(path, reads=reads, **SPEC)
