@@ -72,7 +72,7 @@ class Course:
 
     def advice(self) -> Ints:
         """What the expert would choose (n,)."""
-        seen = self.world.observe(self.slots, self._expert.spec.reads)
+        seen = self.world.observe(self.slots, dict(self._expert.spec.reads))
         return np.asarray(np.argmax(self._expert.act(self.slots, seen)[:, 0], axis=1))
 
     def left(self) -> Floats:

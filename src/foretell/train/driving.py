@@ -17,8 +17,6 @@ from foretell.train.fit import optimizer
 
 __all__ = ["DrivingShape", "DrivingStudent", "imitate", "reinforce"]
 
-Tensor = torch.Tensor
-
 
 @dataclass(frozen=True, kw_only=True)
 class DrivingShape:
@@ -43,7 +41,7 @@ class DrivingStudent(nn.Module):
         self.choice = nn.Linear(shape.memory or width, len(CHOICES))
         self.worth = nn.Linear(shape.memory or width, 1)
 
-    def features(self, seen: Tensor) -> Tensor:
+    def features(self, seen: torch.Tensor) -> torch.Tensor:
         """(n, rays + 3) as a world shows it -> (n, features)."""
         rays, far, bearing, bump = seen[:, :-3], seen[:, -3:-2], seen[:, -2:-1], seen[:, -1:]
         near = torch.exp(-2.0 * rays)
@@ -51,15 +49,17 @@ class DrivingStudent(nn.Module):
         ahead = torch.sigmoid(8.0 * (bearing.abs() - 0.26))  # 15 degrees: a turn of 30 would help
         return torch.cat([rays / LoCoBot.FURTHEST, near, *goal, ahead, bump], dim=1)
 
-    def think(self, seen: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def think(self, seen: torch.Tensor, memory: torch.Tensor | None = None) -> tuple[torch.Tensor, torch.Tensor]:
         """What the last layer reads (n, width), and the next memory (n, memory)."""
-        hidden: Tensor = self.body(self.features(seen))
+        hidden: torch.Tensor = self.body(self.features(seen))
         if self.cell is None:
             return hidden, hidden[:, :0]
-        kept: Tensor = self.cell(hidden, memory)
+        kept: torch.Tensor = self.cell(hidden, memory)
         return kept, kept
 
-    def forward(self, seen: Tensor, noise: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def forward(
+        self, seen: torch.Tensor, noise: torch.Tensor, memory: torch.Tensor | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor]:
         """Actions (n, 1, 4), of which the largest is drawn by its chance, from normal noise (n, 4); the next memory. A
         student that takes the likeliest action turns left and right for ever where two are almost as likely."""
         hidden, kept = self.think(seen, memory)
@@ -67,7 +67,7 @@ class DrivingStudent(nn.Module):
         drawn = self.choice(hidden) - torch.log(-torch.log(share))
         return torch.softmax(drawn, dim=1)[:, None], kept
 
-    def rest(self, count: int) -> Tensor:
+    def rest(self, count: int) -> torch.Tensor:
         """The memory at the start of an episode (count, memory)."""
         return torch.zeros(count, self.shape.memory)
 
@@ -136,7 +136,7 @@ def _follow(student: DrivingStudent, seen: Any, wanted: Any, fresh: Any, steps: 
     return total / steps
 
 
-def _update(student: nn.Module, loss: Tensor, chosen: torch.optim.Optimizer) -> float:
+def _update(student: nn.Module, loss: torch.Tensor, chosen: torch.optim.Optimizer) -> float:
     chosen.zero_grad()
     loss.backward()
     nn.utils.clip_grad_norm_(student.parameters(), 0.5)
@@ -148,11 +148,11 @@ def _update(student: nn.Module, loss: Tensor, chosen: torch.optim.Optimizer) -> 
 class _Batch:
     """Actions of all slots, end to end."""
 
-    seen: Tensor
-    choice: Tensor
-    logp: Tensor
-    gain: Tensor
-    worth: Tensor
+    seen: torch.Tensor
+    choice: torch.Tensor
+    logp: torch.Tensor
+    gain: torch.Tensor
+    worth: torch.Tensor
 
 
 STEP_COST, PRIZE, DISCOUNT, TRACE = 0.02, 5.0, 0.99, 0.95

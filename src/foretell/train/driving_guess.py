@@ -18,7 +18,6 @@ __all__ = ["CAMERA", "PICTURE", "GuessingStudent", "learn_depth"]
 
 PICTURE = (64, 64, 3)
 CAMERA, DEPTH = "locobot/camera/rgb", "locobot/depth_rays"
-Tensor = torch.Tensor
 
 
 class GuessingStudent(nn.Module):
@@ -32,12 +31,14 @@ class GuessingStudent(nn.Module):
         self.eye = nn.Sequential(*layers, nn.Flatten(), nn.Linear(64 * 16, 256), nn.ReLU())
         self.depth = nn.Linear(256, LoCoBot.COLUMNS)
 
-    def guess(self, picture: Tensor) -> Tensor:
+    def guess(self, picture: torch.Tensor) -> torch.Tensor:
         """Pictures (n, 64, 64, 3) of 0 to 255 -> depths (n, columns), m."""
         seen = picture.permute(0, 3, 1, 2).float() / 255.0 - 0.5
         return torch.exp(self.depth(self.eye(seen))).clamp(max=LoCoBot.FURTHEST)
 
-    def forward(self, picture: Tensor, goal: Tensor, bump: Tensor, noise: Tensor) -> Tensor:
+    def forward(
+        self, picture: torch.Tensor, goal: torch.Tensor, bump: torch.Tensor, noise: torch.Tensor
+    ) -> torch.Tensor:
         """Actions (n, 1, 4)."""
         actions, _ = self.driver(torch.cat([self.guess(picture), goal, bump], dim=1), noise)
         return actions
@@ -68,7 +69,7 @@ def learn_depth(driver: DrivingStudent, *, seed: int, frames: int, steps: int) -
     return student
 
 
-def _pictures(seed: int, frames: int, rng: np.random.Generator) -> tuple[Tensor, Tensor]:
+def _pictures(seed: int, frames: int, rng: np.random.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     """Pictures (frames, 64, 64, 3) and depths (frames, columns), with the robot turned at random now and then."""
     slots = 32
     course = Course({}, routes(4 * slots, seed + 2), slots, DEPTH)
