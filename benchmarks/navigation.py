@@ -1,7 +1,7 @@
 """How fast is navigation: a whole study, and steps per second beside a plain Python loop and ir-sim.
 
-    python benchmarks/navigation.py study                     # 405 episodes of agents that read rays, two workers
-    python benchmarks/navigation.py steps                     # foretell and a plain loop of the same rules, turn by turn
+    python benchmarks/navigation.py study     # 405 episodes of agents that read rays, two workers
+    python benchmarks/navigation.py steps     # foretell and a plain loop of the same rules, turn by turn
     python -m venv /tmp/irsim && /tmp/irsim/bin/pip install ir-sim
     python benchmarks/navigation.py steps --irsim /tmp/irsim/bin/python
 
@@ -207,7 +207,7 @@ print(json.dumps({"rate": steps / (time.process_time() - began), "version": irsi
 
 
 def irsim(python: str, steps: int) -> dict[str, Any]:
-    """Steps per CPU second of ir-sim: one robot of our radius among the same boxes, a lidar of 72 rays, steps of 1 s."""
+    """Steps per CPU second of ir-sim: one robot of our radius among the same boxes, 72 rays, steps of 1 s."""
     room = Room.named(ROOM)
     boxes = [{"shape": {"name": "polygon", "vertices": box.tolist()}} for box in room.obstacles]
     boxes.append({"shape": {"name": "linestring", "vertices": [*room.outline.tolist(), room.outline[0].tolist()]}})

@@ -256,3 +256,14 @@ def test_other_tasks_and_controllers_are_refused() -> None:
         make_world("planar", Lift(), slots=1, threads=1)
     with pytest.raises(UsageError, match="'joint' does not drive a base; use steps, steps_10 or velocity"):
         made(controller="joint")
+
+
+def test_a_gymnasium_environment_ends_where_the_robot_stops() -> None:
+    import gymnasium
+
+    import foretell  # noqa: F401 - registers the environment
+
+    env = gymnasium.make("foretell/Task-v1", task="pointnav", world="planar", scenarios=list(TASK.layouts()[:1]))
+    env.reset(seed=0)
+    assert [env.step(action)[2] for action in (FORWARD, LEFT, STOP)] == [False, False, True]
+    env.close()
