@@ -36,6 +36,8 @@ class Scoreboard:
     real_outcomes: tuple[Any, ...] | None = None
     """Scores of each policy, one per scenario, where known."""
     sim_outcomes: tuple[Any, ...] | None = None
+    same: bool = False
+    """Whether the i-th score of every policy is of one scenario."""
 
     def apart(self) -> dict[str, dict[str, float]]:
         """Each policy's real and simulated value and, where outcomes are known, whether they differ."""
@@ -179,6 +181,7 @@ def _board(tables: list[Table], proxy: str | None) -> tuple[Scoreboard, list[str
     names, others = (labels(table, "policy") for table in tables)
     notes: list[str] = []
     scores: dict[str, tuple[Any, Any]] = {}
+    met: set[tuple[str, ...]] = set()
     only = [n for n in names if n not in others] + [n for n in others if n not in names]
     if only:
         notes.append(f"policies without a partner are left out: {', '.join(map(plain, only))}")
@@ -194,6 +197,7 @@ def _board(tables: list[Table], proxy: str | None) -> tuple[Scoreboard, list[str
             notes.append(f"policy {plain(name)!r} is left out: real and sim have no scenario in common")
             continue
         scores[name] = (a.of(common), b.of(common))
+        met.add(tuple(common))
     if len(scores) < 2:
         reasons = "\n".join(f"  {note}" for note in notes)
         have = "1 policy has" if scores else "no policy has"
@@ -214,4 +218,5 @@ def _board(tables: list[Table], proxy: str | None) -> tuple[Scoreboard, list[str
         n_sim=size,
         real_outcomes=tried,
         sim_outcomes=simulated,
+        same=len(met) == 1,
     ), notes

@@ -96,7 +96,9 @@ def claim(
     worse = any((bounds[0][:, w] < 0.0).any() for w in picks)
     if worse or (loss.high is not None and loss.high <= EFFECT * _scale(real)):
         return Claim(reach="these policies only", p_value=chance, missing=more)
-    return Claim(reach="too few to say", p_value=chance, missing="more real trials: they tell the pick from no other policy")
+    return Claim(
+        reach="too few to say", p_value=chance, missing="more real trials: they tell the pick from no other policy"
+    )
 
 
 def _scale(real: Trials) -> float:

@@ -129,7 +129,9 @@ def _within(value: float, low: float | None, high: float | None) -> bool:
     return low <= value + 1e-12 and value - 1e-12 <= high
 
 
-def _bootstrap(given: dict[str, Any], decision: Decision, rng: np.random.Generator, alpha: float) -> tuple[float, float]:
+def _bootstrap(
+    given: dict[str, Any], decision: Decision, rng: np.random.Generator, alpha: float
+) -> tuple[float, float]:
     """Percentiles of the pick's regret over resampled trials; scenarios are resampled whole."""
     real = np.asarray(given["real"])
     if "real_outcomes" in given:

@@ -11,8 +11,8 @@ bounded instead.
    any means: by simulation on the same scenarios, or by the real trials themselves. There is no price for the P (P - 1)
    pairs, because one of the two is always b.
 2. *Ties.* Policy i is left out of those that may be the best if A[i, j] < 0 for some j. On the same event b stays.
-3. *Lower end.* The same bounds at level alpha / 2 / (P (P - 1)) each, with their signs turned: all hold with probability
-   1 - alpha / 2, and the regret of w is at least the largest lower bound of mean_j - mean_w.
+3. *Lower end.* The same bounds at level alpha / 2 / (P (P - 1)) each, with their signs turned: all hold with
+   probability 1 - alpha / 2, and the regret of w is at least the largest lower bound of mean_j - mean_w.
 
 All statements of one `Decision` hold together with probability 1 - alpha. They are as good as the bounds of the pairs:
 `finite-sample` for successes (`pairwise`). `python -m foretell.stats.coverage --decisions` shows how often they hold.
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from foretell.stats.agreement import regret
 from foretell.stats.claim import Claim, claim
@@ -38,7 +38,7 @@ __all__ = ["Decision", "Shortlist", "Shown", "decide"]
 
 Shown = Literal["yes", "no", "open"]
 """Whether the trials show a statement, show the opposite, or leave it open."""
-JOINTLY = "all statements of this decision hold together at the stated level, however simulation and reality are related"
+JOINTLY = "all statements of a decision hold together at the stated level, however simulation and reality are related"
 UNRELATED = "real trials of different policies independent, or positively related as on common scenarios"
 UNKNOWN = "the number of real trials (n_real) is not given, so their error is unknown"
 TINY = 1e-12
@@ -50,7 +50,7 @@ class Shortlist:
 
     k: int
     members: tuple[int, ...]
-    """More than k where simulated values tie at the last place."""
+    """Best in simulation first; more than k where simulated values tie at the last place."""
     picks: tuple[int, ...]
     """Best in the real trials among the members; several where they tie."""
     has_best: bool
@@ -71,7 +71,8 @@ class Decision:
     agrees: bool
     """Whether every pick is one of the winners."""
     shown: Shown
-    """Whether the pick is shown to be truly the best in reality."""
+    """Whether the pick is shown to be truly the best in reality: yes if no other may be, no if its regret has a lower
+    end above 0."""
     regret: Interval
     """Loss of real success by the pick, against the truly best policy."""
     shortlists: tuple[Shortlist, ...]
@@ -90,8 +91,14 @@ def _top(values: Floats, among: Sequence[int] | None = None) -> tuple[int, ...]:
     return tuple(i for i in chosen if values[i] >= most - TINY)
 
 
-def _maybe_best(bound: Floats) -> tuple[int, ...]:
-    return tuple(np.flatnonzero(~(bound < -TINY).any(axis=1)).tolist())
+def _ranked(chosen: NDArray[np.bool_], values: Floats) -> tuple[int, ...]:
+    """Numbers of the chosen policies, best first; chosen: bool, shape (P,)."""
+    order = np.argsort(-values, kind="stable")
+    return tuple(int(i) for i in order if chosen[i])
+
+
+def _maybe_best(bound: Floats, means: Floats) -> tuple[int, ...]:
+    return _ranked(np.asarray((bound >= -TINY).all(axis=1)), means)
 
 
 def _regret(given: Trials, picks: Sequence[int], bounds: tuple[Floats, Floats] | None, alpha: float) -> Interval:
@@ -141,9 +148,9 @@ def decide(
 ) -> Decision:
     """What picking by simulation costs; real, sim: shape (P,), one mean per policy, P >= 2, larger is better.
 
-    Trials are counts (n_real, n_sim: shape (P,), successes) or scores (P arrays); `same`: the i-th score of every policy
-    is of one scenario. `top`: sizes of the short lists, each from 1 to P. Without n_real or real_outcomes there are
-    estimates and no intervals.
+    Trials are counts (n_real, n_sim: shape (P,), successes) or scores (P arrays); `same`: the i-th score of every
+    policy is of one scenario. `top`: sizes of the short lists, each from 1 to P. Without n_real or real_outcomes there
+    are estimates and no intervals.
     """
     check_alpha(alpha)
     tried = trials(real, n_real, real_outcomes, same, "real")
@@ -155,14 +162,16 @@ def decide(
         if not 1 <= k <= size:
             raise ValueError(f"top must be from 1 to the number of policies, {size}, got {k}")
     bounds = _bounds(tried, alpha)
-    best = None if bounds is None else _maybe_best(bounds[0])
-    best_sim = _maybe_best(ahead(simulated, alpha / 2.0 / (size - 1))) if simulated.known else None
+    best = None if bounds is None else _maybe_best(bounds[0], tried.means)
+    best_sim = None
+    if simulated.known:
+        best_sim = _maybe_best(ahead(simulated, alpha / 2.0 / (size - 1)), simulated.means)
     picks, winners = _top(simulated.means), _top(tried.means)
     loss = _regret(tried, picks, bounds, alpha)
     lists = []
     for k in top:
         least = np.sort(simulated.means)[-k]
-        members = tuple(np.flatnonzero(simulated.means >= least - TINY).tolist())
+        members = _ranked(simulated.means >= least - TINY, simulated.means)
         taken = _top(tried.means, members)
         lists.append(
             Shortlist(
@@ -179,7 +188,7 @@ def decide(
         picks=picks,
         winners=winners,
         agrees=set(picks) <= set(winners),
-        shown=_shown(best, picks) if len(picks) == 1 or best is None else "no" if not set(best) & set(picks) else "open",
+        shown="yes" if best == picks else "no" if loss.low else "open",
         regret=loss,
         shortlists=tuple(lists),
         maybe_best=best,

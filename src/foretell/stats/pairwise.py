@@ -3,14 +3,15 @@
 `ahead(...)[j, i]` is an upper bound of mean_j - mean_i that falls short of the truth with a chance of at most `level`,
 for each pair by itself. What a set of pairs misses together is the caller's sum.
 
-Independent successes: two exact tails. Let u be the chance of so few successes of j if its rate were p, and v the chance
-of so many of i if its rate were q. Both are at least uniform and independent at the true rates, so their product is below
-c with a chance of at most c (1 - log c) = level (Fisher's combination). The bound is the largest p - q of all rates whose
-product is at least c. Along that curve u = c^t and v = c^(1 - t); t is cut into cells, and each cell counts by its outer
-corner, so that the bound is never too small. Policies that meet the same scenarios are seldom one up and one down at once,
-which makes the bound too large rather than too small.
+Independent successes: two exact tails. Let u be the chance of so few successes of j if its rate were p, and v the
+chance of so many of i if its rate were q. Both are at least uniform and independent at the true rates, so their product
+is below c with a chance of at most c (1 - log c) = level (Fisher's combination). The bound is the largest p - q of all
+rates whose product is at least c. Along that curve u = c^t and v = c^(1 - t); t is cut into cells, and each cell counts
+by its outer corner, so that the bound is never too small. Policies that meet the same scenarios are seldom one up and
+one down at once, which makes the bound too large rather than too small.
 Successes on the same scenarios: `paired_difference`, exact up to 100 scenarios, Newcombe's above.
-Graded scores in [0, 1] count as successes of more trials (`projection.equivalent`), other numbers by Student's t: as n grows.
+Graded scores in [0, 1] count as successes of more trials (`projection.equivalent`), other numbers by Student's t. Both
+hold as n grows.
 """
 
 from __future__ import annotations
@@ -100,7 +101,9 @@ def trials(
     if size is not None and (size.size != middle.size or size.min() <= 0.0):
         raise ValueError(f"n_{name} must have {middle.size} positive numbers, got {size.tolist()}")
     if size is not None and outcomes is None and (middle.min() < 0.0 or middle.max() > 1.0):
-        raise ValueError(f"n_{name} counts trials, so {name} must be success rates from 0 to 1; pass the scores instead")
+        raise ValueError(
+            f"n_{name} counts trials, so {name} must be success rates from 0 to 1; pass the scores instead"
+        )
     if outcomes is None:
         return Trials(middle, size)
     scores = tuple(vector(x, f"{name}_outcomes[{i}]") for i, x in enumerate(outcomes))
