@@ -71,7 +71,12 @@ class Picked:
                 "real": None if made.maybe_best is None else self._raw(made.maybe_best),
                 "sim": None if made.maybe_best_sim is None else self._raw(made.maybe_best_sim),
             },
-            "claim": {"reach": made.claim.reach, "p_value": made.claim.p_value, "missing": made.claim.missing},
+            "claim": {
+                "reach": made.claim.reach,
+                "p_value": made.claim.p_value,
+                "counted": made.claim.counted,
+                "missing": made.claim.missing,
+            },
         }
         if self.without_task:
             row["leave_one_task_out"] = {
@@ -144,8 +149,11 @@ class Picked:
         made = self.decision.claim
         why = ""
         if made.reach == "the next policy from the same family":
-            count = counted(len(self.policies), "policy", "policies")
-            why = f" (chance orders {count} so well with p = {made.p_value:.2g}; independent policies, not checkpoints)"
+            of = "policy", "policies"
+            apart = "independent policies, not checkpoints"
+            if made.counted < len(self.policies):
+                of, apart = ("training run", ""), "independent runs"
+            why = f" (chance orders {counted(made.counted, *of)} so well with p = {made.p_value:.2g}; {apart})"
         missing = f" The next level needs {made.missing}." if made.missing else ""
         return f"Claim level: {made.reach}{why}.{missing}"
 
@@ -171,6 +179,7 @@ def picked(board: Scoreboard, *, top: int | None, alpha: float, seed: int) -> Pi
     given: dict[str, Any] = {"n_real": board.n_real, "n_sim": board.n_sim}
     if board.real_outcomes is not None:
         given = {"real_outcomes": board.real_outcomes, "sim_outcomes": board.sim_outcomes, "same": board.same}
+    given["runs"] = board.runs
     decision = stats.decide(
         board.real, board.sim, **given, top=(min(TOP, size - 1) if top is None else top,), alpha=alpha, seed=seed
     )
@@ -216,7 +225,7 @@ def _only(board: Scoreboard, policies: Sequence[str]) -> Scoreboard:
             return None
         return tuple(values[i] for i in rows) if isinstance(values, tuple) else np.asarray(values)[rows]
 
-    names = ("real", "sim", "n_real", "n_sim", "real_outcomes", "sim_outcomes")
+    names = ("real", "sim", "n_real", "n_sim", "real_outcomes", "sim_outcomes", "runs")
     return replace(board, policies=tuple(policies), **{name: some(getattr(board, name)) for name in names})
 
 
@@ -231,9 +240,10 @@ def _pooled(boards: Sequence[Scoreboard]) -> Scoreboard:
             for name in ("real_outcomes", "sim_outcomes")
         }
         same = all(board.same for board in boards)
-        return Scoreboard(policies=boards[0].policies, real=real, sim=sim, same=same, **joined)
+        return Scoreboard(policies=boards[0].policies, real=real, sim=sim, same=same, runs=boards[0].runs, **joined)
     n_real, n_sim = (_trials(boards, side) for side in ("real", "sim"))
-    return Scoreboard(policies=boards[0].policies, real=real, sim=sim, n_real=n_real, n_sim=n_sim)
+    first = boards[0]
+    return Scoreboard(policies=first.policies, real=real, sim=sim, n_real=n_real, n_sim=n_sim, runs=first.runs)
 
 
 def _trials(boards: Sequence[Scoreboard], side: str) -> Any:
@@ -248,7 +258,7 @@ def _trials(boards: Sequence[Scoreboard], side: str) -> Any:
         else:
             return None
         error = error + (k + 1.0) * (n - k + 1.0) / (n + 2.0) ** 2 / n
-        mean, least = mean + k / n, least + 1.0 / n
+        mean, least = mean + (k + 1.0) / (n + 2.0), least + 1.0 / n
     tasks = len(boards)
     mean = mean / tasks
-    return np.minimum(tasks**2 / least, np.maximum(mean * (1.0 - mean), 1e-3) * tasks**2 / error)
+    return np.minimum(tasks**2 / least, mean * (1.0 - mean) * tasks**2 / error)

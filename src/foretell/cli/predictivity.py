@@ -59,7 +59,8 @@ def main(
     picks, and what that may cost.
 
     Args:
-        table: A CSV or Parquet file with the columns policy, real and sim. Optional columns: n_real, n_sim and task.
+        table: A CSV or Parquet file with the columns policy, real and sim. Optional columns: n_real, n_sim, task
+            and run, the training run that a checkpoint comes from.
         proxy: Another column (in run folders: a metric) to use in place of the simulated rate.
         lower_is_better: The proxy is an error: lower values are better.
         arm: Choose one arm. `aggregate` and `arm_colours` are the mean over these arms of the simulation, and `each`

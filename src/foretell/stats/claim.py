@@ -2,10 +2,10 @@
 
 - *The next policy from the same family*: five or more policies, and sim and real order them alike beyond chance. The
   test permutes the policies: if simulation said nothing about a policy drawn from the family, every pairing of the real
-  with the simulated means would be equally likely. It is exact for policies drawn independently; checkpoints of one
-  training run are not.
-- *These policies only*: the real trials show something about the pick: another policy is shown to be worse, or the pick
-  loses at most `EFFECT`.
+  with the simulated means would be equally likely. It is exact for policies drawn independently. Checkpoints of one
+  training run are not: `runs` tells them, and each run then counts once, by the means of its checkpoints.
+- *These policies only*: the real trials show something about the pick: another policy is shown to be worse or better,
+  or the pick loses at most `EFFECT`.
 - *Too few to say*: neither.
 """
 
@@ -42,6 +42,8 @@ class Claim:
     reach: Reach
     p_value: float | None
     """Chance of so good an order if simulation said nothing; None for fewer than five policies."""
+    counted: int
+    """Policies that count for it: of one training run only one."""
     missing: str
     """What the next level needs; empty at the last."""
 
@@ -77,27 +79,39 @@ def claim(
     bounds: tuple[Floats, Floats] | None,
     picks: Sequence[int],
     *,
+    runs: Sequence[str] | None = None,
     alpha: float,
     seed: int = 0,
 ) -> Claim:
     """The reach of a decision; loss: regret of the picks, bounds: of all differences of real means, shape (P, P)."""
     check_alpha(alpha)
-    size = real.means.size
-    chance = ordered_by_chance(real.means, sim.means, seed) if size >= MIN_POLICIES else None
+    sides = [real.means, sim.means]
+    if runs is not None:
+        if len(runs) != real.means.size:
+            raise ValueError(f"runs must name the training run of {real.means.size} policies, got {len(runs)}")
+        names = dict.fromkeys(runs)
+        sides = [np.array([side[[r == name for r in runs]].mean() for name in names]) for side in sides]
+    size = sides[0].size
+    chance = ordered_by_chance(sides[0], sides[1], seed) if size >= MIN_POLICIES else None
     if chance is not None and chance <= alpha:
-        return Claim(reach="the next policy from the same family", p_value=chance, missing="")
+        return Claim(reach="the next policy from the same family", p_value=chance, counted=size, missing="")
     more = (
-        f"{MIN_POLICIES} policies for a claim about the next one"
+        f"{MIN_POLICIES} independent policies for a claim about the next one"
         if chance is None
         else f"an order that chance does not explain (p = {chance:.2g}) for a claim about the next policy"
     )
     if bounds is None:
-        return Claim(reach="too few to say", p_value=chance, missing=f"the number of real trials, or {more}")
+        return Claim(
+            reach="too few to say", p_value=chance, counted=size, missing=f"the number of real trials, or {more}"
+        )
     worse = any((bounds[0][:, w] < 0.0).any() for w in picks)
-    if worse or (loss.high is not None and loss.high <= EFFECT * _scale(real)):
-        return Claim(reach="these policies only", p_value=chance, missing=more)
+    if worse or loss.low or (loss.high is not None and loss.high <= EFFECT * _scale(real)):
+        return Claim(reach="these policies only", p_value=chance, counted=size, missing=more)
     return Claim(
-        reach="too few to say", p_value=chance, missing="more real trials: they tell the pick from no other policy"
+        reach="too few to say",
+        p_value=chance,
+        counted=size,
+        missing="more real trials: they tell the pick from no other policy",
     )
 
 

@@ -142,6 +142,7 @@ def decide(
     real_outcomes: Sequence[ArrayLike] | None = None,
     sim_outcomes: Sequence[ArrayLike] | None = None,
     same: bool = False,
+    runs: Sequence[str] | None = None,
     top: Sequence[int] = (3,),
     alpha: float = ALPHA,
     seed: int = 0,
@@ -149,8 +150,9 @@ def decide(
     """What picking by simulation costs; real, sim: shape (P,), one mean per policy, P >= 2, larger is better.
 
     Trials are counts (n_real, n_sim: shape (P,), successes) or scores (P arrays); `same`: the i-th score of every
-    policy is of one scenario. `top`: sizes of the short lists, each from 1 to P. Without n_real or real_outcomes there
-    are estimates and no intervals.
+    policy is of one scenario. `runs`: the training run that each policy comes from; a claim about the next policy
+    counts runs, not their checkpoints. `top`: sizes of the short lists, each from 1 to P. Without n_real or
+    real_outcomes there are estimates and no intervals.
     """
     check_alpha(alpha)
     tried = trials(real, n_real, real_outcomes, same, "real")
@@ -194,7 +196,7 @@ def decide(
         maybe_best=best,
         maybe_best_sim=best_sim,
         without=tuple(float(regret(tried.means[k], simulated.means[k])) for k in rest),
-        claim=claim(tried, simulated, loss, bounds, picks, alpha=alpha, seed=seed),
+        claim=claim(tried, simulated, loss, bounds, picks, runs=runs, alpha=alpha, seed=seed),
     )
 
 
