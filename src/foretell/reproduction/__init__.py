@@ -14,10 +14,12 @@ from typing import Any
 
 from foretell.errors import UsageError, suggest
 from foretell.papers import PAPERS
+from foretell.reproduction.audit import audit
+from foretell.reproduction.audit_page import show_audit
 from foretell.reproduction.figure import Figure, Ledger
 from foretell.reproduction.page import show, summary
 
-__all__ = ["PAPERS", "Figure", "Ledger", "reproduce", "show", "summary"]
+__all__ = ["PAPERS", "Figure", "Ledger", "audit", "reproduce", "show", "show_audit", "summary"]
 
 
 def _simpler(full: bool, data: str | Path | None) -> Ledger:
@@ -76,7 +78,5 @@ def reproduce(paper: str, *, full: bool = False, data: str | Path | None = None)
     if data is not None and paper != "lbm":
         raise UsageError(f"data is for lbm only; the numbers of {paper} are part of foretell")
     if paper == "audit":
-        from foretell.reproduction.audit import audit
-
         return [row.to_dict() for row in audit()]
     return [figure.to_dict() for figure in _BOOKS[paper](full, data).figures]
