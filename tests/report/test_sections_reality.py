@@ -256,3 +256,18 @@ def test_a_stand_in_is_known_by_its_rows_and_not_by_its_name(tmp_path: Path, wor
         assert section is not None
         said = [one.text for one in section.blocks if isinstance(one, Words)]
         assert any(verdict.MECHANISM in text for text in said) == stands_in
+
+
+def test_the_section_begins_with_the_pick(paths: tuple[Path, Path], told: Section) -> None:
+    found = foretell.predictivity(real=paths[0], sim=paths[1], stand_in=True).to_dict()["decision"]
+    assert found["pick"] == ["p4", "p5"]
+    assert told.says.startswith(
+        "Picking by mujoco takes p4 or p5, which tie, where p5 did best in the real trials: regret"
+    )
+    assert found["claim"]["reach"] in told.says
+    first, listed = block(told, "regret").rows
+    ends = {k: 100 * found["regret"][k] for k in ("value", "low", "high")}
+    assert (first["regret"], first["low"], first["high"]) == tuple(ends.values())
+    assert listed["picked_by"] == "best of its top 3 in real trials"
+    sheet = block(told, "picking")
+    assert sheet.rows[0][2] == "p4 and p5" and sheet.rows[0][-1].startswith(found["may_be_best"]["real"][0])

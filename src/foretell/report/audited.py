@@ -43,8 +43,9 @@ def _regrets(rows: Sequence[Audited]) -> list[dict[str, Any]]:
         if row.picked is None or not row.picked.points:
             continue
         regret = row.picked.decision.regret
-        low, high = (None if end is None else 100.0 * end for end in (regret.low, regret.high))
-        ends = {"regret": 100.0 * regret.estimate, "low": low, "high": high}
+        if regret.low is None or regret.high is None:
+            continue
+        ends = {"regret": 100.0 * regret.estimate, "low": 100.0 * regret.low, "high": 100.0 * regret.high}
         made.append({"paper": row.name, "claim": row.reach, "trials": row.trials(), **ends})
     return made
 
@@ -60,12 +61,16 @@ def charts(rows: Sequence[Audited]) -> list[Chart]:
     )  # fmt: skip
     about = (
         "Points of real success lost by taking simulation's best policy, with 95% intervals, furthest claims first. "
-        "A dot without a bar has no interval: the paper does not say how many trials its rates rest on."
+        "Other panels have no interval, because the papers do not say how many trials their rates rest on."
     )
     first = Chart(name="regret", title="What picking by simulation costs", spec=spec, rows=regrets, about=about)
     values = [
         {"paper": row.name, "claim": row.reach, "trials": row.trials(), "pearson": row.pearson.estimate}
-        | {"low": row.pearson.low, "high": row.pearson.high, "interval": row.pearson.method.partition(", ")[2]}
+        | {
+            "low": row.pearson.low,
+            "high": row.pearson.high,
+            "interval": "over points" if row.trials() == "unknown" else "over trials",
+        }
         for row in rows
     ]
     more = {"pearson": ("Pearson", ".3f"), **ends, "interval": ("interval", "")}

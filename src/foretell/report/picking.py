@@ -31,7 +31,9 @@ def sentence(answer: Predictivity, sim: str) -> str:
     """The pick, its regret and the reach of the claim, in one sentence."""
     made = answer.overall or next(iter(answer.decisions.values()))
     decision = made.decision
-    pick, best = listed(made.names(decision.picks)), listed(made.names(decision.winners))
+    pick, best = " or ".join(made.names(decision.picks)), listed(made.names(decision.winners))
+    if len(decision.picks) > 1:
+        pick = f"{pick}, which tie"
     where = "the best in the real trials" if decision.agrees else f"where {best} did best in the real trials"
     tasks = f" over {len(answer.decisions)} tasks" if answer.overall is not None else ""
     reach = decision.claim.reach

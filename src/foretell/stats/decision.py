@@ -190,7 +190,7 @@ def decide(
         picks=picks,
         winners=winners,
         agrees=set(picks) <= set(winners),
-        shown="yes" if best == picks else "no" if loss.low else "open",
+        shown="yes" if best == picks and len(picks) == 1 else "no" if loss.low else "open",
         regret=loss,
         shortlists=tuple(lists),
         maybe_best=best,
