@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foretell.arrays import Bools
+from foretell.arrays import Bools, Floats, Ints
 from foretell.counting import counted
 from foretell.errors import UsageError
 from foretell.tune.config import Tuning
@@ -18,6 +18,17 @@ from foretell.tune.space import Point
 from foretell.tune.ways import search
 
 __all__ = ["Fits", "fit"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """Scores on held-out data; arrays (P, S), tasks (S,)."""
+
+    policies: tuple[str, ...]
+    tasks: Ints
+    real: Floats
+    before: Floats
+    after: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,6 +44,28 @@ class Fits:
     checked: str
     """What was held out, in words."""
     notes: list[str]
+
+    @property
+    def unseen(self) -> bool:
+        """Whether anything was held out."""
+        return any(not part.all() for fold in self.folds for part in fold.fit)
+
+    def judged(self, landscape: Landscape) -> Judged:
+        """Every policy in every scenario that judges, simulated with the θ of the fold that did not see it."""
+        after = landscape.base.copy()
+        judges = np.zeros(after.shape, dtype=np.bool_)
+        for fold, point in zip(self.folds, self.chosen, strict=True):
+            after[fold.cells] = landscape.scores(point)[fold.cells]
+            judges |= fold.cells
+        rows, columns = np.flatnonzero(judges.any(axis=1)), np.flatnonzero(judges.any(axis=0))
+        block = np.ix_(rows, columns)
+        return Judged(
+            policies=tuple(landscape.policies[i] for i in rows),
+            tasks=landscape.tasks[columns],
+            real=landscape.real[block],
+            before=landscape.base[block],
+            after=after[block],
+        )
 
 
 def fit(landscape: Landscape, objective: Objective, tuning: Tuning) -> Fits:

@@ -82,7 +82,11 @@ class Landscape:
     @property
     def base(self) -> Floats:
         """(P, S): scores in the world as it is."""
-        scores = self.tried[self._base].scores
+        return self.scores({})
+
+    def scores(self, point: Point) -> Floats:
+        """(P, S): scores of a point that could run every episode, as the best of a search always could."""
+        scores = self.at(point).scores
         assert scores is not None
         return scores
 

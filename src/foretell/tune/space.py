@@ -97,7 +97,7 @@ class Space:
 
     def _written(self, file: WorldFile) -> dict[str, Any]:
         """A world as a mapping that any study can hold, wherever it runs."""
-        contents = file.model_dump(mode="json", exclude_defaults=True)
+        contents = file.model_dump(mode="json", exclude_defaults=True, exclude={"about"})
         if "transforms" in contents:
             contents["transforms"] = _anchored(contents["transforms"], self._folder)
         return {**contents, "name": file.name, "kind": self.kind}
@@ -173,18 +173,22 @@ def _get(contents: Any, parts: list[str]) -> Any:
 
 def _set(contents: dict[str, Any], parts: list[str], value: Any) -> None:
     place: Any = contents
-    for part in parts[:-1]:
+    for i, part in enumerate(parts):
+        last = i == len(parts) - 1
         if isinstance(place, list):
             if not part.isdecimal() or int(part) >= len(place):
                 raise UsageError(f"{'.'.join(parts)}: there is no entry {part}; the world has {len(place)}, from 0 on")
-            place = place[int(part)]
+            key: Any = int(part)
+        elif isinstance(place, dict):
+            key = part
+            if not last:
+                place.setdefault(part, {})
         else:
-            place = place.setdefault(part, {})
-        if not isinstance(place, dict | list):
-            raise UsageError(f"{'.'.join(parts)}: {part} has no fields")
-    if isinstance(place, list):
-        raise UsageError(f"{'.'.join(parts)}: name a field of an entry, such as {'.'.join(parts[:-1])}.0.gain")
-    place[parts[-1]] = value
+            raise UsageError(f"{'.'.join(parts)}: {parts[i - 1]} has no fields")
+        if last:
+            place[key] = value
+        else:
+            place = place[key]
 
 
 def _anchored(value: Any, folder: Path) -> Any:

@@ -93,27 +93,19 @@ def tune(
 
 
 def _answer(landscape: Landscape, objective: Objective, tuning: Tuning, fits: Fits, alpha: float) -> Tuned:
-    after = landscape.base.copy()
-    judged = np.zeros(after.shape, dtype=bool)
-    for fold, point in zip(fits.folds, fits.chosen, strict=True):
-        cells = fold.cells
-        after[cells] = _scores(landscape, point)[cells]
-        judged |= cells
-    rows, columns = np.any(judged, axis=1), np.any(judged, axis=0)
-    block = np.ix_(rows, columns)
-    real, before, after, tasks = landscape.real[block], landscape.base[block], after[block], landscape.tasks[columns]
-    unseen = any((~part).any() for fold in fits.folds for part in fold.fit)
+    judged = fits.judged(landscape)
+    real, before, after, tasks = judged.real, judged.before, judged.after, judged.tasks
     intervals = [
         improvement(objective, real, before, after, tasks, policies=others, alpha=alpha, seed=tuning.seed)
         for others in (False, True)
     ]
-    if not unseen:
+    if not fits.unseen:
         why = "nothing is held out, so nothing shows how θ does on other data"
         intervals = [replace(interval, low=None, high=None, reason=why) for interval in intervals]
     seen = np.ix_(*fits.seen)
     fitted = [
         objective.value(landscape.real[seen], scores[seen], landscape.tasks[fits.seen[1]])
-        for scores in (landscape.base, _scores(landscape, fits.best))
+        for scores in (landscape.base, landscape.scores(fits.best))
     ]
     ids = [unit for unit, used in zip(landscape.ids, fits.seen[1], strict=True) if used]
     return Tuned(
@@ -136,19 +128,13 @@ def _answer(landscape: Landscape, objective: Objective, tuning: Tuning, fits: Fi
             name: tuple(side[:, tasks == i].mean(axis=1) for side in (real, before, after))
             for i, name in enumerate(landscape.task_names)
         },
-        judging=tuple(landscape.policies[i] for i in np.flatnonzero(rows)),
+        judging=judged.policies,
         checked=fits.checked,
         world=_world(landscape, fits.best, ids, objective, tuning),
         real_episodes=landscape.episodes(ids, [landscape.policies[i] for i in np.flatnonzero(fits.seen[0])]),
         notes=(*landscape.notes, *fits.notes, *_notes(landscape, objective, fits)),
         out=landscape.out,
     )
-
-
-def _scores(landscape: Landscape, point: Point) -> Floats:
-    scores = landscape.at(point).scores
-    assert scores is not None  # a point without scores is never the best
-    return scores
 
 
 def _value(landscape: Landscape, objective: Objective, scores: Floats | None) -> float:
