@@ -11,13 +11,13 @@ from pucks import puck
 import foretell
 from foretell import UsageError
 from foretell.tune.config import Tuning, Values
-from foretell.tune.space import Point, Space
+from foretell.tune.space import Point, SearchSpace
 from foretell.tune.ways import search
 
 
-def space(world: Any = "mujoco", **entries: Any) -> Space:
+def space(world: Any = "mujoco", **entries: Any) -> SearchSpace:
     made = {name.replace("__", "."): Values.model_validate(values) for name, values in entries.items()}
-    return Space(world, made, ["lift"])
+    return SearchSpace(world, made, ["lift"])
 
 
 def test_values_are_ranges_or_choices() -> None:
@@ -85,7 +85,7 @@ def test_bad_values(values: Any, message: str) -> None:
 
 def test_reality_is_not_tuned(here: Path) -> None:
     with pytest.raises(UsageError, match="is reality, which has no θ"):
-        Space("judged.py:Judged", {"theta.lag": Values(low=0.1, high=0.5)})
+        SearchSpace("judged.py:Judged", {"theta.lag": Values(low=0.1, high=0.5)})
 
 
 def bowl(point: Point) -> float:

@@ -11,7 +11,7 @@ from typing import Any
 from foretell.report.charts import dots, lines, scatter, slug
 from foretell.report.page import needs_extra, page
 from foretell.report.section import Block, Chart, Section, Sheet
-from foretell.tune.space import Parameter
+from foretell.tune.space import Tunable
 from foretell.tune.tuned import Tuned
 
 __all__ = ["sections", "write_tuned"]
@@ -113,12 +113,12 @@ def _landscape(tuned: Tuned) -> Section:
     return Section("landscape", "The landscape", says, charts)
 
 
-def _title(parameter: Parameter, tuned: Tuned) -> str:
+def _title(parameter: Tunable, tuned: Tuned) -> str:
     others = [p.name for p in tuned.parameters if p is not parameter]
     return f"{tuned.objective.metric} by {parameter.name}" + (f" (and {', '.join(others)})" if others else "")
 
 
-def _slice(rows: list[dict[str, Any]], p: Parameter, tuned: Tuned) -> dict[str, Any]:
+def _slice(rows: list[dict[str, Any]], p: Tunable, tuned: Tuned) -> dict[str, Any]:
     """The metric by one parameter, a line for each setting of the others in a grid; dots where there are too many."""
     others = [q.name for q in tuned.parameters if q is not p]
     named = [{**row, "x": row[p.name], "others": _setting(row, others)} for row in rows]
@@ -134,9 +134,11 @@ def _slice(rows: list[dict[str, Any]], p: Parameter, tuned: Tuned) -> dict[str, 
         named = [{**row, "others": "all others"} for row in _best(named, tuned.objective.sign)]
         tips = {"x": (p.name, ".4g"), "value": (f"best {metric}", ".3f")}
     named.sort(key=lambda row: row["x"])
+    values = [row["value"] for row in rows]
+    room = 0.05 * (max(values) - min(values)) or 0.05
     return lines(
-        named, x="x", y="value", series="others", titles=(p.name, metric), tips=tips, unit="number", domain=None,
-        log=p.values.log,
+        named, x="x", y="value", series="others", titles=(p.name, metric), tips=tips, unit="number",
+        domain=(min(values) - room, max(values) + room), log=p.values.log,
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from foretell.tune.fits import fit
 from foretell.tune.improvement import improvement
 from foretell.tune.objective import Objective
 
-__all__ = ["Covered", "chosen_from_copies", "coverage", "drawn", "landscape_of", "rates", "skills"]
+__all__ = ["CoverShares", "chosen_from_copies", "coverage", "drawn", "landscape_of", "rates", "skills"]
 
 GROUPS = np.repeat([-1.2, 1.2], 500)
 """Easy and hard scenarios, sorted: what a file of trials often looks like."""
@@ -29,7 +29,7 @@ SETTINGS = ((8, 16), (8, 40), (5, 20))
 METRICS = ("pearson", "spearman", "kendall", "pairwise_accuracy", "mmrv", "success_gap")
 
 
-class Covered(NamedTuple):
+class CoverShares(NamedTuple):
     """Shares of intervals."""
 
     covers: float
@@ -54,7 +54,7 @@ def drawn(rng: np.random.Generator, populations: list[Floats], count: int) -> li
     return [(rng.random((len(p), count)) < p[:, at]).astype(float) for p in populations]
 
 
-def coverage(metric: str, policies: int, scenarios: int, *, gain: float, rounds: int, seed: int = 0) -> Covered:
+def coverage(metric: str, policies: int, scenarios: int, *, gain: float, rounds: int, seed: int = 0) -> CoverShares:
     """Of intervals of the improvement by a simulator that is `gain` of the way to the truth (0: another wrong one)."""
     objective, rng, skill = Objective(metric), np.random.default_rng(seed), skills(policies)
     covers = above = made = 0
@@ -70,7 +70,7 @@ def coverage(metric: str, policies: int, scenarios: int, *, gain: float, rounds:
             made += 1
             covers += interval.low <= truth <= interval.high
             above += interval.low > truth
-    return Covered(covers / max(made, 1), above / max(made, 1))
+    return CoverShares(covers / max(made, 1), above / max(made, 1))
 
 
 def landscape_of(real: Floats, base: Floats, others: list[Floats]) -> Any:

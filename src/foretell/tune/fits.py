@@ -21,7 +21,7 @@ __all__ = ["Fits", "fit"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class Unseen:
     """Scores on held-out data; arrays (P, S), tasks (S,)."""
 
     policies: tuple[str, ...]
@@ -50,7 +50,7 @@ class Fits:
         """Whether anything was held out."""
         return any(not part.all() for fold in self.folds for part in fold.fit)
 
-    def judged(self, landscape: Landscape) -> Judged:
+    def judged(self, landscape: Landscape) -> Unseen:
         """Every policy in every scenario that judges, simulated with the θ of the fold that did not see it."""
         after = landscape.base.copy()
         judges = np.zeros(after.shape, dtype=np.bool_)
@@ -59,7 +59,7 @@ class Fits:
             judges |= fold.cells
         rows, columns = np.flatnonzero(judges.any(axis=1)), np.flatnonzero(judges.any(axis=0))
         block = np.ix_(rows, columns)
-        return Judged(
+        return Unseen(
             policies=tuple(landscape.policies[i] for i in rows),
             tasks=landscape.tasks[columns],
             real=landscape.real[block],

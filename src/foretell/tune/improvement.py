@@ -64,7 +64,7 @@ def improvement(
     if width < 2:
         return made(None, None, "one held-out scenario is too few for an interval")
     if np.array_equal(before, after):
-        return made(0.0, 0.0, "the worlds that were chosen act as the world did")
+        return made(0.0, 0.0, "on the held-out data the chosen worlds act as the world did")
     rng = np.random.default_rng(seed)
     weights = _redrawn(tasks, rng)
     pick = rng.integers(count, size=(DRAWS, count)) if policies else None

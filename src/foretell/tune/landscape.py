@@ -25,7 +25,7 @@ from foretell.errors import UsageError
 from foretell.study.config import Record, ScenarioSource, Study
 from foretell.study.engine import Engine, make_engine
 from foretell.study.run import run
-from foretell.tune.space import Point, Space
+from foretell.tune.space import Point, SearchSpace
 
 __all__ = ["Landscape", "Tried", "engine_of"]
 
@@ -50,8 +50,8 @@ class Landscape:
     def __init__(
         self,
         study: Study,
-        space: Space,
         *,
+        space: SearchSpace,
         real: Path,
         of: str,
         stand_in: bool,
@@ -118,8 +118,8 @@ class Landscape:
     def _run(self, point: Point) -> Path:
         world = self.space.world(point)
         folder = self.out / f"theta-{world.hash}"
-        told = ", ".join(f"{name.removeprefix('theta.')} {_short(value)}" for name, value in point.items())
-        self._notify(f"θ {len(self.tried) + 1}: {told or 'as it is'}")
+        setting = ", ".join(f"{name.removeprefix('theta.')} {_short(value)}" for name, value in point.items())
+        self._notify(f"θ {len(self.tried) + 1}: {setting or 'as it is'}")
         study = self.study.model_copy(
             update={
                 "name": f"{self.study.name[:70]}-{world.hash}",
@@ -173,8 +173,8 @@ class Landscape:
         notes = []
         for number, task in enumerate(names):
             every = [pairs[task, policy] for policy in self.policies]
-            common = [unit for unit in every[0] if all(unit in one for one in every)]
-            lost = len({unit for one in every for unit in one}) - len(common)
+            common = [unit for unit in every[0] if all(unit in scores for scores in every)]
+            lost = len({unit for scores in every for unit in scores}) - len(common)
             if not common:
                 raise UsageError(
                     f"tune: real: no scenario of task {plain(task)!r} was tried with all of the study's policies"

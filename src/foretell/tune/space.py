@@ -21,7 +21,7 @@ from foretell.study.plan import make_task
 from foretell.tune.config import Values
 from foretell.world_file import WorldFile, attended, file_of, kind_of, world_class
 
-__all__ = ["Parameter", "Point", "Space"]
+__all__ = ["Point", "SearchSpace", "Tunable"]
 
 Point = Mapping[str, Any]
 MOST = 10_000
@@ -31,7 +31,7 @@ FIXED = ("name", "kind", "about", "fitted_to", "physics")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parameter:
+class Tunable:
     """One number or choice."""
 
     name: str
@@ -72,7 +72,7 @@ class Parameter:
         return self.kind != "choice" and value in (self.values.low, self.values.high)
 
 
-class Space:
+class SearchSpace:
     """The parameters, and the world that each point of them makes."""
 
     def __init__(self, world: Any, entries: Mapping[str, Values], tasks: Iterable[str] = ()):
@@ -102,7 +102,7 @@ class Space:
             contents["transforms"] = _anchored(contents["transforms"], self._folder)
         return {**contents, "name": file.name, "kind": self.kind}
 
-    def _parameter(self, name: str, values: Values, whole: Mapping[str, Any], robots: set[str]) -> Parameter:
+    def _parameter(self, name: str, values: Values, whole: Mapping[str, Any], robots: set[str]) -> Tunable:
         parts = name.split(".")
         if parts[0] not in whole and "theta" in whole:
             parts = ["theta", *parts]
@@ -121,7 +121,7 @@ class Space:
             kind = "int"
         if kind == "choice" and not values.choices:
             raise UsageError(f"tune: space: {path} is {start!r:.80}, which has no range: give a list of choices")
-        made = Parameter(name=path, kind=kind, values=values, start=start)
+        made = Tunable(name=path, kind=kind, values=values, start=start)
         if kind == "int" and not all(float(end or 0).is_integer() for end in (values.low, values.high)):
             raise UsageError(f"tune: space: {path} is a whole number; its range is {values.low:g} to {values.high:g}")
         for value in made.values.choices or (made.at(0.0), made.at(1.0)):

@@ -23,7 +23,7 @@ from foretell.tune.fits import Fits, fit
 from foretell.tune.improvement import improvement
 from foretell.tune.landscape import Landscape, engine_of
 from foretell.tune.objective import Objective
-from foretell.tune.space import Point, Space
+from foretell.tune.space import Point, SearchSpace
 from foretell.tune.tuned import Tuned
 
 __all__ = ["tune"]
@@ -75,11 +75,11 @@ def tune(
     if len(loaded.policies) < objective.policies:
         few = counted(len(loaded.policies), "policy", "policies")
         raise UsageError(f"tune: metric: {tuning.metric} needs {objective.policies} policies; the study has {few}")
-    where = Space(loaded.world, tuning.space, [entry.use for entry in loaded.tasks])
+    where = SearchSpace(loaded.world, tuning.space, [entry.use for entry in loaded.tasks])
     folder = Path(out) if out is not None else Path("runs") / f"{loaded.name}-tune"
     with engine_of(loaded, workers, slots, policies) or nullcontext() as engine:
         landscape = Landscape(
-            loaded, where, real=tuning.real, of=tuning.of, stand_in=stand_in, out=folder, engine=engine,
+            loaded, space=where, real=tuning.real, of=tuning.of, stand_in=stand_in, out=folder, engine=engine,
             policies=policies, workers=workers, slots=slots, progress=progress, notify=notify,
         )  # fmt: skip
         fits = fit(landscape, objective, tuning)

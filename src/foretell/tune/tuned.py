@@ -19,7 +19,7 @@ from foretell.notebook import Displayed
 from foretell.stats import Interval
 from foretell.tune.landscape import Tried
 from foretell.tune.objective import Objective
-from foretell.tune.space import Parameter, Point
+from foretell.tune.space import Point, Tunable
 
 __all__ = ["Tuned"]
 
@@ -42,7 +42,7 @@ class Tuned(Displayed):
     policies: tuple[str, ...]
     tasks: tuple[str, ...]
     scenarios: int
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[Tunable, ...]
     point: Point
     """The best θ; empty where the world as it is predicts best."""
     chosen: tuple[Point, ...]

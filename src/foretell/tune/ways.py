@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from foretell.errors import UsageError
-from foretell.tune.space import Point, Space
+from foretell.tune.space import Point, SearchSpace
 
 __all__ = ["search"]
 
 Judge = Callable[[Point], float]
 
 
-def search(space: Space, judge: Judge, *, way: str, trials: int, seed: int) -> Point:
+def search(space: SearchSpace, judge: Judge, *, way: str, trials: int, seed: int) -> Point:
     """The best point that a way finds."""
     best: Point = {}
     most = judge(best)
@@ -30,13 +30,13 @@ def search(space: Space, judge: Judge, *, way: str, trials: int, seed: int) -> P
     return best
 
 
-def _grid(space: Space, judge: Judge, trials: int, seed: int) -> Iterator[tuple[Point, float]]:
+def _grid(space: SearchSpace, judge: Judge, trials: int, seed: int) -> Iterator[tuple[Point, float]]:
     for point in space.grid():
         yield point, judge(point)
 
 
-def _optuna(sampler: str) -> Callable[[Space, Judge, int, int], Iterator[tuple[Point, float]]]:
-    def way(space: Space, judge: Judge, trials: int, seed: int) -> Iterator[tuple[Point, float]]:
+def _optuna(sampler: str) -> Callable[[SearchSpace, Judge, int, int], Iterator[tuple[Point, float]]]:
+    def way(space: SearchSpace, judge: Judge, trials: int, seed: int) -> Iterator[tuple[Point, float]]:
         _needs("optuna", "tpe" if sampler == "TPESampler" else "gp")
         if sampler == "GPSampler":
             _needs("torch", "gp", "torch")
@@ -72,13 +72,13 @@ def _suggest(trial: Any, parameter: Any) -> Any:
     return trial.suggest_float(parameter.name, v.low, v.high, log=v.log)
 
 
-def _inside(space: Space, name: str, value: Any) -> bool:
+def _inside(space: SearchSpace, name: str, value: Any) -> bool:
     (parameter,) = (p for p in space.parameters if p.name == name)
     v = parameter.values
     return value in v.choices if parameter.kind == "choice" else bool(v.low <= value <= v.high)
 
 
-def _cma(space: Space, judge: Judge, trials: int, seed: int) -> Iterator[tuple[Point, float]]:
+def _cma(space: SearchSpace, judge: Judge, trials: int, seed: int) -> Iterator[tuple[Point, float]]:
     if words := [p.name for p in space.parameters if p.kind == "choice"]:
         raise UsageError(f"tune: way: cma searches numbers, and {words[0]} has choices; use way tpe")
     if len(space.parameters) < 2:
@@ -115,7 +115,7 @@ def _needs(module: str, way: str, install: str = "foretell[tune]") -> None:
         raise UsageError(f"tune: way {way} needs the package {module}: pip install '{install}'")
 
 
-_WAYS: dict[str, Callable[[Space, Judge, int, int], Iterator[tuple[Point, float]]]] = {
+_WAYS: dict[str, Callable[[SearchSpace, Judge, int, int], Iterator[tuple[Point, float]]]] = {
     "grid": _grid,
     "tpe": _optuna("TPESampler"),
     "gp": _optuna("GPSampler"),
