@@ -37,7 +37,7 @@ LAYERS = [
     ("study",),
     ("reality", "catalogue", "doctor"),
     ("answers", "checks", "identify", "match", "reproduction", "train"),
-    ("testset", "leaderboard", "redteam"),
+    ("testset", "leaderboard", "redteam", "tune"),
     ("report",),
     ("demo", "view"),
     ("cli",),

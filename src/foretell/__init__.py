@@ -61,6 +61,7 @@ _WHERE = {
     "show": "foretell.answers.show",
     "testset": "foretell.testset.testset",
     "timeline": "foretell.report.timeline",
+    "tune": "foretell.tune.tune",
     "view": "foretell.view",
 }
 __all__ = [*_WHERE, "__version__"]
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
     from foretell.tasks.tabletop import TabletopTask as TabletopTask
     from foretell.tasks.task import Task as Task
     from foretell.testset.testset import testset as testset
+    from foretell.tune.tune import tune as tune
     from foretell.view import view as view
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from foretell import stats
 from foretell.answers.choice import Choice
+from foretell.answers.held_out import as_evidence
 from foretell.answers.inputs import Source, open_table
 from foretell.answers.picked import Picked, over_tasks, picked
 from foretell.answers.scoreboard import Scoreboard, against_clean, arms_of, from_rates, from_trials
@@ -181,6 +182,7 @@ def predictivity(
     *,
     real: Source | None = None,
     sim: Source | None = None,
+    fitted: bool = False,
     proxy: str | None = None,
     lower_is_better: bool = False,
     over: Literal["trials", "policies"] | None = None,
@@ -195,6 +197,7 @@ def predictivity(
 ) -> Predictivity:
     """How well simulation ranks policies: from a table of rates, or from real and sim run folders or trial files.
 
+    `fitted`: real trials that the simulator was fitted to count as evidence, and the notes say so.
     `proxy` names another column (in run folders: metric) to stand for sim, `lower_is_better` turns it round.
     `over`: what is uncertain, trials of the policies given or the choice of policies; default trials where their
     numbers are known, else policies. `stand_in`: a simulated world plays reality in `real`.
@@ -205,6 +208,7 @@ def predictivity(
     options: dict[str, Any]
     if (table is None) == (real is None and sim is None) or (real is None) != (sim is None):
         raise UsageError("give a table of policies, or real and sim (two run folders or trial files), not both")
+    sim = as_evidence(sim, proxy or metric, fitted)
     if arm == EACH and table is None:
         options = {"proxy": proxy, "lower_is_better": lower_is_better, "over": over, "alpha": alpha, "task": task}
         options |= {"clock": clock, "metric": metric, "stand_in": stand_in, "top": top, "seed": seed}

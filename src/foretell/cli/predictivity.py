@@ -18,6 +18,7 @@ from foretell.cli._flags import (
     Alpha,
     Clock,
     Confidence,
+    Fitted,
     Json,
     Metric,
     Real,
@@ -38,6 +39,7 @@ def main(
     table: Annotated[Path | None, tyro.conf.Positional, named("[TABLE]")],
     real: Real,
     sim: Sim,
+    fitted: Fitted,
     proxy: Annotated[str | None, named("COLUMN", default="sim")],
     lower_is_better: Switch,
     over: Annotated[
@@ -74,7 +76,7 @@ def main(
     alpha = alpha_of(alpha, confidence)
     over_ = cast(Literal["trials", "policies"] | None, over)  # the function refuses other words
     answer = predictivity(
-        table, real=real, sim=sim, proxy=proxy, lower_is_better=lower_is_better, over=over_, alpha=alpha,
+        table, real=real, sim=sim, fitted=fitted, proxy=proxy, lower_is_better=lower_is_better, over=over_, alpha=alpha,
         task=task, clock=clock, arm=arm, metric=metric, stand_in=stand_in, top=top, seed=seed,
     )  # fmt: skip
     print(json.dumps(answer.to_dict(), indent=2) if json_ else answer.text())
