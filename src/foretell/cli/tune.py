@@ -1,9 +1,9 @@
-"""Tune a simulator until it predicts real episodes, and check it on others.
+"""Tune a simulator until it predicts real episodes.
 
 Examples:
     foretell tune study.yaml  # with a section `tune`: see docs/tune.md
     foretell tune study.yaml --way tpe --trials 40 --metric mmrv
-    foretell tune study.yaml --real runs/real --space 'theta.kp_scale=[0.5, 2]' 'theta.actuation_delay=[0, 0.05]'
+    foretell tune study.yaml --real runs/real --space 'theta.kp_scale=[0.5, 2]'
 """
 
 from __future__ import annotations
