@@ -3,12 +3,15 @@
     python benchmarks/identify.py hidden                      # a robot that θ cannot express
     python benchmarks/identify.py original FOLDER             # the original SIMPLER engine's recordings
     python benchmarks/identify.py standin -o fitted.yaml      # the stand-in's Google robot, and what worse gains cost
+    python benchmarks/identify.py predict RUNS --fitted fitted.yaml     # does a better-identified world predict better?
 
 `hidden`: 12 noisy recordings of a WidowX with other gains, a late actuator, a weight in its hand that nothing
 compensates, cables that pull its joints back, and friction. Gains and delay are fitted; weight, cables and friction are
 not among the parameters. `original`: FOLDER has openloop_widowx.npz and openloop_google_robot.npz; the fit starts from
 our robots, and from gains that are twice and half as large. `standin`: SIMPLER's loss of the world as it is, of the
-paper's two worse sets of gains and of the fitted world; the run's own figures need the studies (docs/identify.md).
+paper's two worse sets of gains and of the fitted world. `predict`: the zoo's policies pick the can in the stand-in and
+in these worlds, at every sixth published layout (`--every`), and each world's rates are compared with the stand-in's.
+Runs are kept in the folder RUNS; the same command resumes them.
 """
 
 from __future__ import annotations
@@ -32,10 +35,14 @@ from foretell.robots import Robot
 from foretell.robots.google_robot import GoogleRobot
 from foretell.robots.widowx import WidowX
 from foretell.sim.params import load_world
+from foretell.tasks.pick_coke_can import PickCokeCan
 
 RECORDINGS, ACTIONS = 12, 20
 NOISE_RAD, NOISE_M = 0.001, 0.0005
 """Standard deviations of recorded joints and of the recorded position of the tool."""
+GAINS = ("mujoco", "simpler_worse_1", "simpler_worse_2")
+"""Worlds whose gains nobody fitted to the stand-in."""
+POLICIES = ("sight", "sight-gmm", "sight-vae", "sight-dp", "sight-rnn", "sight-few", "sight-part", "sight-blind")
 HIDDEN = {
     "kp_shoulder": 0.6,
     "kp_elbow": 0.7,
@@ -114,10 +121,9 @@ def standin(folder: Path, options: argparse.Namespace) -> None:
     made = record(folder / "standin.npz", GoogleRobot, "google_robot", "standin", 0.02)
     fitted = identify_timed(made, "google_robot", vary=("gains", "delay"), way=options.way, out=options.out)
     show("the stand-in's Google robot", fitted)
-    worlds: Mapping[str, Any] = {
-        "mujoco": "mujoco", "simpler_worse_1": "simpler_worse_1", "simpler_worse_2": "simpler_worse_2",
-        "fitted": None if fitted.fitted is None else fitted.fitted.world,
-    }  # fmt: skip
+    worlds: Mapping[str, Any] = {**dict(zip(GAINS, GAINS, strict=True))}
+    if fitted.fitted is not None:
+        worlds = {**worlds, "fitted": fitted.fitted.world}
     from foretell.identify.loss import losses
     from foretell.identify.read import read_recordings
 
@@ -131,6 +137,31 @@ def standin(folder: Path, options: argparse.Namespace) -> None:
             losses(recording, motion, moved)["sysid"] for recording, motion in zip(recordings, motions, strict=True)
         ]
         print(f"{name:20} control loss {np.mean(each):.4f}")
+
+
+def predict(folder: Path, options: argparse.Namespace) -> None:
+    import foretell
+
+    runs, count = Path(options.folder), len(list(PickCokeCan().layouts()))
+    layouts = list(range(0, count, options.every))
+    policies = {name: f"zoo:{name}" for name in POLICIES}
+    worlds = {"standin": "standin", **dict(zip(GAINS, GAINS, strict=True))}
+    if options.fitted is not None:
+        worlds["fitted"] = str(options.fitted)
+    for name, world in worlds.items():
+        study = {
+            "name": name,
+            "world": world,
+            "tasks": [PickCokeCan.name],
+            "policies": policies,
+            "scenarios": {"layouts": layouts},
+            "record": {"video": "none"},
+        }
+        spent = os.times()
+        foretell.run(study, out=runs / name)
+        print(f"{name}: {sum(os.times()[:4]) - sum(spent[:4]):.0f} s of CPU", flush=True)
+    for name in list(worlds)[1:]:
+        print(f"== {name}\n{foretell.predictivity(real=runs / 'standin', sim=runs / name, stand_in=True)}", flush=True)
 
 
 def identify_timed(made: Path, robot: str, **options: Any) -> Identified:
@@ -149,13 +180,16 @@ def show(title: str, result: Identified) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["hidden", "original", "standin"])
-    parser.add_argument("folder", nargs="?", default=".", help="with the original's recordings")
+    parser.add_argument("what", choices=["hidden", "original", "standin", "predict"])
+    parser.add_argument("folder", nargs="?", default=".", help="with the original's recordings, or of the runs")
     parser.add_argument("--way", default="least-squares")
     parser.add_argument("-o", "--out", type=Path, help="the world file of `standin`")
+    parser.add_argument("--fitted", type=Path, help="for `predict`: the world file of `standin`")
+    parser.add_argument("--every", type=int, default=6, help="for `predict`: 1 takes all 75 layouts")
     options = parser.parse_args()
+    ways = {"hidden": hidden, "original": original, "standin": standin, "predict": predict}
     with tempfile.TemporaryDirectory() as folder:
-        {"hidden": hidden, "original": original, "standin": standin}[options.what](Path(folder), options)
+        ways[options.what](Path(folder), options)
 
 
 if __name__ == "__main__":
