@@ -8,7 +8,7 @@
 `hidden`: 12 noisy recordings of a WidowX with other gains, a late actuator, a weight in its hand that nothing
 compensates, cables that pull its joints back, and friction. Gains and delay are fitted; weight, cables and friction are
 not among the parameters. `original`: FOLDER has openloop_widowx.npz and openloop_google_robot.npz; the fit starts from
-our robots, and from gains that are twice and half as large. `standin`: SIMPLER's loss of the world as it is, of the
+gains that are twice and half as large as ours. `standin`: SIMPLER's loss of the world as it is, of the
 paper's two worse sets of gains and of the fitted world. `predict`: the zoo's policies pick the can in the stand-in and
 in these worlds, at every sixth published layout (`--every`), and each world's rates are compared with the stand-in's.
 Runs are kept in the folder RUNS; the same command resumes them.
@@ -20,7 +20,7 @@ import argparse
 import os
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,9 @@ import mujoco
 import numpy as np
 
 from foretell.identify import Identified, identify
+from foretell.identify.loss import losses
 from foretell.identify.motion import Motions
+from foretell.identify.read import read_recordings
 from foretell.identify.recording import Recording
 from foretell.identify.replay import free_space
 from foretell.robots import Robot
@@ -102,10 +104,11 @@ def hidden(folder: Path, options: argparse.Namespace) -> None:
 
 
 def original(folder: Path, options: argparse.Namespace) -> None:
-    for robot in ("widowx", "google_robot"):
+    for robot in options.robots:
         made = Path(options.folder) / f"openloop_{robot}.npz"
-        for title, start in (("our gains", "mujoco"), ("gains far off", far_off(robot))):
-            show(f"{robot}, from {title}", identify_timed(made, robot, world=start, way=options.way))
+        print(f"== {robot}, our gains, unfitted\n{identify(made, robot, fit=False).text()}", flush=True)
+        fitted = identify_timed(made, robot, world=far_off(robot), way=options.way, evaluations=options.evaluations)
+        show(f"{robot}, from gains far off", fitted)
 
 
 def far_off(robot: str) -> dict[str, Any]:
@@ -121,22 +124,18 @@ def standin(folder: Path, options: argparse.Namespace) -> None:
     made = record(folder / "standin.npz", GoogleRobot, "google_robot", "standin", 0.02)
     fitted = identify_timed(made, "google_robot", vary=("gains", "delay"), way=options.way, out=options.out)
     show("the stand-in's Google robot", fitted)
-    worlds: Mapping[str, Any] = {**dict(zip(GAINS, GAINS, strict=True))}
-    if fitted.fitted is not None:
-        worlds = {**worlds, "fitted": fitted.fitted.world}
-    from foretell.identify.loss import losses
-    from foretell.identify.read import read_recordings
+    show_losses(made, GAINS if fitted.fitted is None else (*GAINS, fitted.fitted.world))
 
+
+def show_losses(made: Path, worlds: Sequence[Any]) -> None:
+    """SIMPLER's loss of worlds on recordings of the Google robot."""
     recordings = read_recordings(made, GoogleRobot, 7, GoogleRobot.controller)
     moved = np.arange(recordings[0].q.shape[1]) < len(GoogleRobot.groups["arm"].joints)
-    for name, world in worlds.items():
-        (motions,) = Motions(recordings, free_space("google_robot", GoogleRobot), most_delay=0.1).run(
-            [load_world(world)]
-        )
-        each = [
-            losses(recording, motion, moved)["sysid"] for recording, motion in zip(recordings, motions, strict=True)
-        ]
-        print(f"{name:20} control loss {np.mean(each):.4f}")
+    files = [load_world(world) for world in worlds]
+    motions = Motions(recordings, free_space("google_robot", GoogleRobot), most_delay=0.1).run(files)
+    for file, each in zip(files, motions, strict=True):
+        values = [losses(recording, motion, moved)["sysid"] for recording, motion in zip(recordings, each, strict=True)]
+        print(f"{file.name:20} control loss {np.mean(values):.4f}", flush=True)
 
 
 def predict(folder: Path, options: argparse.Namespace) -> None:
@@ -160,6 +159,8 @@ def predict(folder: Path, options: argparse.Namespace) -> None:
         spent = os.times()
         foretell.run(study, out=runs / name)
         print(f"{name}: {sum(os.times()[:4]) - sum(spent[:4]):.0f} s of CPU", flush=True)
+    made = record(folder / "standin.npz", GoogleRobot, "google_robot", "standin", 0.02)
+    show_losses(made, list(worlds.values())[1:])
     for name in list(worlds)[1:]:
         print(f"== {name}\n{foretell.predictivity(real=runs / 'standin', sim=runs / name, stand_in=True)}", flush=True)
 
@@ -184,6 +185,8 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", default=".", help="with the original's recordings, or of the runs")
     parser.add_argument("--way", default="least-squares")
     parser.add_argument("-o", "--out", type=Path, help="the world file of `standin`")
+    parser.add_argument("--robots", nargs="+", default=["widowx", "google_robot"], help="for `original`")
+    parser.add_argument("--evaluations", type=int, default=400, help="for `original`: values of θ to try")
     parser.add_argument("--fitted", type=Path, help="for `predict`: the world file of `standin`")
     parser.add_argument("--every", type=int, default=6, help="for `predict`: 1 takes all 75 layouts")
     options = parser.parse_args()
