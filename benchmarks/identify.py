@@ -105,10 +105,19 @@ def hidden(folder: Path, options: argparse.Namespace) -> None:
 
 def original(folder: Path, options: argparse.Namespace) -> None:
     for robot in options.robots:
-        made = Path(options.folder) / f"openloop_{robot}.npz"
+        made = some_of(Path(options.folder) / f"openloop_{robot}.npz", folder, options.only)
         print(f"== {robot}, our gains, unfitted\n{identify(made, robot, fit=False).text()}", flush=True)
         fitted = identify_timed(made, robot, world=far_off(robot), way=options.way, evaluations=options.evaluations)
         show(f"{robot}, from gains far off", fitted)
+
+
+def some_of(made: Path, folder: Path, only: Sequence[str]) -> Path:
+    """A file with these sequences of another; without any, that file."""
+    if not only:
+        return made
+    with np.load(made) as fields:
+        np.savez(folder / made.name, **{name: fields[name] for name in fields if name.partition("/")[0] in only})
+    return folder / made.name
 
 
 def far_off(robot: str) -> dict[str, Any]:
@@ -186,6 +195,7 @@ def main() -> None:
     parser.add_argument("--way", default="least-squares")
     parser.add_argument("-o", "--out", type=Path, help="the world file of `standin`")
     parser.add_argument("--robots", nargs="+", default=["widowx", "google_robot"], help="for `original`")
+    parser.add_argument("--only", nargs="+", default=[], help="for `original`: sequences of the file (default: all)")
     parser.add_argument("--evaluations", type=int, default=400, help="for `original`: values of θ to try")
     parser.add_argument("--fitted", type=Path, help="for `predict`: the world file of `standin`")
     parser.add_argument("--every", type=int, default=6, help="for `predict`: 1 takes all 75 layouts")
