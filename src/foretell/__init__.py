@@ -47,6 +47,7 @@ _WHERE = {
     "identify": "foretell.identify.identify",
     "import_": "foretell.reality",
     "import_object": "foretell.import_object.import_object",
+    "import_room": "foretell.import_room.import_room",
     "judge": "foretell.study.judge",
     "latency": "foretell.study.measure",
     "leaderboard": "foretell.leaderboard",
@@ -81,6 +82,7 @@ if TYPE_CHECKING:
     from foretell.errors import UsageError as UsageError
     from foretell.identify.identify import identify as identify
     from foretell.import_object.import_object import import_object as import_object
+    from foretell.import_room.import_room import import_room as import_room
     from foretell.leaderboard import leaderboard as leaderboard
     from foretell.policy import Chunk as Chunk
     from foretell.policy import Policy as Policy

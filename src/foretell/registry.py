@@ -93,6 +93,12 @@ BUILTIN: dict[str, dict[str, str]] = {
         "google_robot": "foretell.robots.google_robot:GoogleRobot",
         "widowx": "foretell.robots.widowx:WidowX",
     },
+    "rooms": {
+        "lab_easy": "foretell.rooms.lab:lab_easy",
+        "lab_medium": "foretell.rooms.lab:lab_medium",
+        "lab_hard": "foretell.rooms.lab:lab_hard",
+        "apartment": "foretell.rooms.apartment:apartment",
+    },
     "controllers": {
         "ee_delta": "foretell.robots.controller:EndEffectorDelta",
         "ee_delta_target": "foretell.robots.controller:EndEffectorTarget",
