@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import platform
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from simd import simd
 
 # a shell that starts us in the background has us ignore Ctrl-C, and the programs under test would inherit that
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -23,6 +25,11 @@ sys.dont_write_bytecode = False
 # tests run side by side already: threads of numeric libraries would only wait for each other
 for library in ("OPENBLAS", "OMP", "LP"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+# the same arithmetic on every x86 machine with AVX2: golden rows are kept to the bit. Set before numpy is imported
+if platform.machine() == "x86_64" and "avx2" in simd():
+    os.environ.setdefault("OPENBLAS_CORETYPE", "Zen")
+    if "avx512f" in simd():
+        os.environ.setdefault("NPY_DISABLE_CPU_FEATURES", "X86_V4 AVX512_ICL AVX512_SPR")
 # films that no test asks for would cost more than the tests
 os.environ["FORETELL_VIDEO"] = "none"
 
@@ -51,7 +58,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 # -- what tests cost -------------------------------------------------------------------------------------------------
 
-BUDGET_S = 10.0
+BUDGET_S = 5.0
 """CPU seconds of a test with the fixtures it is the first to ask for, unless it is marked `slow` or `daily`."""
 COSTS: dict[str, tuple[float, bool]] = {}
 """Test -> its CPU seconds, and whether it may be slow."""

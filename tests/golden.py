@@ -1,7 +1,8 @@
 """Golden rows: what episodes were, to the bit, before the code that runs them was changed.
 
 `python tests/golden.py` writes `tests/golden.json` anew. Do so only where rows must change, and say why in the
-changelog.
+changelog. Rows of policies that see are kept twice, for machines with and without AVX-512; those of the other kind
+stay.
 An episode is kept as a hash of every observation and action, the outcome, and the names that its key is made of.
 """
 
@@ -10,12 +11,16 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
+import platform
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import conftest  # noqa: F401  (before numpy: the arithmetic of the tests)
 import numpy as np
+from simd import simd
 
 from foretell.clock import parse
 from foretell.episodes.provenance import provenance
@@ -45,10 +50,15 @@ SLOTS = 6
 
 
 def here() -> dict[str, Any]:
-    """What bits may depend on."""
-    found = provenance()
-    versions = {n: found["versions"][n] for n in ("mujoco", "numpy", "onnxruntime")}
-    return {**versions, "cpu": found["machine"]["cpu"]}
+    """What bits may depend on. `conftest.py` gives all x86 machines with AVX2 the same arithmetic in numpy."""
+    versions = provenance()["versions"]
+    arithmetic = os.environ.get("OPENBLAS_CORETYPE", platform.machine())
+    return {**{n: versions[n] for n in ("mujoco", "numpy", "onnxruntime")}, "arithmetic": arithmetic}
+
+
+def wide() -> bool:
+    """Whether networks that see are computed with AVX-512 here: nothing turns that off, and last bits differ."""
+    return "avx512f" in simd()
 
 
 class _Recorded:
@@ -129,10 +139,15 @@ def name_of(case: tuple[str, str, str, Any]) -> str:
     return f"{world} {task} {policy} {clock if isinstance(clock, str) else next(iter(clock))}"
 
 
+def key_of(case: tuple[str, str, str, Any]) -> str:
+    """Where the rows of a case are kept."""
+    return name_of(case) + (" avx512" if case[2] in SEEING.values() and wide() else "")
+
+
 def main() -> None:
-    kept = {}
+    kept = json.loads(FILE.read_text())["rows"] if FILE.exists() else {}
     for case in cases():
-        kept[name_of(case)] = rows(*case)
+        kept[key_of(case)] = rows(*case)
         print(name_of(case), file=sys.stderr)
     FILE.write_text(json.dumps({"here": here(), "rows": kept}, indent=0, sort_keys=True) + "\n")
 

@@ -350,7 +350,7 @@ def test_a_rule_may_ask_which_objects_there_are():
 
 
 def cheap(name):
-    return name in ("can", "google_robot_pick_object", "google_robot_open_bottom_drawer")
+    return name in ("can", "google_robot_open_bottom_drawer")
 
 
 @pytest.mark.parametrize(

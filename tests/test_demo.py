@@ -29,6 +29,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 @pytest.mark.gl
 def test_every_figure_is_in_the_rows_and_in_the_report(out: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,7 +50,7 @@ def play(folder, *arguments):
     return done.stdout
 
 
-OFTEN = {"01_first_study", "02_your_policy", "04_gymnasium"}
+OFTEN = {"01_first_study", "04_gymnasium"}
 """Those of every run; all others once a day."""
 
 
@@ -85,6 +85,7 @@ def test_the_torch_example_says_what_it_needs(tmp_path):
         play(tmp_path, EXAMPLES / "07_torch_policy.py")
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 def test_the_own_task_and_policy_keep_their_contracts():
     for what, name in (
@@ -139,6 +140,7 @@ def test_the_page_on_tasks_is_true():
         exec(compile(block, "docs/add_a_task.md", "exec"), {})
 
 
+@pytest.mark.daily
 def test_packages_are_found_by_their_entry_points(tmp_path):
     (tmp_path / "elbow.py").write_text(blocks("add_a_robot.md", "python")[0])
     (tmp_path / "lift_elbow.py").write_text(blocks("add_a_robot.md", "python")[1].replace("elbow.py:Elbow", "elbow"))

@@ -32,7 +32,7 @@ def test_rows_of_policies_that_see_are_what_they_were(case: tuple[str, str, str,
 
 
 def _compare(case: tuple[str, str, str, Any]) -> None:
-    kept, now = KEPT["rows"][golden.name_of(case)], golden.rows(*case)
+    kept, now = KEPT["rows"][golden.key_of(case)], golden.rows(*case)
     names = ("scenario", "base", "world", "policy")  # the same on every machine
     assert {arm: {n: row[n] for n in names} for arm, row in now.items()} == {
         arm: {n: row[n] for n in names} for arm, row in kept.items()

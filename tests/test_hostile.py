@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import made
 import pyarrow as pa
@@ -42,6 +43,7 @@ pq.write_table(table, sys.argv[1], compression="zstd", use_dictionary=False, wri
 """
 EVIL = """
 from pathlib import Path
+from typing import Any
 Path({marker!r}).write_text("somebody else's code ran")
 from foretell.tasks.lift import Lift
 class Evil(Lift):
@@ -143,7 +145,13 @@ def test_every_verb_is_called_safe_or_not() -> None:
     assert not set(verbs()) - {match for span in spans for match in re.findall("^[a-z-]+", span)}
 
 
-@pytest.mark.parametrize("command", [line for lines in SAFE.values() for line in lines])
+def tries() -> list[Any]:
+    """The first way of each command at every run, the others once a day."""
+    ways = [(line, number) for lines in SAFE.values() for number, line in enumerate(lines)]
+    return [pytest.param(line, marks=pytest.mark.daily if number else ()) for line, number in ways]
+
+
+@pytest.mark.parametrize("command", tries())
 def test_what_is_called_safe_is_safe(
     hostile: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:

@@ -57,6 +57,7 @@ def test_a_rotation_that_is_read_as_it_is_written_stays() -> None:
     assert np.abs(misread("quaternion_xyzw", "quaternion")(actions, WIDOWX) - actions).max() > 1.0
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 def test_a_pitfall_that_helps_fails_the_check_and_names_the_adapter() -> None:
     class Flipped(Misheard):

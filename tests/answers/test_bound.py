@@ -303,6 +303,7 @@ def test_a_bound_with_a_horizon_is_said_to_hold_at_every_look() -> None:
     assert "holds at every look" not in bound(rows).text()
 
 
+@pytest.mark.daily
 def test_trials_that_contradict_each_other_are_said_to_before_the_ends() -> None:
     # Before: "between 84.0% and 84.0%" of successes followed by as many failures, with a note below.
     rows = {"scenario": [f"s{i}" for i in range(60)], "success": [1] * 30 + [0] * 30}

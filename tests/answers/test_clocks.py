@@ -296,6 +296,7 @@ def test_the_verb(tmp_path):
     assert "there is no such folder" in refused_by_verb("clocks", "nowhere", cwd=tmp_path)
 
 
+@pytest.mark.daily
 def test_a_real_study(tmp_path):
     (tmp_path / "slow.yaml").write_text(
         "name: slow\ntasks: [can]\npolicies: [expert]\nscenarios: {count: 4}\n"

@@ -67,6 +67,7 @@ def refused(capsys):
     return call
 
 
+@pytest.mark.daily
 def test_bound_on_run_folders(runs, told, capsys):
     real, sim = runs
     a, b = outcomes(real, "shaky"), outcomes(sim, "shaky")

@@ -140,6 +140,7 @@ def test_a_world_with_pictures_of_its_own_is_fitted_beside_them(short: Path, tmp
         identify(short, "widowx", world=world, vary=("delay",), evaluations=5, out=tmp_path.parent / "fitted.yaml")
 
 
+@pytest.mark.daily
 def test_only_the_ratio_of_stiffness_and_damping_is_known(file: Path) -> None:
     fitted = identify(file, "widowx", vary=("gains",), to=("joints",), evaluations=80).fitted
     assert fitted is not None

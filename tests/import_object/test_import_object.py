@@ -131,6 +131,7 @@ def test_an_axis_points_up(tmp_path: Path) -> None:
     assert sizes["z"] == pytest.approx((0.02, 0.04, 0.06))
 
 
+@pytest.mark.daily
 def test_holes_are_filled_or_the_fallback_is_stated(tmp_path: Path) -> None:
     holed = trimesh.creation.icosphere(subdivisions=2, radius=0.03)
     holed.update_faces(np.arange(len(holed.faces)) != 5)

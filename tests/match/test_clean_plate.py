@@ -157,6 +157,7 @@ REAL = {
 }
 
 
+@pytest.mark.daily
 @pytest.mark.parametrize("name", REAL)
 def test_the_real_videos_of_simpler(name: str) -> None:
     """Mean grey levels from the first frame that SIMPLER's authors cleaned up by hand: nearer than the median alone."""

@@ -232,6 +232,7 @@ def grid(noise: float) -> Lines:
     return Lines(np.repeat([0, 1], 4), drawn + np.random.default_rng(0).normal(0, noise, drawn.shape))
 
 
+@pytest.mark.daily
 def test_vanishing_points_give_lens_and_pose_without_calibration() -> None:
     two = points(np.array([[0.0, 0, 0], [0.2, 0.1, 0]]))
     assert max(errors(solve(BLANK, two, grid(0.0)))) < 1e-4

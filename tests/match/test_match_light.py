@@ -50,6 +50,7 @@ def test_a_light_on_a_ball() -> None:
     assert 0 < spread(known, real, fit) < 2
 
 
+@pytest.mark.daily
 def test_shadows_make_it_less_sure() -> None:
     known, real, way = ball(1, shadowed=0.2)
     fit = fit_light(known, real)

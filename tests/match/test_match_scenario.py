@@ -100,6 +100,7 @@ def test_a_rough_mask_is_less_sure_and_says_so(carrot: tuple[Path, Sight, np.nda
     assert vague.overlap < sharp.overlap - 0.03
 
 
+@pytest.mark.daily
 def test_several_objects_at_once(carrot: tuple[Path, Sight, np.ndarray]) -> None:
     folder, _, true = carrot
     plate = sight_of("plate", **CARROT)
@@ -125,6 +126,7 @@ def test_a_cube_has_four_turns_and_the_nearest_is_taken() -> None:
     assert 1000 * np.linalg.norm(located.pose[:2] - true[:2]) < 0.3
 
 
+@pytest.mark.daily
 def test_the_print_tells_the_turn_of_a_round_can() -> None:
     how: dict[str, Any] = {
         "task": "google_robot_pick_standing_coke_can",
@@ -274,6 +276,7 @@ def test_what_a_person_measured_comes_before_a_frame(tmp_path: Path) -> None:
     assert any("1 position of a frame has a standard deviation above 2 mm" in note for note in done.notes)
 
 
+@pytest.mark.daily
 def test_a_real_photograph_of_a_can() -> None:
     """The model is not the can that was filmed, and the camera is SIMPLER's own match."""
     video = ASSETS / "simpler/debug/rt1_real_standing_coke_can_1.mp4"

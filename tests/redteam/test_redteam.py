@@ -105,6 +105,7 @@ def test_as_few_fresh_scenarios_as_are_accepted_can_verify(breaks: float, alpha:
     assert [too_few(n, breaks, alpha) for n in (fewest - 1, fewest, 2 * fewest)] == [True, False, False]
 
 
+@pytest.mark.daily
 def test_the_fewest_fresh_scenarios_verify_a_clear_weakness(literal: tuple[Path, RedTeam]) -> None:
     study, _ = literal
     answer = ask(study, fresh=12, factors=("Instruction",), out=study.parent / "fewest", video=False).finding
@@ -203,6 +204,7 @@ class Unlucky(Literal):
         super().reset(slots, told, seeds)
 
 
+@pytest.mark.daily
 def test_what_fresh_scenarios_do_not_confirm_is_not_claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = yaml.safe_load(lab(tmp_path, "Literal").read_text()) | {"tasks": [f"{tmp_path / 'task.py'}:Brief"]}
     made = make_task(study["tasks"][0])

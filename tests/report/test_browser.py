@@ -301,6 +301,7 @@ def filmed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return foretell.run(study, out=lab.folder / "run", workers=0).path
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 def test_ten_thousand_episodes_open_and_scroll(tmp_path: Path, open_page: Open) -> None:
     count = 10_000

@@ -65,7 +65,7 @@ def lag(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made.run(tmp_path_factory.mktemp("lag") / "run", scenarios, episodes)
 
 
-@pytest.mark.parametrize("name", ["ran", "lag"])
+@pytest.mark.parametrize("name", [pytest.param("ran", marks=pytest.mark.daily), "lag"])
 def test_gaps_are_those_of_clocks(name: str, request: pytest.FixtureRequest) -> None:
     run = request.getfixturevalue(name)
     found = foretell.clocks(run, arm="none")

@@ -180,6 +180,7 @@ def differing(original: str) -> dict[str | int, float]:
 
 
 @pytest.mark.gl
+@pytest.mark.daily
 @pytest.mark.parametrize("original", ORIGINALS)
 def test_composed_pictures_are_like_the_originals(original: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MENAGERIE_ROOT", str(menagerie()))

@@ -34,7 +34,7 @@ def model(scenario: Scenario, world: Any = "mujoco", trial: int = 0, task: Any =
     return Bench(task or make_task(scenario.task), scenario=scenario, world=world, trial=trial).model
 
 
-@pytest.mark.parametrize("world", ["mujoco", "standin"])
+@pytest.mark.parametrize("world", ["mujoco", pytest.param("standin", marks=pytest.mark.daily)])
 def test_rows_are_the_same_with_and_without(world: str, monkeypatch: pytest.MonkeyPatch) -> None:
     class Brief(type(make_task("lift"))):  # type: ignore[misc]
         time_limit = 2.0

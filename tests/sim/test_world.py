@@ -17,7 +17,7 @@ from foretell.study.plan import make_task
 from foretell.world import whole_ticks
 
 
-@pytest.mark.parametrize("world", ["mujoco", "standin"])
+@pytest.mark.parametrize("world", ["mujoco", pytest.param("standin", marks=pytest.mark.daily)])
 def test_rows_do_not_depend_on_slots_threads_or_order(world: str) -> None:
     task = make_task("lift")
     scenarios = [task.scenario(i) for i in range(7)]
@@ -156,6 +156,7 @@ def test_camera_ticks_do_not_drift() -> None:
     assert ticks[:4].tolist() == [0, 16, 33, 50] and ticks[30] == 500
 
 
+@pytest.mark.daily
 def test_random_actions_do_not_break_physics() -> None:
     for name in ("lift", "can", "square"):
         task = make_task(name)

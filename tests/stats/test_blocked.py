@@ -126,6 +126,7 @@ def test_scan_equals_playing_every_candidate():
         assert lower_end(y, c, g, 0.1) == np.argmin(fallen) / STEPS
 
 
+@pytest.mark.daily
 def test_scan_goes_past_the_sample_mean_if_it_must():
     # Late failures with an early streak of successes: candidates above the final mean were already refuted.
     y = np.concatenate([np.ones(30), np.zeros(70)])

@@ -143,6 +143,7 @@ def draw_pairs(rng, pa, pb, n, keep=0.85):
     return a, b, np.where(flip[0], rng.random(n) < pa, a), np.where(flip[1], rng.random(n) < pb, b)
 
 
+@pytest.mark.daily
 def test_simulation_as_control_adds_power_and_keeps_the_level():
     rng = np.random.default_rng(1)
     n, k = 50, 20

@@ -110,6 +110,7 @@ def test_p_value_is_the_binomial_tail():
     ).p_value == pytest.approx(0.1**10)
 
 
+@pytest.mark.daily
 def test_blocked_covers_on_a_finite_grid_visited_in_random_order():
     # Cells of a grid run in random order without replacement; the target is the mean over the grid.
     rng = np.random.default_rng(0)

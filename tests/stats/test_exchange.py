@@ -33,6 +33,7 @@ def test_partial_credit_agrees_with_all_permutations():
         assert same_draw(paired, extra) == pytest.approx(every, abs=0.03)
 
 
+@pytest.mark.daily
 def test_it_keeps_its_level_and_sees_easier_scenarios():
     rng = np.random.default_rng(4)
     alike = [same_draw(rng.random(20) < 0.6, rng.random(100) < 0.6) for _ in range(400)]

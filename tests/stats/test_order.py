@@ -278,6 +278,7 @@ def test_sorted_pairs_that_all_differ_are_rarely_told_apart(n):
     assert sum(binom.pmf(k, n, 0.5) for k in range(n + 1) if p_value(k) <= 0.05) <= 0.05
 
 
+@pytest.mark.daily
 def test_sorted_pairs_with_a_constant_simulator_are_rarely_told_apart():
     # Before: simulation as control left them one order for each number.
     n = 20

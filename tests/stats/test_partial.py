@@ -23,6 +23,7 @@ def test_changes_and_ratios_cover_with_few_scenarios(world, n):
     assert min(hits for hits, _ in found.values()) >= 0.9 * 80
 
 
+@pytest.mark.daily
 def test_a_sorted_file_is_dealt_first():
     change = np.repeat([-0.5, 0.5], 60)  # mean 0
     up, down = np.maximum(change, 0.0), np.maximum(-change, 0.0)

@@ -38,6 +38,7 @@ def printed_algorithm_3(real, sim, extra, alpha, draw=0):
     )
 
 
+@pytest.mark.daily
 def test_printed_algorithm_3_under_covers_and_ours_does_not():
     methods = {
         "printed": printed_algorithm_3,

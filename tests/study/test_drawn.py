@@ -84,6 +84,7 @@ def names(found: Drawn) -> list[str]:
     return list(found.names)
 
 
+@pytest.mark.daily
 def test_resuming_draws_a_sample_and_what_it_runs(folder: Path, draws: list[int]) -> None:
     before = (folder / "scenarios.parquet").read_bytes()
     again = foretell.run(STUDY, out=folder, workers=0, limit=2)
@@ -167,6 +168,7 @@ def test_a_task_of_ones_own_is_always_drawn_anew(tmp_path: Path, draws: list[int
     assert done.skipped == 0, "the two episodes of the old source do not count for the new one"
 
 
+@pytest.mark.daily
 def test_damage_and_other_names_are_not_believed(folder: Path) -> None:
     study = load_study(STUDY)
     table = read_table(folder / FILE)
@@ -229,6 +231,7 @@ def test_keys_of_many_episodes_are_digests_of_all_that_decides(task_hash: str) -
         assert key(scenario=scenario, trial=trial, **cell) == keys(**cell)(scenario, trial)
 
 
+@pytest.mark.daily
 def test_an_estimate_draws_what_it_times(draws: list[int]) -> None:
     large = {**STUDY, "scenarios": {"count": 400_000}, "arms": ["none"]}
     assert estimate(large, slots=4, workers=1).episodes == 400_000

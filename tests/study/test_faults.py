@@ -119,6 +119,7 @@ def test_a_policy_that_hangs_or_kills_its_process_harms_no_other_episode(lab: La
     assert "machine" not in read(done.path)["blame"].to_pylist()
 
 
+@pytest.mark.daily
 def test_one_worker_hangs_while_another_is_busy(lab: Lab) -> None:
     """The other's chatter must not keep us from looking at the clock."""
     lab.faults(**{lab.seeds("Blink", 1)[0]: "hang", "sleep": 0.01})
@@ -250,7 +251,7 @@ class Forks(Random):
 # Signals
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.daily)])
 def test_a_stopped_study_goes_on_where_it_was(lab: Lab, clean: pa.Table, mark: str, how: signal.Signals) -> None:
     name = f"stopped-{how.name}"
     lab.study(count=COUNT)
@@ -308,7 +309,7 @@ def test_no_worker_outlives_its_parent_even_stuck_in_c(lab: Lab, mark: str) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("count", [5, pytest.param(30, marks=pytest.mark.daily)])
+@pytest.mark.parametrize("count", [2, pytest.param(30, marks=pytest.mark.daily)])
 def test_kill_at_random_moments(tmp_path: Path, mark: str, count: int) -> None:
     lab = Lab(tmp_path)
     study = lab.study("killed", "Blink", 60, policies={"faulty": "policy.py:Faulty", "random": "random"})
@@ -349,6 +350,7 @@ def test_kill_at_random_moments(tmp_path: Path, mark: str, count: int) -> None:
 # Disks
 
 
+@pytest.mark.daily
 def test_a_full_disk_keeps_what_was_finished(tmp_path: Path) -> None:
     lab = Lab(tmp_path)
     lab.study("full", "Blink", 100)

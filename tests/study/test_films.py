@@ -95,6 +95,7 @@ def test_a_film_has_no_more_pictures_than_it_is_taken_for() -> None:
             assert drawn <= frames(seconds), (rate, seconds)
 
 
+@pytest.mark.daily
 @pytest.mark.gl
 def test_few_films_change_no_row_and_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("av")

@@ -57,6 +57,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return foretell.run(study(arms=arms), out=folder / "run", workers=0).path
 
 
+@pytest.mark.daily
 def test_judged_again_without_a_change_everything_is_equal(recorded: Path) -> None:
     found = foretell.judge(recorded)
     assert (found.judged, found.left_out, found.differences) == (12, {}, [])
@@ -66,6 +67,7 @@ def test_judged_again_without_a_change_everything_is_equal(recorded: Path) -> No
     assert "12 episodes judged again, 0 with another result" in found.text()
 
 
+@pytest.mark.daily
 def test_the_stand_in_slips_alike_and_latency_changes_nothing(tmp_path: Path) -> None:
     clocks = [{"virtual": {"latency": 0.1}}]
     one = study(world="standin", tasks=["lift"], trials=2, clocks=clocks)

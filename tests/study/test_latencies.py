@@ -78,6 +78,7 @@ def test_a_trace_is_of_one_policy_and_no_other(tmp_path: Path) -> None:
     assert len(set(names)) == 5
 
 
+@pytest.mark.daily
 def test_a_profile_by_policy_task_and_scale(tmp_path: Path) -> None:
     profile = tmp_path / "lab.yaml"
     profile.write_text(

@@ -225,7 +225,7 @@ def test_a_detector_has_the_last_word() -> None:
     assert rows(Path("here")) == rows(Path("crew"))
 
 
-@pytest.mark.parametrize("world", [WORLD, "more.py:Still"])
+@pytest.mark.parametrize("world", [WORLD, pytest.param("more.py:Still", marks=pytest.mark.daily)])
 def test_realtime_runs_it_with_and_without_a_process_for_cameras(world: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A busy machine is no excuse here: the world may fall behind the clock on the wall, which runs slowly, and must
     still end every episode with success."""

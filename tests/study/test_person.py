@@ -74,7 +74,7 @@ def converse(folder: Path, answers: list[tuple[str, str]], *more: str) -> tuple[
         os.close(ours)
 
 
-@pytest.mark.parametrize("clock", ["sync", "realtime"])
+@pytest.mark.parametrize("clock", ["sync", pytest.param("realtime", marks=pytest.mark.daily)])
 def test_a_persons_yes_and_no_are_the_rows(folder: Path, clock: Any) -> None:
     (folder / "judged.yaml").write_text(yaml.safe_dump({**STUDY, "clocks": [clock]}))
     for _ in range(8):  # a busy machine may miss the rate, and then nobody is asked

@@ -81,6 +81,7 @@ def test_a_policy_made_in_the_main_process_holds_no_verb_up(lab: Lab, verb: tupl
         assert wait_for(lambda: not marked(mark), 5)
 
 
+@pytest.mark.daily
 def test_a_study_that_was_stopped_for_a_while_goes_on(lab: Lab, clean: pa.Table) -> None:
     """Nobody was late: the time in which nobody looked does not count as a policy's."""
     mark, out = "paused", lab.folder / "paused"

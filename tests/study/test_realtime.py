@@ -339,7 +339,7 @@ def test_a_machine_too_slow_says_so(policies: Any) -> None:
 
 @pytest.mark.gl
 @pytest.mark.usefixtures("leisure")
-@pytest.mark.parametrize("name", ["Sees", "Measures"])
+@pytest.mark.parametrize("name", ["Sees", pytest.param("Measures", marks=pytest.mark.daily)])
 def test_cameras_are_drawn_by_another_process(policies: Any, name: str) -> None:
     (outcome,) = play(policies(name), limit=0.6, speed=0.25)
     assert outcome.end == "time_limit" and outcome.blame is None, outcome.error

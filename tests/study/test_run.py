@@ -54,7 +54,7 @@ def test_the_reference_is_worth_comparing(reference: pa.Table) -> None:
     assert len(of_chunked) > 4
 
 
-@pytest.mark.parametrize(("workers", "slots"), [(0, 5), (1, 32), (2, 3)])
+@pytest.mark.parametrize(("workers", "slots"), [(0, 5), pytest.param(1, 32, marks=pytest.mark.daily), (2, 3)])
 def test_rows_depend_on_neither_workers_nor_slots(
     lab: Lab, study: Path, reference: pa.Table, workers: int, slots: int
 ) -> None:
@@ -230,6 +230,7 @@ def test_videos_are_whole_and_named_by_their_rows(lab: Lab) -> None:
     assert rows(out).drop(drop).equals(rows(plain.path).drop(drop)), "a camera changes nothing"
 
 
+@pytest.mark.daily
 def test_nothing_is_drawn_unless_asked(tmp_path: Path) -> None:
     """And from a folder whose path has spaces and other letters than English ones."""
     lab = Lab(tmp_path / "mein Ordner – ロボット" / "it's #1")

@@ -363,6 +363,7 @@ def test_damaged_scenarios_are_kept_aside_and_written_anew(run: Path) -> None:
 # Damage
 
 
+@pytest.mark.daily
 def test_a_last_line_torn_at_any_byte_is_reported_and_ignored(run: Path, tmp_path: Path) -> None:
     s = Store(run)
     s.append(episodes(0, 2))
@@ -585,6 +586,7 @@ def test_a_forked_worker_neither_keeps_the_lock_nor_seals(run: Path) -> None:
             os.kill(worker, signal.SIGKILL)
 
 
+@pytest.mark.daily
 def test_kill_at_random_moments_loses_and_doubles_nothing(run: Path) -> None:
     body = """
     def write(out):
@@ -709,6 +711,7 @@ def test_kill_at_every_state_of_the_disk(tmp_path: Path) -> None:
     assert int(done.stdout) > 20
 
 
+@pytest.mark.daily
 def test_a_reader_beside_a_sealing_writer_misses_and_doubles_nothing(run: Path) -> None:
     body = """
     store.SEAL = 5

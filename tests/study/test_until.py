@@ -134,6 +134,7 @@ def test_rows_do_not_depend_on_workers_or_interruptions() -> None:
         assert foretell.show(other) == foretell.show("a")
 
 
+@pytest.mark.daily
 def test_a_killed_run_ends_with_the_same_rows(folder: Path) -> None:
     (folder / "stops.yaml").write_text(yaml.safe_dump(STUDY))
     command = [sys.executable, "-m", "foretell", "run", "stops.yaml", "--workers", "1", "--out", "killed"]

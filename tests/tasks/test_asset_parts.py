@@ -151,6 +151,7 @@ def test_late_sensors_show_the_handle_as_it_was() -> None:
 # -- two arms ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 def test_a_block_is_handed_over() -> None:
     task = HandOver()

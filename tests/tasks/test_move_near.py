@@ -121,6 +121,7 @@ def test_drawn_scenarios_and_paraphrases_name_their_things() -> None:
         assert said != scenario.instruction and all(name in said for name in names)
 
 
+@pytest.mark.daily
 def test_expert_solves_a_layout_of_each_triplet() -> None:
     task = MoveNear()
     outcomes = episodes(task, Expert(), task.layouts()[2::13], slots=5)

@@ -81,6 +81,7 @@ def test_the_page_tells_damage_and_a_run_that_was_removed(tmp_path: Path, browse
         assert server.wait(10) == 0
 
 
+@pytest.mark.daily
 @pytest.mark.slow
 def test_the_page_follows_a_study_and_stops_it(lab: Lab, url: str, browser: Any) -> None:
     page = browser.new_page()

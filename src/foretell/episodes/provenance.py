@@ -72,9 +72,18 @@ def _commit() -> str | None:
     return answer.stdout.strip() or None
 
 
+WIDEST = {"avx512f": "AVX-512", "avx2": "AVX2", "avx": "AVX"}
+"""Vector instructions, the widest first -> what people call them."""
+
+
 def _cpu() -> str:
+    """The processor's name, and its widest vector instructions: processors of one name may differ in these, and sums
+    then differ in last bits."""
     try:
         with open("/proc/cpuinfo") as lines:
-            return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    except (OSError, StopIteration):
-        return platform.processor() or "unknown"
+            known = {name.strip(): text.strip() for name, _, text in (line.partition(":") for line in lines)}
+    except OSError:
+        known = {}
+    name = known.get("model name") or platform.processor() or "unknown"
+    widest = next((called for flag, called in WIDEST.items() if flag in known.get("flags", "").split()), None)
+    return f"{name} ({widest})" if widest else name
