@@ -183,7 +183,7 @@ class PlanarWorld:
 
     def over(self, slots: np.ndarray) -> np.ndarray:
         """(n,) bool: does the task end the episode here, solved or not? After `progress`, which measures the way."""
-        state: Any = self._told(slots, self._remaining[slots], self._bases.travelled(slots))
+        state: Any = self._as_journey(slots, self._remaining[slots], self._bases.travelled(slots))
         return self.task.over(state)
 
     def terminate(self, slots: np.ndarray) -> np.ndarray:
@@ -295,9 +295,9 @@ class PlanarWorld:
         for row in np.flatnonzero(near).tolist():
             remaining[row] = self._ways.remaining(int(slots[row]), pose[row])
         self._remaining[slots] = remaining
-        return self._told(slots, remaining, self._bases.travelled(slots, pose))
+        return self._as_journey(slots, remaining, self._bases.travelled(slots, pose))
 
-    def _told(self, slots: np.ndarray, remaining: Floats, travelled: Floats) -> Journey:
+    def _as_journey(self, slots: np.ndarray, remaining: Floats, travelled: Floats) -> Journey:
         return Journey(
             remaining=remaining,
             shortest=self._shortest[slots],
