@@ -115,7 +115,8 @@ def _sampled(ways: list[ruckig.Trajectory | None], start: Floats, times: Floats)
     piece = np.zeros((len(ways), times.shape[1], start.shape[1]), dtype=np.int64)
     for number in range(6):
         piece += times[:, :, None] >= ends[:, None, :, number]
-    piece += 8 * np.arange(start.size).reshape(len(ways), 1, -1)  # an index of all pieces is faster than one of each row
+    # one index of all pieces is faster than three, of row, joint and piece
+    piece += 8 * np.arange(start.size).reshape(len(ways), 1, -1)
     p, v, a, j, began = (np.take(values, piece) for values in (at, rate, force, jerk, begins))
     t = times[:, :, None] - began
     positions, speeds = p + t * (v + t * (a / 2 + t * j / 6)), v + t * (a + t * j / 2)
