@@ -82,7 +82,8 @@ def write_latency(models: Path, calls: int, task: str | None = None) -> None:
     """Time every policy, one robot at a time; episodes of the `sync` clock."""
     for card in cards(models):
         if task in (None, card.task):
-            trace = latency(f"zoo:{card.name}", card.task, calls=calls, options={"batch": 1})
+            world = "planar" if card.task == "pointnav" else "mujoco"
+            trace = latency(f"zoo:{card.name}", card.task, world=world, calls=calls, options={"batch": 1})
             summary = trace.to_dict()
             measured = InferenceTime(
                 median_ms=round(1000 * summary["median"], 3),
