@@ -1,0 +1,134 @@
+"""The tables of docs/matching.md from the runs of `matched.py`, and the picture of real and simulated success."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matched_lab import TASK
+from matched_policies import DEMOS, STUDENTS
+
+import foretell
+from foretell.policies.onnx import Onnx
+from foretell.registry import resolve
+from foretell.robots.controller import controllers
+from foretell.train.demos import Demos
+from foretell.train.views import VIEWS
+
+__all__ = ["print_tables"]
+
+SIMS = ("none", "identified", "matched", "both", "aggregated")
+ABLATED = {"both": "all", "no_camera": "camera", "no_background": "background", "no_objects": "objects, light"}
+METRICS = ("mmrv", "pearson", "success_gap")
+
+
+def rates(run: Path) -> dict[str, tuple[float, float]]:
+    """Policy -> shares of scenarios with a grasp and with success: the mean over its arms, but for those of the camera."""
+    taken: dict[str, list[tuple[float, float]]] = {}
+    for row in foretell.read(run).to_pylist():
+        if "Camera" not in row["arm"]:
+            grasped = any(name == "grasp" for name, _ in row["stages"])
+            taken.setdefault(row["policy"], []).append((float(grasped), float(row["success"])))
+    return {name: tuple(np.mean(values, axis=0).tolist()) for name, values in taken.items()}
+
+
+def action_error(folder: Path, name: str) -> float:
+    """Mean squared error of a policy's next action on demonstrations of the laboratory that it did not learn from
+    (SIMPLER's validation MSE). Actions are shares of 5 cm and 0.6 rad, and the gripper's command."""
+    task, view = resolve("tasks", TASK)(), VIEWS[TASK]
+    robots = {called: resolve("robots", mount.robot)() for called, mount in task.robots.items()}
+    action = controllers(task.controller, robots, 1, 0.002)[1]
+    policy = Onnx(folder / "policies" / f"{name}.onnx")
+    policy.bind(task, action)
+    demos, errors = Demos.load(folder / "demos.npz"), []
+    first = np.searchsorted(demos.episode, np.arange(DEMOS, demos.count))
+    last = np.searchsorted(demos.episode, np.arange(DEMOS, demos.count), "right") - 1
+    policy.reset(np.arange(len(first)), [task.instruction] * len(first), range(len(first)))
+    for step in range(int((last - first).max()) + 1):
+        alive = np.flatnonzero(first + step <= last)
+        now = first[alive] + step
+        before = np.maximum(now - 1, first[alive])
+        wanted = demos.actions[now]
+        given = policy.act(alive, _observed(policy, demos, before, now, view)).actions[:, 0] / view.scale(action)
+        errors.append(np.square(given - wanted).mean(1)[demos.calm[now]])
+    return float(np.concatenate(errors).mean())
+
+
+def _observed(policy: Onnx, demos: Demos, before: np.ndarray, now: np.ndarray, view: Any) -> dict[str, np.ndarray]:
+    """What the driver would give it, with the history that it asks for."""
+    streams, at = {}, 0
+    for name, stream in view.own.items():
+        part = slice(at, at := at + stream.shape[0])
+        history = policy.spec.reads[name].history
+        states = [demos.states[before, part], demos.states[now, part]]
+        streams[name] = np.stack(states, axis=1) if history == 2 else states[1]
+    assert demos.pictures is not None
+    return streams | {name: demos.pictures[now, 0] for name in view.pictures}
+
+
+def compared(runs: Path, world: str) -> dict[str, Any]:
+    arm = "aggregate" if world == "aggregated" else None
+    done = foretell.predictivity(real=runs / "matched_real", sim=runs / f"matched_{world}", stand_in=True, arm=arm)
+    made: dict[str, Any] = done.to_dict()
+    return made
+
+
+def print_tables(runs: Path) -> None:
+    folder = runs / "matched"
+    real = rates(runs / "matched_real")
+    order = sorted(real, key=lambda name: -real[name][1])
+    sims = {world: rates(runs / f"matched_{world}") for world in SIMS}
+    print("Grasps and success in per cent (stand-in):\n")
+    print("| policy | laboratory |", " | ".join(SIMS), "|")
+    print("|" + "---|" * (len(SIMS) + 2))
+    for name in order:
+        print(f"| `{name}` |", " | ".join(_two(cell[name]) for cell in (real, *sims.values())), "|")
+    print("\n| world |", " | ".join(METRICS), "|")
+    print("|" + "---|" * (len(METRICS) + 1))
+    answers = {world: compared(runs, world) for world in SIMS}
+    for world, answer in answers.items():
+        print(f"| {world} |", " | ".join(_ends(answer[metric]) for metric in METRICS), "|")
+    errors = {name: action_error(folder, name) for name in order}
+    answers["action error"] = by_error({name: real[name][1] for name in order}, errors)
+    print("| action error |", " | ".join(_ends(answers["action error"][metric]) for metric in METRICS[:2]), "| |")
+    print("\naction errors:", {name: round(error, 4) for name, error in errors.items()})
+    print("\n| without | mean success | mmrv | success_gap |\n|---|---|---|---|")
+    for world, label in ABLATED.items():
+        if (runs / f"matched_{world}").is_dir():
+            answer, cell = compared(runs, world), rates(runs / f"matched_{world}")
+            mean = np.mean([success for _, success in cell.values()])
+            print(f"| {label} | {mean:.1%} | {_ends(answer['mmrv'])} | {_ends(answer['success_gap'])} |")
+    paired = {world: paired_rates(runs, world) for world in SIMS}
+    kept = {"real": real, "sims": sims, "paired": paired, "answers": answers, "errors": errors}
+    (folder / "answers.json").write_text(json.dumps(kept, indent=1))
+
+
+def paired_rates(runs: Path, world: str) -> dict[str, float]:
+    """Success in the laboratory, in the scenarios that a world has too."""
+    bases = set(foretell.read(runs / f"matched_{world}")["base"].to_pylist())
+    taken: dict[str, list[float]] = {}
+    for row in foretell.read(runs / "matched_real").to_pylist():
+        if row["base"] in bases:
+            taken.setdefault(row["policy"], []).append(float(row["success"]))
+    return {name: float(np.mean(values)) for name, values in taken.items()}
+
+
+def by_error(real: dict[str, float], errors: dict[str, float]) -> dict[str, Any]:
+    table = [{"policy": name, "real": real[name], "sim": -errors[name], "n_real": 24} for name in real]
+    import pyarrow as pa
+
+    made: dict[str, Any] = foretell.predictivity(pa.Table.from_pylist(table)).to_dict()
+    return made
+
+
+def _two(cell: tuple[float, float]) -> str:
+    return f"{cell[0]:.0%}, {cell[1]:.0%}".replace("%", "")
+
+
+def _ends(row: dict[str, Any]) -> str:
+    if row["value"] is None:
+        return "-"
+    ends = "" if row["low"] is None else f" ({row['low']:.2f} to {row['high']:.2f})"
+    return f"{row['value']:.2f}{ends}"
