@@ -2,8 +2,9 @@
 foretell how they do there: the native one, with identified gains, with matched looks, with both, and averaged over
 variants. Prints the tables of docs/matching.md. Runs again from where it stopped.
 
-python benchmarks/matched.py                    # everything: about 40 minutes of one core
-python benchmarks/matched.py --only tables      # or: policies, looks, gains, runs
+python benchmarks/matched.py                       # everything: about 30 minutes of one core
+python benchmarks/matched.py --laboratory near     # one that looks less unlike the task
+python benchmarks/matched.py --only tables         # or: policies, looks, gains, runs
 """
 
 from __future__ import annotations
@@ -15,11 +16,9 @@ import sys
 from pathlib import Path
 
 import yaml
-from matched_lab import CAMERA, FRAME, TASK, photograph, write_lab
+from matched_lab import CAMERA, FRAME, LABORATORIES, TASK, Laboratory, photograph, write_lab
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "runs" / "matched"
-PHOTOS = FOLDER / "photos"
 STEPS = ("policies", "looks", "gains", "runs", "tables")
 STUDIES = ("real", "both", "matched", "none", "identified", "no_background", "no_objects", "no_camera", "aggregated")
 LOOKS = {
@@ -37,12 +36,13 @@ def foretell(*arguments: str, cwd: Path = ROOT) -> None:
     subprocess.run([sys.executable, "-m", "foretell", *arguments], cwd=cwd, check=True, env=os.environ)
 
 
-def looks(lab: Path) -> None:
+def looks(laboratory: Laboratory, folder: Path) -> None:
     """The commands of docs/matching.md on pictures of the laboratory."""
-    if (FOLDER / "looks.yaml").is_file():
+    if (folder / "looks.yaml").is_file():
         return
-    PHOTOS.mkdir(exist_ok=True)
-    photograph(lab, PHOTOS)
+    photos = folder / "photos"
+    photos.mkdir(exist_ok=True)
+    photograph(laboratory, folder / "lab.yaml", photos)
     world = ("--world", "../looks.new.yaml")
     task = ("--task", TASK, "--camera", CAMERA, "--layout", str(FRAME))
     run = [
@@ -55,55 +55,64 @@ def looks(lab: Path) -> None:
         ("check", "frame.png", *task, *world, "-o", "check.html"),
     ]
     for arguments in run:
-        foretell("match", *arguments, cwd=PHOTOS)
-    (FOLDER / "looks.new.yaml").rename(FOLDER / "looks.yaml")
+        foretell("match", *arguments, cwd=photos)
+    (folder / "looks.new.yaml").rename(folder / "looks.yaml")
 
 
-def gains() -> None:
+def gains(folder: Path) -> None:
     """The native world with gains and delay as the laboratory's motion has them."""
-    if (FOLDER / "identified.yaml").is_file():
+    if (folder / "identified.yaml").is_file():
         return
-    foretell("run", "studies/matched_motion.yaml")
-    motion, robot = "runs/matched_motion", ("--robot", "widowx", "--vary", "kp", "delay")
-    foretell("identify", motion, *robot, "-o", "runs/matched/identified.new.yaml")
-    (FOLDER / "identified.new.yaml").rename(FOLDER / "identified.yaml")
+    run("motion", folder)
+    recorded, robot = f"../{folder.name}_motion", ("--robot", "widowx", "--vary", "kp", "delay")
+    foretell("identify", recorded, *robot, "-o", "identified.new.yaml", cwd=folder)
+    (folder / "identified.new.yaml").rename(folder / "identified.yaml")
 
 
-def combined() -> None:
+def combined(folder: Path) -> None:
     """World files with the identified gains and some of the matched looks."""
-    fitted, seen = (yaml.safe_load((FOLDER / f"{name}.yaml").read_text()) for name in ("identified", "looks"))
+    fitted, seen = (yaml.safe_load((folder / f"{name}.yaml").read_text()) for name in ("identified", "looks"))
     for name, uses in LOOKS.items():
         transforms = [transform for transform in seen["transforms"] if transform["use"] in uses]
         world = {**fitted, "name": name, "transforms": transforms}
-        (FOLDER / f"{name}.yaml").write_text(yaml.safe_dump(world, sort_keys=False))
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(world, sort_keys=False))
 
 
-def runs() -> None:
-    combined()
-    for name in STUDIES:
-        foretell("run", f"studies/matched_{name}.yaml")
+def run(name: str, folder: Path) -> None:
+    """A study of studies/, which are about the folder `matched`; of another folder, with the names of that one."""
+    path = ROOT / "studies" / f"matched_{name}.yaml"
+    if folder.name != "matched":
+        text = path.read_text().replace("name: matched_", f"name: {folder.name}_")
+        path = folder / f"{name}_study.yaml"
+        path.write_text(text.replace("../runs/matched/", ""))
+    foretell("run", str(path.relative_to(ROOT)))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--laboratory", choices=tuple(LABORATORIES), default="far")
     parser.add_argument("--only", choices=STEPS, nargs="+", default=STEPS)
-    only = parser.parse_args().only
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    lab = write_lab(FOLDER)
-    if "policies" in only:
+    asked = parser.parse_args()
+    laboratory = LABORATORIES[asked.laboratory]
+    folder = ROOT / "runs" / ("matched" if asked.laboratory == "far" else f"matched-{asked.laboratory}")
+    folder.mkdir(parents=True, exist_ok=True)
+    lab = write_lab(laboratory, folder)
+    if "policies" in asked.only:
         from matched_policies import make_policies
 
-        make_policies(lab, FOLDER)
-    if "looks" in only:
-        looks(lab)
-    if "gains" in only:
-        gains()
-    if "runs" in only:
-        runs()
-    if "tables" in only:
+        make_policies(lab, laboratory.camera, folder)
+    if "looks" in asked.only:
+        looks(laboratory, folder)
+    if "gains" in asked.only:
+        gains(folder)
+    if "runs" in asked.only:
+        combined(folder)
+        for name in STUDIES:
+            run(name, folder)
+    if "tables" in asked.only:
         from matched_tables import print_tables
 
-        print_tables(FOLDER.parent)
+        print_tables(folder)
 
 
 if __name__ == "__main__":

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from matched_lab import TASK, lab_camera
+from matched_lab import TASK
 from torch import Tensor
 
+from foretell.camera import Camera
 from foretell.train.demos import Demos
 from foretell.train.guided import guide
 from foretell.train.sight import Eye, Senses
@@ -32,9 +33,19 @@ def coloured(rng: np.random.Generator, pictures: Tensor) -> Tensor:
     return (pictures * torch.from_numpy(gain) + torch.from_numpy(noise)).clamp(0, 255)
 
 
+def recoloured(rng: np.random.Generator, pictures: Tensor) -> Tensor:
+    """Each picture in quite other colours: those of the cube of red, green and blue, turned about its middle at random,
+    with more or less contrast and light."""
+    turns = np.linalg.qr(rng.normal(size=(len(pictures), 3, 3)))[0] * rng.uniform(0.6, 1.3, (len(pictures), 1, 1))
+    middle = 128 + rng.uniform(-40, 40, (len(pictures), 1, 1, 3))
+    turned = torch.einsum("nhwc,ncd->nhwd", pictures - 128.0, torch.from_numpy(turns.astype(np.float32)))
+    return (turned + torch.from_numpy(middle.astype(np.float32))).clamp(0, 255)
+
+
 EYES: dict[str, tuple[int, Callable[[np.random.Generator, Tensor], Tensor], str | None]] = {
     "plain": (2000, brighter, None),
     "coloured": (700, coloured, "plain"),
+    "recoloured": (1200, recoloured, "plain"),
 }
 """Steps of training, how pictures are varied meanwhile, and the eye that it starts as."""
 
@@ -59,10 +70,12 @@ STUDENTS = {
     "few": Student(demos=40, steps=1000),
     "brief": Student(steps=600),
     "blind": Student(eye=None, steps=600),
+    "mlp-recoloured": Student(eye="recoloured"),
+    "dp-recoloured": Student(eye="recoloured", shape=Shape(head="diffusion", execute=8), steps=2000),
 }
 
 
-def make_policies(lab: Path, folder: Path) -> None:
+def make_policies(lab: Path, camera: Camera, folder: Path) -> None:
     """Demonstrations, eyes and policies, each only where its file is not there yet."""
     torch.set_num_threads(1)
     demos = demonstrations(lab, folder / "demos.npz").first(DEMOS)
@@ -70,7 +83,7 @@ def make_policies(lab: Path, folder: Path) -> None:
     for name, student in STUDENTS.items():
         path = folder / "policies" / f"{name}.onnx"
         if not path.is_file():
-            eye = None if student.eye is None else make_eye(student.eye, demos, folder)
+            eye = None if student.eye is None else make_eye(student.eye, demos, camera, folder)
             print(f"policy {name}", flush=True)
             train(student, demos, eye, path)
 
@@ -82,15 +95,15 @@ def demonstrations(lab: Path, path: Path) -> Demos:
     return Demos.load(path)
 
 
-def make_eye(name: str, demos: Demos, folder: Path) -> Eye:
+def make_eye(name: str, demos: Demos, camera: Camera, folder: Path) -> Eye:
     """Taught where the objects are, as the zoo's eyes are; then it stays as it is while policies learn."""
     torch.manual_seed(SEED)
     path, eye, (steps, vary, start) = folder / f"eye-{name}.pt", Eye("widowx"), EYES[name]
     if not path.is_file():
         print(f"eye {name}", flush=True)
         if start is not None:
-            eye.load_state_dict(torch.load(folder / f"eye-{start}.pt"))
-        eye = fit_eye(eye, {TASK: demos}, seed=SEED, steps=steps, taken=lab_camera(), vary=vary)
+            eye = make_eye(start, demos, camera, folder)
+        eye = fit_eye(eye, {TASK: demos}, seed=SEED, steps=steps, taken=camera, vary=vary)
         torch.save(eye.state_dict(), path)
     eye.load_state_dict(torch.load(path))
     return eye.eval()

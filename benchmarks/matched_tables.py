@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from matched_lab import TASK
-from matched_policies import DEMOS, STUDENTS
+from matched_policies import DEMOS
 
 import foretell
 from foretell.policies.onnx import Onnx
+from foretell.policy import PLANS
 from foretell.registry import resolve
 from foretell.robots.controller import controllers
 from foretell.train.demos import Demos
@@ -20,12 +24,18 @@ from foretell.train.views import VIEWS
 __all__ = ["print_tables"]
 
 SIMS = ("none", "identified", "matched", "both", "aggregated")
-ABLATED = {"both": "all", "no_camera": "camera", "no_background": "background", "no_objects": "objects, light"}
+ABLATED = {
+    "both": "nothing",
+    "no_camera": "the camera",
+    "no_background": "the background",
+    "no_objects": "light and looks of objects",
+    "identified": "everything",
+}
 METRICS = ("mmrv", "pearson", "success_gap")
 
 
 def rates(run: Path) -> dict[str, tuple[float, float]]:
-    """Policy -> shares of scenarios with a grasp and with success: the mean over its arms, but for those of the camera."""
+    """Policy -> shares of episodes with a grasp and with success, under all arms but those of the camera."""
     taken: dict[str, list[tuple[float, float]]] = {}
     for row in foretell.read(run).to_pylist():
         if "Camera" not in row["arm"]:
@@ -64,61 +74,80 @@ def _observed(policy: Onnx, demos: Demos, before: np.ndarray, now: np.ndarray, v
         history = policy.spec.reads[name].history
         states = [demos.states[before, part], demos.states[now, part]]
         streams[name] = np.stack(states, axis=1) if history == 2 else states[1]
+    for name, stream in policy.spec.reads.items():
+        if name in PLANS:  # nothing is committed yet
+            streams[name] = np.zeros((len(now), *stream.shape), dtype=np.float32)
     assert demos.pictures is not None
-    return streams | {name: demos.pictures[now, 0] for name in view.pictures}
+    return streams | dict.fromkeys(view.pictures, demos.pictures[now, 0])
 
 
-def compared(runs: Path, world: str) -> dict[str, Any]:
+def compared(runs: Callable[[str], Path], world: str) -> dict[str, Any]:
     arm = "aggregate" if world == "aggregated" else None
-    done = foretell.predictivity(real=runs / "matched_real", sim=runs / f"matched_{world}", stand_in=True, arm=arm)
+    done = foretell.predictivity(real=runs("real"), sim=runs(world), stand_in=True, arm=arm)
     made: dict[str, Any] = done.to_dict()
     return made
 
 
-def print_tables(runs: Path) -> None:
-    folder = runs / "matched"
-    real = rates(runs / "matched_real")
-    order = sorted(real, key=lambda name: -real[name][1])
-    sims = {world: rates(runs / f"matched_{world}") for world in SIMS}
-    print("Grasps and success in per cent (stand-in):\n")
-    print("| policy | laboratory |", " | ".join(SIMS), "|")
-    print("|" + "---|" * (len(SIMS) + 2))
+def named(folder: Path, world: str) -> Path:
+    """The run of a world."""
+    return folder.parent / f"{folder.name}_{world}"
+
+
+def print_tables(folder: Path) -> None:
+    """Table V's shape, Table I's and Table III's. Writes all of it to answers.json too."""
+    runs = partial(named, folder)
+    real = rates(runs("real"))
+    order = sorted(real, key=lambda name: (-real[name][1], -real[name][0]))
+    sims = {world: rates(runs(world)) for world in SIMS}
+    print("Grasps, success; per cent of layouts, in a stand-in and in worlds that foretell it:\n")
+    _row("policy", "laboratory", *SIMS)
+    _row(*["---"] * (len(SIMS) + 2))
     for name in order:
-        print(f"| `{name}` |", " | ".join(_two(cell[name]) for cell in (real, *sims.values())), "|")
-    print("\n| world |", " | ".join(METRICS), "|")
-    print("|" + "---|" * (len(METRICS) + 1))
+        _row(f"`{name}`", *(_two(cell[name]) for cell in (real, *sims.values())))
+    print()
+    _row("world", *METRICS, "regret", "its pick")
+    _row(*["---"] * 6)
     answers = {world: compared(runs, world) for world in SIMS}
-    for world, answer in answers.items():
-        print(f"| {world} |", " | ".join(_ends(answer[metric]) for metric in METRICS), "|")
     errors = {name: action_error(folder, name) for name in order}
     answers["action error"] = by_error({name: real[name][1] for name in order}, errors)
-    print("| action error |", " | ".join(_ends(answers["action error"][metric]) for metric in METRICS[:2]), "| |")
-    print("\naction errors:", {name: round(error, 4) for name, error in errors.items()})
-    print("\n| without | mean success | mmrv | success_gap |\n|---|---|---|---|")
+    for world, answer in answers.items():
+        decision = answer["decision"]
+        shown = METRICS if world != "action error" else METRICS[:2]  # its error is no success
+        pick = ", ".join(decision["pick"]) if len(decision["pick"]) < 4 else f"{len(decision['pick'])} tie"
+        _row(world, *(_ends(answer[m]) for m in shown), *["-"] * (3 - len(shown)), _ends(decision["regret"]), pick)
+    print("\naction errors:", {name: round(error, 4) for name, error in errors.items()}, "\n")
+    _row("without", "mean success", "mmrv", "success_gap")
+    _row(*["---"] * 4)
+    some = rates(runs("no_camera"))
+    _row("(the laboratory)", f"{np.mean([real[name][1] for name in some]):.0%}", "", "")
     for world, label in ABLATED.items():
-        if (runs / f"matched_{world}").is_dir():
-            answer, cell = compared(runs, world), rates(runs / f"matched_{world}")
-            mean = np.mean([success for _, success in cell.values()])
-            print(f"| {label} | {mean:.1%} | {_ends(answer['mmrv'])} | {_ends(answer['success_gap'])} |")
+        cell = rates(runs(world))
+        rows = [{"policy": n, "real": real[n][1], "sim": cell[n][1], "n_real": 24, "n_sim": 24} for n in some]
+        answer = foretell.predictivity(pa.Table.from_pylist(rows)).to_dict()
+        mean = np.mean([cell[name][1] for name in some])
+        _row(label, f"{mean:.0%}", _ends(answer["mmrv"]), _ends(answer["success_gap"]))
     paired = {world: paired_rates(runs, world) for world in SIMS}
     kept = {"real": real, "sims": sims, "paired": paired, "answers": answers, "errors": errors}
     (folder / "answers.json").write_text(json.dumps(kept, indent=1))
 
 
-def paired_rates(runs: Path, world: str) -> dict[str, float]:
+def _row(*entries: str) -> None:
+    print(f"| {' | '.join(entries)} |")
+
+
+def paired_rates(runs: Callable[[str], Path], world: str) -> dict[str, float]:
     """Success in the laboratory, in the scenarios that a world has too."""
-    bases = set(foretell.read(runs / f"matched_{world}")["base"].to_pylist())
+    bases = set(foretell.read(runs(world))["base"].to_pylist())
     taken: dict[str, list[float]] = {}
-    for row in foretell.read(runs / "matched_real").to_pylist():
+    for row in foretell.read(runs("real")).to_pylist():
         if row["base"] in bases:
             taken.setdefault(row["policy"], []).append(float(row["success"]))
     return {name: float(np.mean(values)) for name, values in taken.items()}
 
 
 def by_error(real: dict[str, float], errors: dict[str, float]) -> dict[str, Any]:
+    """How well the negative action error ranks policies."""
     table = [{"policy": name, "real": real[name], "sim": -errors[name], "n_real": 24} for name in real]
-    import pyarrow as pa
-
     made: dict[str, Any] = foretell.predictivity(pa.Table.from_pylist(table)).to_dict()
     return made
 

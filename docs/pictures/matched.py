@@ -68,8 +68,8 @@ def rates() -> None:
     for number, (world, cells) in enumerate(answers["sims"].items()):
         pairs = [(answers["paired"][world][name], success) for name, (_, success) in cells.items()]
         panel(draw, MORE * EDGE + number * width, world, pairs)
-    draw.text((sheet.width / 2, sheet.height - 8), "success in the laboratory (a stand-in); upwards: success in the world",
-              fill=INK, anchor="ms", font=font(MORE * 12))  # fmt: skip
+    label = "success in the laboratory, which is a stand-in; upwards: success in the world"
+    draw.text((sheet.width / 2, sheet.height - 8), label, fill=INK, anchor="ms", font=font(MORE * 12))
     sheet.resize((sheet.width // MORE, sheet.height // MORE), Image.Resampling.LANCZOS).save(
         HERE / "matched_rates.png", optimize=True
     )
