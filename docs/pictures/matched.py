@@ -21,7 +21,9 @@ HERE = Path(__file__).parent
 FOLDER = HERE.parents[1] / "runs" / "matched"
 TASK, LAYOUTS, SCALE = "widowx_carrot_on_plate", (13, 22), 3
 WORLDS = {"laboratory": FOLDER / "lab.yaml", "none": "mujoco", "matched": FOLDER / "looks.yaml"}
-SIDE, EDGE, MORE = 190, 34, 2
+LABORATORIES = {"matched": "far", "matched-near": "near"}
+SIMS = ("none", "identified", "matched", "both", "aggregated")
+SIDE, EDGE, MORE = 170, 30, 2
 INK, FAINT, DOT = (40, 40, 40), (205, 205, 205), (31, 90, 160)
 
 
@@ -47,9 +49,9 @@ def looks() -> None:
     sheet.save(HERE / "matched_looks.png", optimize=True)
 
 
-def panel(draw: ImageDraw.ImageDraw, left: int, title: str, pairs: list[tuple[float, float]]) -> None:
+def panel(draw: ImageDraw.ImageDraw, left: int, top: int, title: str, pairs: list[tuple[float, float]]) -> None:
     """Success in the laboratory to the right, in the world upwards."""
-    top, side = MORE * EDGE, MORE * SIDE
+    side = MORE * SIDE
     draw.rectangle((left, top, left + side, top + side), outline=INK, width=2)
     draw.line((left, top + side, left + side, top), fill=FAINT, width=2)
     draw.text((left + side / 2, top - 12), title, fill=INK, anchor="ms", font=font(MORE * 14))
@@ -61,18 +63,21 @@ def panel(draw: ImageDraw.ImageDraw, left: int, title: str, pairs: list[tuple[fl
 
 
 def rates() -> None:
-    answers = json.loads((FOLDER / "answers.json").read_text())
-    width = MORE * (EDGE + SIDE)
-    sheet = Image.new("RGB", (len(answers["sims"]) * width + MORE * EDGE, MORE * (SIDE + 2 * EDGE + 10)), "white")
+    """A row for each laboratory, a panel for each world."""
+    every = {name: json.loads((FOLDER.parent / name / "answers.json").read_text()) for name in LABORATORIES}
+    columns, wide, high = len(SIMS), MORE * (EDGE + SIDE), MORE * (SIDE + 2 * EDGE)
+    sheet = Image.new("RGB", (columns * wide + MORE * EDGE, len(every) * high + MORE * 24), "white")
     draw = ImageDraw.Draw(sheet)
-    for number, (world, cells) in enumerate(answers["sims"].items()):
-        pairs = [(answers["paired"][world][name], success) for name, (_, success) in cells.items()]
-        panel(draw, MORE * EDGE + number * width, world, pairs)
-    label = "success in the laboratory, which is a stand-in; upwards: success in the world"
-    draw.text((sheet.width / 2, sheet.height - 8), label, fill=INK, anchor="ms", font=font(MORE * 12))
-    sheet.resize((sheet.width // MORE, sheet.height // MORE), Image.Resampling.LANCZOS).save(
-        HERE / "matched_rates.png", optimize=True
-    )
+    for row, (name, answers) in enumerate(every.items()):
+        for column, world in enumerate(SIMS):
+            cells = answers["sims"][world].items()
+            pairs = [(answers["paired"][world][policy], success) for policy, (_, success) in cells]
+            title = f"{world}, {LABORATORIES[name]}"
+            panel(draw, MORE * EDGE + column * wide, row * high + MORE * EDGE, title, pairs)
+    label = "to the right: success in the laboratory, which is a stand-in; upwards: success in the world"
+    draw.text((sheet.width / 2, sheet.height - 12), label, fill=INK, anchor="ms", font=font(MORE * 13))
+    small = sheet.resize((sheet.width // MORE, sheet.height // MORE), Image.Resampling.LANCZOS)
+    small.save(HERE / "matched_rates.png", optimize=True)
 
 
 if __name__ == "__main__":
