@@ -20,7 +20,8 @@ from matched_lab import CAMERA, FRAME, LABORATORIES, TASK, Laboratory, photograp
 
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = ("policies", "looks", "gains", "runs", "tables")
-STUDIES = ("real", "both", "matched", "none", "identified", "no_background", "no_objects", "no_camera", "aggregated")
+STUDIES = ("real", "both", "matched", "none", "identified", "aggregated", "true_camera", "no_background",
+           "no_objects", "no_camera")  # fmt: skip
 LOOKS = {
     "both": ("camera", "background", "light", "painted"),
     "no_camera": ("background", "light", "painted"),
@@ -70,12 +71,18 @@ def gains(folder: Path) -> None:
 
 
 def combined(folder: Path) -> None:
-    """World files with the identified gains and some of the matched looks."""
+    """World files with the identified gains and some of the matched looks; and with all of them, but the camera as it
+    truly is, which nobody knows in a real laboratory."""
     fitted, seen = (yaml.safe_load((folder / f"{name}.yaml").read_text()) for name in ("identified", "looks"))
     for name, uses in LOOKS.items():
         transforms = [transform for transform in seen["transforms"] if transform["use"] in uses]
         world = {**fitted, "name": name, "transforms": transforms}
         (folder / f"{name}.yaml").write_text(yaml.safe_dump(world, sort_keys=False))
+    truth = yaml.safe_load((folder / "lab.yaml").read_text())["transforms"]
+    (camera,) = (transform for transform in truth if transform["use"] == "camera")
+    transforms = [camera if transform["use"] == "camera" else transform for transform in seen["transforms"]]
+    world = {**fitted, "name": "true_camera", "transforms": transforms}
+    (folder / "true_camera.yaml").write_text(yaml.safe_dump(world, sort_keys=False))
 
 
 def run(name: str, folder: Path) -> None:

@@ -23,7 +23,8 @@ from foretell.train.views import VIEWS
 
 __all__ = ["print_tables"]
 
-SIMS = ("none", "identified", "matched", "both", "aggregated")
+SIMS = ("none", "identified", "matched", "both", "true_camera", "aggregated")
+"""`true_camera` is `both` with the camera as it truly is."""
 ABLATED = {
     "both": "nothing",
     "no_camera": "the camera",
@@ -98,16 +99,17 @@ def print_tables(folder: Path) -> None:
     runs = partial(named, folder)
     real = rates(runs("real"))
     order = sorted(real, key=lambda name: (-real[name][1], -real[name][0]))
-    sims = {world: rates(runs(world)) for world in SIMS}
+    worlds = [world for world in SIMS if runs(world).is_dir()]
+    sims = {world: rates(runs(world)) for world in worlds}
     print("Grasps, success; per cent of layouts, in a stand-in and in worlds that foretell it:\n")
-    _row("policy", "laboratory", *SIMS)
-    _row(*["---"] * (len(SIMS) + 2))
+    _row("policy", "laboratory", *worlds)
+    _row(*["---"] * (len(worlds) + 2))
     for name in order:
         _row(f"`{name}`", *(_two(cell[name]) for cell in (real, *sims.values())))
     print()
     _row("world", *METRICS, "regret", "its pick")
     _row(*["---"] * 6)
-    answers = {world: compared(runs, world) for world in SIMS}
+    answers = {world: compared(runs, world) for world in worlds}
     errors = {name: action_error(folder, name) for name in order}
     answers["action error"] = by_error({name: real[name][1] for name in order}, errors)
     for world, answer in answers.items():
@@ -121,12 +123,14 @@ def print_tables(folder: Path) -> None:
     some = rates(runs("no_camera"))
     _row("(the laboratory)", f"{np.mean([real[name][1] for name in some]):.0%}", "", "")
     for world, label in ABLATED.items():
+        if not runs(world).is_dir():
+            continue
         cell = rates(runs(world))
         rows = [{"policy": n, "real": real[n][1], "sim": cell[n][1], "n_real": 24, "n_sim": 24} for n in some]
         answer = foretell.predictivity(pa.Table.from_pylist(rows)).to_dict()
         mean = np.mean([cell[name][1] for name in some])
         _row(label, f"{mean:.0%}", _ends(answer["mmrv"]), _ends(answer["success_gap"]))
-    paired = {world: paired_rates(runs, world) for world in SIMS}
+    paired = {world: paired_rates(runs, world) for world in worlds}
     kept = {"real": real, "sims": sims, "paired": paired, "answers": answers, "errors": errors}
     (folder / "answers.json").write_text(json.dumps(kept, indent=1))
 
