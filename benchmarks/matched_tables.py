@@ -95,7 +95,7 @@ def named(folder: Path, world: str) -> Path:
 
 
 def print_tables(folder: Path) -> None:
-    """Table V's shape, Table I's and Table III's. Writes all of it to answers.json too."""
+    """Table V's shape and Table I's. Writes all of it to answers.json too."""
     runs = partial(named, folder)
     real = rates(runs("real"))
     order = sorted(real, key=lambda name: (-real[name][1], -real[name][0]))
@@ -117,22 +117,27 @@ def print_tables(folder: Path) -> None:
         shown = METRICS if world != "action error" else METRICS[:2]  # its error is no success
         pick = ", ".join(decision["pick"]) if len(decision["pick"]) < 4 else f"{len(decision['pick'])} tie"
         _row(world, *(_ends(answer[m]) for m in shown), *["-"] * (3 - len(shown)), _ends(decision["regret"]), pick)
-    print("\naction errors:", {name: round(error, 4) for name, error in errors.items()}, "\n")
+    print("\naction errors:", {name: round(error, 4) for name, error in errors.items()})
+    if runs("no_camera").is_dir():
+        print_parts(runs, real)
+    paired = {world: paired_rates(runs, world) for world in worlds}
+    kept = {"real": real, "sims": sims, "paired": paired, "answers": answers, "errors": errors}
+    (folder / "answers.json").write_text(json.dumps(kept, indent=1))
+
+
+def print_parts(runs: Callable[[str], Path], real: dict[str, tuple[float, float]]) -> None:
+    """What each of the matched looks is worth: Table III's shape, and Table IX's."""
+    print()
     _row("without", "mean success", "mmrv", "success_gap")
     _row(*["---"] * 4)
     some = rates(runs("no_camera"))
     _row("(the laboratory)", f"{np.mean([real[name][1] for name in some]):.0%}", "", "")
     for world, label in ABLATED.items():
-        if not runs(world).is_dir():
-            continue
         cell = rates(runs(world))
         rows = [{"policy": n, "real": real[n][1], "sim": cell[n][1], "n_real": 24, "n_sim": 24} for n in some]
         answer = foretell.predictivity(pa.Table.from_pylist(rows)).to_dict()
         mean = np.mean([cell[name][1] for name in some])
         _row(label, f"{mean:.0%}", _ends(answer["mmrv"]), _ends(answer["success_gap"]))
-    paired = {world: paired_rates(runs, world) for world in worlds}
-    kept = {"real": real, "sims": sims, "paired": paired, "answers": answers, "errors": errors}
-    (folder / "answers.json").write_text(json.dumps(kept, indent=1))
 
 
 def _row(*entries: str) -> None:

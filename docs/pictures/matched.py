@@ -70,6 +70,8 @@ def rates() -> None:
     draw = ImageDraw.Draw(sheet)
     for row, (name, answers) in enumerate(every.items()):
         for column, world in enumerate(SIMS):
+            if world not in answers["sims"]:
+                continue
             cells = answers["sims"][world].items()
             pairs = [(answers["paired"][world][policy], success) for policy, (_, success) in cells]
             title = f"{world}, {LABORATORIES[name]}"
