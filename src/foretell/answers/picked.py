@@ -95,12 +95,20 @@ class Picked:
         if made.maybe_best is not None:
             sim = "" if made.maybe_best_sim is None else f"; in simulation: {listed(self.names(made.maybe_best_sim))}"
             lines.append(f"May be truly the best in reality: {listed(self.names(made.maybe_best))}{sim}.")
-        if made.without:
-            least, most = (amount(value, self.points, plain=True) for value in (min(made.without), max(made.without)))
-            lines.append(f"Without one policy the regret is {least} to {most}{' points' if self.points else ''}.")
+        return [*lines, *self.left_out()]
+
+    def left_out(self) -> list[str]:
+        """What changes without one policy, or without one task; and how far the claim reaches."""
+        lines = []
+        if self.decision.without:
+            lines.append(f"Without one policy the regret is {self._span(self.decision.without)}.")
         if self.without_task:
             lines.append(self._tasks())
         return [*lines, self.claim()]
+
+    def _span(self, values: Sequence[float]) -> str:
+        ends = dict.fromkeys(amount(value, self.points, plain=True) for value in (min(values), max(values)))
+        return f"{' to '.join(ends)}{' points' if self.points else ''}"
 
     def line(self) -> str:
         """The pick and its regret."""
@@ -140,9 +148,8 @@ class Picked:
         moved = [f"{listed(names)} without {plain(task)}" for task, names in others.items()
                  if set(names) != set(self.names(self.decision.picks))]  # fmt: skip
         lost = [other.decision.regret.estimate for other in self.without_task.values()]
-        least, most = (amount(value, self.points, plain=True) for value in (min(lost), max(lost)))
         pick = f"the pick changes to {listed(moved)}" if moved else "the pick stays"
-        return f"Without one task {pick}; the regret is {least} to {most}{' points' if self.points else ''}."
+        return f"Without one task {pick}; the regret is {self._span(lost)}."
 
     def claim(self) -> str:
         """How far the claim reaches, and what the next level needs."""

@@ -127,11 +127,7 @@ def _by_arm(arms: Mapping[str, Predictivity]) -> str:
     first = next(iter(arms.values()))
     board = next(iter(first.scoreboards.values()))
     rows = [
-        [
-            arm,
-            *(_briefly((answer.mean or next(iter(answer.metrics.values())))[name]) for name in SHORT),
-            _briefly((answer.overall or next(iter(answer.decisions.values()))).decision.regret),
-        ]
+        [arm, *(_briefly((answer.mean or next(iter(answer.metrics.values())))[name]) for name in SHORT)]
         for arm, answer in arms.items()
     ]
     alpha = next(iter(next(iter(first.metrics.values())).values())).alpha
@@ -140,7 +136,7 @@ def _by_arm(arms: Mapping[str, Predictivity]) -> str:
     return "\n".join(
         [
             f"{counted(len(board.policies), 'policy', 'policies')}{tasks}: {', '.join(map(plain, board.policies))}",
-            table(["arm", *SHORT, "regret"], rows),
+            table(["arm", *SHORT], rows),
             f"{level(alpha)} intervals. Each arm is compared with real trials without perturbation.",
             *noted(dict.fromkeys(apart)),
         ]

@@ -36,8 +36,8 @@ def sentence(answer: Predictivity, sim: str) -> str:
         pick = f"{pick}, which tie"
     where = "the best in the real trials" if decision.agrees else f"where {best} did best in the real trials"
     tasks = f" over {len(answer.decisions)} tasks" if answer.overall is not None else ""
-    reach = decision.claim.reach
-    return f"Picking by {sim}{tasks} takes {pick}, {where}: regret {_ends(decision.regret, made.points)}; {reach}."
+    regret, reach = _ends(decision.regret, made.points), decision.claim.reach
+    return f"Picking by {sim}{tasks} takes {pick}, {where}: regret {regret}; claim level: {reach}."
 
 
 def _ends(interval: Interval, points: bool, unit: bool = True) -> str:
@@ -71,10 +71,7 @@ def picking(answer: Predictivity, task: str, names: tuple[str, str]) -> list[Blo
         right=columns[3:5],
         about=ABOUT,
     )
-    claims = {label: made.claim() for label, made in asked.items()}
-    words = [f"{label}: {claim}" if len(claims) > 1 else claim for label, claim in claims.items()]
-    moved = [made.sentences()[-2] for made in asked.values() if made.without_task]
-    blocks: list[Block] = [sheet, Words("\n".join([*words, *moved]))]
+    blocks: list[Block] = [sheet, Words(" ".join(next(iter(asked.values())).left_out()))]
     known = [row for row in drawn if row["low"] is not None]
     if not known:
         return blocks

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -93,8 +93,13 @@ class Audited:
 
 def audit(alpha: float = ALPHA) -> list[Audited]:
     """Every panel, furthest claim first, and then by the regret that is left possible."""
+    return [*_panels(alpha)]
+
+
+@cache
+def _panels(alpha: float) -> tuple[Audited, ...]:
     printed = audit_printed()
-    return sorted((_audited(matrix, printed, alpha) for matrix in matrices()), key=_place)
+    return tuple(sorted((_audited(matrix, printed, alpha) for matrix in matrices()), key=_place))
 
 
 def _place(row: Audited) -> tuple[int, bool, float, str]:

@@ -40,7 +40,7 @@ class Matrix:
 
     @property
     def runs(self) -> list[str]:
-        """Training runs, as far as the paper tells which policies come from one."""
+        """Training runs, as far as the paper tells which policies come from one of them."""
         return list(dict.fromkeys(cell["run"] or cell["policy"] for cell in self.cells))
 
     def points(self, side: str) -> list[Printed]:
@@ -60,14 +60,14 @@ class Matrix:
             if set(rows) != set(self.policies):
                 continue
             rows = {policy: rows[policy] for policy in self.policies}
-            one = Matrix(paper=self.paper, cited=self.cited, panel=self.panel, cells=tuple(rows.values()))
+            part = Matrix(paper=self.paper, cited=self.cited, panel=self.panel, cells=tuple(rows.values()))
             made[task] = Scoreboard(
                 policies=tuple(rows),
-                real=np.array(one.points("real"), dtype=float),
-                sim=np.array(one.points("sim"), dtype=float),
-                n_real=one.trials("real"),
-                n_sim=one.trials("sim"),
-                runs=tuple(str(cell["run"] or cell["policy"]) for cell in one.cells),
+                real=np.array(part.points("real"), dtype=float),
+                sim=np.array(part.points("sim"), dtype=float),
+                n_real=part.trials("real"),
+                n_sim=part.trials("sim"),
+                runs=tuple(str(cell["run"] or cell["policy"]) for cell in part.cells),
             )
         return made
 

@@ -2,7 +2,7 @@
 hardware where both exist.
 
 Letters are of Barnard's test of every pair, adjusted by Holm over the pairs of a panel and task, at 5 %. The paper's
-own test is another one, so single letters may differ.
+own test is not repeated, so single letters may differ.
 """
 
 from __future__ import annotations
@@ -104,7 +104,8 @@ def _decided(book: Ledger, table: str, task: str, made: Picked) -> None:
 def _board(real: list[Rollouts], sim: list[Rollouts]) -> Scoreboard:
     simulated = {row.method: row for row in sim}
     tried = [row for row in real if row.method in simulated]
-    sides = {"real": tried, "sim": [simulated[row.method] for row in tried]}
-    values = {name: np.array([row.outcomes.mean() for row in rows]) for name, rows in sides.items()}
-    sizes = {f"n_{name}": np.array([row.outcomes.size for row in rows], dtype=float) for name, rows in sides.items()}
-    return Scoreboard(policies=tuple(row.method for row in tried), **values, **sizes)
+    sides = tried, [simulated[row.method] for row in tried]
+    rates = [np.array([row.outcomes.mean() for row in rows]) for rows in sides]
+    sizes = [np.array([row.outcomes.size for row in rows], dtype=float) for rows in sides]
+    names = tuple(row.method for row in tried)
+    return Scoreboard(policies=names, real=rates[0], sim=rates[1], n_real=sizes[0], n_sim=sizes[1])
