@@ -3,12 +3,15 @@
     python benchmarks/identify.py hidden                      # a robot that θ cannot express
     python benchmarks/identify.py original FOLDER             # the original SIMPLER engine's recordings
     python benchmarks/identify.py standin -o fitted.yaml      # the stand-in's Google robot, and what worse gains cost
+    python benchmarks/identify.py predict RUNS --fitted fitted.yaml     # does a better-identified world predict better?
 
 `hidden`: 12 noisy recordings of a WidowX with other gains, a late actuator, a weight in its hand that nothing
 compensates, cables that pull its joints back, and friction. Gains and delay are fitted; weight, cables and friction are
 not among the parameters. `original`: FOLDER has openloop_widowx.npz and openloop_google_robot.npz; the fit starts from
-our robots, and from gains that are twice and half as large. `standin`: SIMPLER's loss of the world as it is, of the
-paper's two worse sets of gains and of the fitted world; the run's own figures need the studies (docs/identify.md).
+gains that are twice and half as large as ours. `standin`: SIMPLER's loss of the world as it is, of the
+paper's two worse sets of gains and of the fitted world. `predict`: the zoo's policies pick the can in the stand-in and
+in these worlds, at every sixth published layout (`--every`), and each world's rates are compared with the stand-in's.
+Runs are kept in the folder RUNS; the same command resumes them.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ import argparse
 import os
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +28,23 @@ import mujoco
 import numpy as np
 
 from foretell.identify import Identified, identify
+from foretell.identify.loss import losses
 from foretell.identify.motion import Motions
+from foretell.identify.read import read_recordings
 from foretell.identify.recording import Recording
 from foretell.identify.replay import free_space
 from foretell.robots import Robot
 from foretell.robots.google_robot import GoogleRobot
 from foretell.robots.widowx import WidowX
 from foretell.sim.params import load_world
+from foretell.tasks.pick_coke_can import PickCokeCan
 
 RECORDINGS, ACTIONS = 12, 20
 NOISE_RAD, NOISE_M = 0.001, 0.0005
 """Standard deviations of recorded joints and of the recorded position of the tool."""
+GAINS = ("mujoco", "simpler_worse_1", "simpler_worse_2")
+"""Worlds whose gains nobody fitted to the stand-in."""
+POLICIES = ("sight", "sight-gmm", "sight-vae", "sight-dp", "sight-rnn", "sight-few", "sight-part", "sight-blind")
 HIDDEN = {
     "kp_shoulder": 0.6,
     "kp_elbow": 0.7,
@@ -95,10 +104,20 @@ def hidden(folder: Path, options: argparse.Namespace) -> None:
 
 
 def original(folder: Path, options: argparse.Namespace) -> None:
-    for robot in ("widowx", "google_robot"):
-        made = Path(options.folder) / f"openloop_{robot}.npz"
-        for title, start in (("our gains", "mujoco"), ("gains far off", far_off(robot))):
-            show(f"{robot}, from {title}", identify_timed(made, robot, world=start, way=options.way))
+    for robot in options.robots:
+        made = some_of(Path(options.folder) / f"openloop_{robot}.npz", folder, options.only)
+        print(f"== {robot}, our gains, unfitted\n{identify(made, robot, fit=False).text()}", flush=True)
+        fitted = identify_timed(made, robot, world=far_off(robot), way=options.way, evaluations=options.evaluations)
+        show(f"{robot}, from gains far off", fitted)
+
+
+def some_of(made: Path, folder: Path, only: Sequence[str]) -> Path:
+    """A file with these sequences of another; without any, that file."""
+    if not only:
+        return made
+    with np.load(made) as fields:
+        np.savez(folder / made.name, **{name: fields[name] for name in fields if name.partition("/")[0] in only})
+    return folder / made.name
 
 
 def far_off(robot: str) -> dict[str, Any]:
@@ -114,23 +133,45 @@ def standin(folder: Path, options: argparse.Namespace) -> None:
     made = record(folder / "standin.npz", GoogleRobot, "google_robot", "standin", 0.02)
     fitted = identify_timed(made, "google_robot", vary=("gains", "delay"), way=options.way, out=options.out)
     show("the stand-in's Google robot", fitted)
-    worlds: Mapping[str, Any] = {
-        "mujoco": "mujoco", "simpler_worse_1": "simpler_worse_1", "simpler_worse_2": "simpler_worse_2",
-        "fitted": None if fitted.fitted is None else fitted.fitted.world,
-    }  # fmt: skip
-    from foretell.identify.loss import losses
-    from foretell.identify.read import read_recordings
+    show_losses(made, GAINS if fitted.fitted is None else (*GAINS, fitted.fitted.world))
 
+
+def show_losses(made: Path, worlds: Sequence[Any]) -> None:
+    """SIMPLER's loss of worlds on recordings of the Google robot."""
     recordings = read_recordings(made, GoogleRobot, 7, GoogleRobot.controller)
     moved = np.arange(recordings[0].q.shape[1]) < len(GoogleRobot.groups["arm"].joints)
+    files = [load_world(world) for world in worlds]
+    motions = Motions(recordings, free_space("google_robot", GoogleRobot), most_delay=0.1).run(files)
+    for file, each in zip(files, motions, strict=True):
+        values = [losses(recording, motion, moved)["sysid"] for recording, motion in zip(recordings, each, strict=True)]
+        print(f"{file.name:20} control loss {np.mean(values):.4f}", flush=True)
+
+
+def predict(folder: Path, options: argparse.Namespace) -> None:
+    import foretell
+
+    runs, count = Path(options.folder), len(list(PickCokeCan().layouts()))
+    layouts = list(range(0, count, options.every))
+    policies = {name: f"zoo:{name}" for name in POLICIES}
+    worlds = {"standin": "standin", **dict(zip(GAINS, GAINS, strict=True))}
+    if options.fitted is not None:
+        worlds["fitted"] = str(options.fitted)
     for name, world in worlds.items():
-        (motions,) = Motions(recordings, free_space("google_robot", GoogleRobot), most_delay=0.1).run(
-            [load_world(world)]
-        )
-        each = [
-            losses(recording, motion, moved)["sysid"] for recording, motion in zip(recordings, motions, strict=True)
-        ]
-        print(f"{name:20} control loss {np.mean(each):.4f}")
+        study = {
+            "name": name,
+            "world": world,
+            "tasks": [PickCokeCan.name],
+            "policies": policies,
+            "scenarios": {"layouts": layouts},
+            "record": {"video": "none"},
+        }
+        spent = os.times()
+        foretell.run(study, out=runs / name)
+        print(f"{name}: {sum(os.times()[:4]) - sum(spent[:4]):.0f} s of CPU", flush=True)
+    made = record(folder / "standin.npz", GoogleRobot, "google_robot", "standin", 0.02)
+    show_losses(made, list(worlds.values())[1:])
+    for name in list(worlds)[1:]:
+        print(f"== {name}\n{foretell.predictivity(real=runs / 'standin', sim=runs / name, stand_in=True)}", flush=True)
 
 
 def identify_timed(made: Path, robot: str, **options: Any) -> Identified:
@@ -149,13 +190,19 @@ def show(title: str, result: Identified) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["hidden", "original", "standin"])
-    parser.add_argument("folder", nargs="?", default=".", help="with the original's recordings")
+    parser.add_argument("what", choices=["hidden", "original", "standin", "predict"])
+    parser.add_argument("folder", nargs="?", default=".", help="with the original's recordings, or of the runs")
     parser.add_argument("--way", default="least-squares")
     parser.add_argument("-o", "--out", type=Path, help="the world file of `standin`")
+    parser.add_argument("--robots", nargs="+", default=["widowx", "google_robot"], help="for `original`")
+    parser.add_argument("--only", nargs="+", default=[], help="for `original`: sequences of the file (default: all)")
+    parser.add_argument("--evaluations", type=int, default=400, help="for `original`: values of θ to try")
+    parser.add_argument("--fitted", type=Path, help="for `predict`: the world file of `standin`")
+    parser.add_argument("--every", type=int, default=6, help="for `predict`: 1 takes all 75 layouts")
     options = parser.parse_args()
+    ways = {"hidden": hidden, "original": original, "standin": standin, "predict": predict}
     with tempfile.TemporaryDirectory() as folder:
-        {"hidden": hidden, "original": original, "standin": standin}[options.what](Path(folder), options)
+        ways[options.what](Path(folder), options)
 
 
 if __name__ == "__main__":

@@ -43,11 +43,13 @@ from foretell.digest import digest
 from foretell.errors import ForetellError
 from foretell.import_object.mesh import read_mesh
 from foretell.import_object.parts import closed, convex_parts, weigh
+from foretell.import_room import import_room
 from foretell.objects import asset
 from foretell.objects.imported import FILE, imported
 from foretell.policies.make import bind, make_policy
 from foretell.reality.cards import cards
 from foretell.report.contents import contents
+from foretell.rooms import Geodesic, Room, picture
 from foretell.study.config import TaskEntry, load_study
 from foretell.study.latencies import Settler
 from foretell.study.plan import make_task, plan, resolve_scenarios
@@ -411,9 +413,37 @@ def _mesh(folder: Path, draw: random.Random) -> Callable[[], Any]:
     return take
 
 
+def _room(folder: Path, draw: random.Random) -> Callable[[], Any]:
+    """A room of someone else, in which a robot drives."""
+    path = folder / "room.json"
+    path.write_bytes(spoil_lines([Room.named("lab_easy").to_dict()], draw))
+
+    def take() -> None:
+        room = Room.load(path)
+        Geodesic(room, 0.175)
+        picture.plan(room)
+        room.damaged(0.05)
+
+    return take
+
+
+def _map(folder: Path, draw: random.Random) -> Callable[[], Any]:
+    """An occupancy map of someone else, and its image."""
+    cells = np.full((30, 40), 254, dtype=np.uint8)
+    cells[[0, -1]], cells[:, [0, -1]], cells[10:14, 10:20] = 0, 0, 0
+    image = b"P5\n40 30\n255\n" + cells.tobytes()
+    about = {"image": "map.pgm", "resolution": 0.1, "origin": [0, 0, 0], "negate": 0}
+    about |= {"occupied_thresh": 0.65, "free_thresh": 0.25, "mode": "trinary"}
+    pixels = draw.random() < 0.4
+    (folder / "map.pgm").write_bytes(spoil_bytes(image, draw) if pixels else image)
+    (folder / "map.yaml").write_bytes(yaml.safe_dump(about).encode() if pixels else spoil_yaml(about, draw))
+    return lambda: import_room(folder / "map.yaml", out=folder / "room.json")
+
+
 KINDS: dict[str, Callable[[Path, random.Random], Callable[[], Any]]] = {
     "study": _study, "run": _run, "onnx": _onnx, "scenarios": _scenarios, "testset": _testset, "world": _world,
     "profile": _profile, "object": _object, "mesh": _mesh,
+    "room": _room, "map": _map,
 }  # fmt: skip
 
 

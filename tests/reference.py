@@ -21,6 +21,14 @@ def simpler(name: str) -> Path:
     return path
 
 
+def lbm() -> Path:
+    """Rollouts of Toyota's study of large behaviour models (Dryad, CC0)."""
+    path = DATA / "tri_lbm"
+    if not path.exists():
+        pytest.skip("the rollouts of Toyota's LBM study are not there (tri_lbm); set FORETELL_DATA")
+    return path
+
+
 def menagerie() -> Path:
     """A copy of MuJoCo Menagerie with SIMPLER's two robots."""
     path = ASSETS / "menagerie"

@@ -6,6 +6,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
@@ -29,3 +30,13 @@ def test_a_photograph_is_timed_beside_the_picture_without() -> None:
     figures = load("green_screen").measure("lift", "front", (60, 80), 2)
     assert list(figures) == ["plain", "photograph", "robots alone", "soft edges", "contact shadow"]
     assert figures["plain"] > 0
+
+
+def test_a_plain_loop_of_the_rules_of_navigation_ends_at_the_same_poses() -> None:
+    """30 steps with noise, of which some collide and slide."""
+    bench = load("navigation")
+    scenario = bench.PointNav().layouts()[bench.LEG]
+    _, poses, seen = bench.batched(scenario, 30)
+    _, other, looks = bench.plain(scenario, 30, 2)
+    assert np.abs(poses[:2] - np.array(other)).max() < 1e-9
+    assert np.abs(seen[:2] - np.array(looks)).max() < 1e-5

@@ -354,7 +354,12 @@ def cheap(name):
 
 
 @pytest.mark.parametrize(
-    "name", [name if cheap(name) else pytest.param(name, marks=pytest.mark.daily) for name in BUILTIN["tasks"]]
+    "name",
+    [
+        name if cheap(name) else pytest.param(name, marks=pytest.mark.daily)
+        for name in BUILTIN["tasks"]
+        if name != "pointnav"  # MuJoCo does not simulate it: see tests/planar
+    ],
 )
 def test_every_task_of_our_own_passes(name):
     report = check_task(name)

@@ -11,7 +11,7 @@ import pytest
 from studies import environment
 
 COUNTS = {"study": 150, "run": 12, "scenarios": 120, "testset": 80, "world": 100, "profile": 100}
-COUNTS |= {"object": 100, "mesh": 60}
+COUNTS |= {"object": 100, "mesh": 60, "room": 80, "map": 80}
 
 
 @pytest.mark.parametrize(("kind", "count"), COUNTS.items(), ids=COUNTS)

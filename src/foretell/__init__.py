@@ -47,6 +47,7 @@ _WHERE = {
     "identify": "foretell.identify.identify",
     "import_": "foretell.reality",
     "import_object": "foretell.import_object.import_object",
+    "import_room": "foretell.import_room.import_room",
     "judge": "foretell.study.judge",
     "latency": "foretell.study.measure",
     "leaderboard": "foretell.leaderboard",
@@ -60,6 +61,7 @@ _WHERE = {
     "show": "foretell.answers.show",
     "testset": "foretell.testset.testset",
     "timeline": "foretell.report.timeline",
+    "tune": "foretell.tune.tune",
     "view": "foretell.view",
 }
 __all__ = [*_WHERE, "__version__"]
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
     from foretell.errors import UsageError as UsageError
     from foretell.identify.identify import identify as identify
     from foretell.import_object.import_object import import_object as import_object
+    from foretell.import_room.import_room import import_room as import_room
     from foretell.leaderboard import leaderboard as leaderboard
     from foretell.policy import Chunk as Chunk
     from foretell.policy import Policy as Policy
@@ -103,6 +106,7 @@ if TYPE_CHECKING:
     from foretell.tasks.tabletop import TabletopTask as TabletopTask
     from foretell.tasks.task import Task as Task
     from foretell.testset.testset import testset as testset
+    from foretell.tune.tune import tune as tune
     from foretell.view import view as view
 
 

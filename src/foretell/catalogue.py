@@ -16,6 +16,7 @@ KINDS = {
     "tasks": "what a robot is asked to do",
     "suites": "tasks that are published together",
     "robots": "robots that a task can have",
+    "rooms": "where a mobile robot drives; apartment:SEED is drawn from a seed",
     "controllers": "what the actions of a policy mean",
     "worlds": "where episodes run",
     "policies": "what acts; zoo:NAME is trained",
@@ -29,8 +30,8 @@ KINDS = {
 
 
 def catalogue(what: str | None = None) -> list[dict[str, Any]]:
-    """Everything of a kind (tasks, suites, robots, controllers, worlds, policies, adapters, presets, factors,
-    transforms, engines): name and a line about it. Without a kind: the kinds, with their counts."""
+    """Everything of a kind (tasks, suites, robots, rooms, controllers, worlds, policies, adapters, presets,
+    factors, transforms, engines): name and a line about it. Without a kind: the kinds, with their counts."""
     if what is None:
         return [{"name": kind, "about": about, "count": _count(kind)} for kind, about in KINDS.items()]
     if what not in KINDS:
@@ -52,7 +53,7 @@ def catalogue(what: str | None = None) -> list[dict[str, Any]]:
                 "time_limit": thing.time_limit,
                 "action_rate": thing.action_rate,
                 "controller": thing.controller,
-                "layouts": len(task.layouts()),
+                "layouts": task.layout_count(),
             }
         if what == "factors":
             entry |= {

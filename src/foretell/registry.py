@@ -55,6 +55,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "widowx_carrot_on_plate": "foretell.tasks.carrot_on_plate:CarrotOnPlate",
         "widowx_stack_cube": "foretell.tasks.stack_cube:StackCube",
         "widowx_put_eggplant_in_basket": "foretell.tasks.eggplant_in_basket:EggplantInBasket",
+        "pointnav": "foretell.tasks.pointnav:PointNav",
     },
     "suites": {
         "simpler-google": "foretell.tasks.suites:SIMPLER_GOOGLE",
@@ -92,6 +93,13 @@ BUILTIN: dict[str, dict[str, str]] = {
         "panda": "foretell.robots.panda:Panda",
         "google_robot": "foretell.robots.google_robot:GoogleRobot",
         "widowx": "foretell.robots.widowx:WidowX",
+        "locobot": "foretell.robots.locobot:LoCoBot",
+    },
+    "rooms": {
+        "lab_easy": "foretell.rooms.lab:lab_easy",
+        "lab_medium": "foretell.rooms.lab:lab_medium",
+        "lab_hard": "foretell.rooms.lab:lab_hard",
+        "apartment": "foretell.rooms.apartment:apartment",
     },
     "controllers": {
         "ee_delta": "foretell.robots.controller:EndEffectorDelta",
@@ -105,12 +113,21 @@ BUILTIN: dict[str, dict[str, str]] = {
         "ee_step": "foretell.robots.simpler:PoseStep",
         "ee_step_paper": "foretell.robots.simpler:PoseStepPaper",
         "grip_step": "foretell.robots.simpler:FingerStep",
+        "steps": "foretell.robots.base:StepsOf30",
+        "steps_10": "foretell.robots.base:StepsOf10",
+        "velocity": "foretell.robots.base:Velocity",
     },
     "policies": {
         "expert": "foretell.policies.expert:Expert",
         "noisy-expert": "foretell.policies.expert:NoisyExpert",
         "random": "foretell.policies.random:Random",
         "onnx": "foretell.policies.onnx:Onnx",
+        "goal-follower": "foretell.policies.navigation:GoalFollower",
+        "bumper": "foretell.policies.navigation:Bumper",
+        "bug": "foretell.policies.navigation:Bug",
+        "lidar-planner": "foretell.policies.navigation:LidarPlanner",
+        "depth-planner": "foretell.policies.mapping:DepthPlanner",
+        "oracle": "foretell.policies.navigation:Oracle",
         "zoo": "foretell.zoo.policy:Zoo",
     },
     "adapters": {
@@ -143,6 +160,9 @@ BUILTIN: dict[str, dict[str, str]] = {
         "standin": "foretell.sim.world:MujocoWorld",
         "simpler_worse_1": "foretell.sim.world:MujocoWorld",
         "simpler_worse_2": "foretell.sim.world:MujocoWorld",
+        "planar": "foretell.planar.world:PlanarWorld",
+        "planar_challenge": "foretell.planar.world:PlanarWorld",
+        "planar_standin": "foretell.planar.world:PlanarWorld",
     },
 }
 

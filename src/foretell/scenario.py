@@ -86,6 +86,8 @@ class Scenario(BaseModel):
     instruction: str = ""
     factors: Mapping[str, Any] = {}
     """Perturbation factor -> its value; relative to each world's nominal. Empty for a clean scenario."""
+    facts: Mapping[str, float] = {}
+    """Numbers that follow from the situation and that simulation and reality share, such as the shortest way, m."""
     parent: str | None = None
     """`id` of the scenario this one was made near, or the name of the imported object in it; else None."""
 
@@ -118,6 +120,8 @@ class Scenario(BaseModel):
         """What names are made of. `start` was called `robot_start`, and scenarios keep their names."""
         whole = self.model_dump(mode="json")
         whole["robot_start"] = whole.pop("start")
+        if not whole["facts"]:  # scenarios without any keep their names
+            del whole["facts"]
         for placement in whole["placements"].values():
             if "@" in placement["asset"]:  # an imported object: its name and hash say what it is, wherever it lies
                 placement["asset"] = placement["asset"].rpartition("/")[2]
@@ -145,7 +149,7 @@ class Scenario(BaseModel):
                 shifted = (x + distance * math.cos(angle), y + distance * math.sin(angle), z)
                 moved[name] = placement.model_copy(update={"pos": shifted})
             seed = int(np.uint32(self.seed + 1 + child))
-            children.append(self.model_copy(update={"placements": moved, "parent": self.id, "seed": seed}))
+            children.append(self.model_copy(update={"placements": moved, "parent": self.id, "seed": seed, "facts": {}}))
         return [Scenario.model_validate(child.model_dump()) for child in children]
 
     def card(self) -> str:

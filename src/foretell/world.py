@@ -94,7 +94,8 @@ class Verdict:
 @runtime_checkable
 class World(Protocol):
     """Where scenarios run. All that drivers, sessions, replay, films and checks use. A world may have `notes` besides:
-    sentences about its parameters that a study prints."""
+    sentences about its parameters that a study prints; and `over(slots)`: (n,) bool, whether the task ends an episode
+    here, solved or not."""
 
     name: str
     task: Task

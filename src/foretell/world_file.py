@@ -1,13 +1,13 @@
 """A world file: which kind of world, with which parameters θ. Each kind has a θ of its own, and its own class of file.
 
-class PlanarFile(WorldFile):
-    theta: PlanarTheta = PlanarTheta()
+class PuckFile(WorldFile):
+    theta: PuckTheta = PuckTheta()
 
-class Planar:
-    File = PlanarFile  # so that checks and lists can read its files
+class Puck:
+    File = PuckFile  # so that checks and lists can read its files
 
     def __init__(self, task, world, *, slots, threads, controller):
-        self.file = PlanarFile.load(world)
+        self.file = PuckFile.load(world)
 """
 
 from __future__ import annotations
@@ -51,7 +51,15 @@ __all__ = [
 
 SHOWN = 8
 """Problems that an error lists."""
-SHIPPED = ("mujoco", "standin", "simpler_worse_1", "simpler_worse_2")
+SHIPPED = (
+    "mujoco",
+    "standin",
+    "simpler_worse_1",
+    "simpler_worse_2",
+    "planar",
+    "planar_challenge",
+    "planar_standin",
+)
 """World files that come with foretell."""
 
 

@@ -20,14 +20,14 @@ def rates(csv):
 
 def test_values_against_scipy(rates):
     found = predictivity(rates).to_dict()
-    assert list(found) == list(METRICS)
+    assert list(found) == ["decision", *METRICS]
     assert found["pearson"]["value"] == pytest.approx(scipy_stats.pearsonr(REAL, SIM).statistic)
     assert found["spearman"]["value"] == pytest.approx(scipy_stats.spearmanr(REAL, SIM).statistic)
     assert found["kendall"]["value"] == pytest.approx(scipy_stats.kendalltau(REAL, SIM).statistic)
     assert found["mmrv"]["value"] == pytest.approx(2 * 0.15 / 5)  # c and d swapped, 0.15 apart
     assert found["rank_reversals"]["value"] == 1 and found["pairwise_accuracy"]["value"] == pytest.approx(0.9)
     assert found["success_gap"]["value"] == pytest.approx(np.abs(np.subtract(REAL, SIM)).mean())
-    for row in found.values():
+    for row in (found[name] for name in METRICS):
         assert row["low"] <= row["value"] <= row["high"]
     without = found["pearson"]["leave_one_out"]
     assert without["c"] == pytest.approx(np.corrcoef(np.delete(REAL, 2), np.delete(SIM, 2))[0, 1])
@@ -168,3 +168,90 @@ def test_what_is_refused(sheet, refused, content, told):
 def test_one_question_at_a_time(rates, refused):
     for given in ({}, {"real": rates}, {"table": rates, "real": rates, "sim": rates}):
         assert "not both" in refused(predictivity, **given)
+
+
+def test_the_decision_comes_first(rates, csv, refused):
+    found = predictivity(rates)
+    text = found.text().splitlines()
+    assert text[1].startswith("Pick by simulation: a, 90.0% in the real trials, the best there. Regret 0.0 points (95%")
+    assert "finite-sample" in text[1] and text[2].startswith("Best of simulation's top 3 (a, b and d)")
+    assert text[3].startswith("May be truly the best in reality: a") and text[5].startswith("Claim level: ")
+    row = found.to_dict()["decision"]
+    assert row["pick"] == row["real_best"] == ["a"] and row["agrees"] and row["top"][0]["k"] == 3
+    assert row["regret"]["low"] == row["regret"]["value"] == 0.0 < row["regret"]["high"] < 0.25
+    assert set(row["regret"]["leave_one_out"]) == set(POLICIES)
+    wrong = predictivity(csv("w.csv", policy=POLICIES, real=REAL, sim=OTHER, n_real=[20] * 5)).text()
+    assert "Pick by simulation: e, 10.0% in the real trials, where a had 90.0%. Regret 80.0 points" in wrong
+    assert "it is shown not to be the best" in wrong
+    assert "top is 6, but 5 policies are compared: give 1 to 5" in refused(predictivity, rates, top=6)
+    assert "give 1 to 5" in refused(predictivity, rates, top=0)
+    assert predictivity(rates, top=2).to_dict()["decision"]["top"][0]["members"] == ["a", "b"]
+
+
+def test_rates_without_trials_have_a_regret_without_interval(csv):
+    found = predictivity(csv("bare.csv", policy=POLICIES, real=[100 * r for r in REAL], sim=OTHER))
+    row = found.to_dict()["decision"]["regret"]
+    assert row["value"] == pytest.approx(80.0) and row["high"] is None and "n_real" in row["reason"]
+    assert "Regret 80.000 (no interval: the number of real trials (n_real) is not given" in found.text()
+    assert found.to_dict()["decision"]["may_be_best"] == {"real": None, "sim": None}
+
+
+def test_leave_one_task_out_beside_leave_one_policy_out(csv, refused):
+    columns = {"policy": POLICIES * 3, "real": [*REAL, *REAL, *REAL[::-1]], "sim": [*SIM, *SIM, *REAL]}
+    table = csv("t.csv", **columns, task=["lift"] * 5 + ["can"] * 5 + ["nut"] * 5, n_real=[20] * 15, n_sim=[50] * 15)
+    found = predictivity(table)
+    mean = found.to_dict()["mean"]
+    assert mean["decision"]["pick"] == ["a"] and set(mean["decision"]["leave_one_task_out"]) == {"lift", "can", "nut"}
+    left = mean["decision"]["leave_one_task_out"]
+    assert left["nut"]["regret"]["value"] == 0.0 and left["lift"]["regret"]["high"] > 0.0
+    assert mean["decision"]["regret"]["guarantee"] == "asymptotic"
+    without = mean["mmrv"]["leave_one_task_out"]
+    each = {task: found.to_dict()[task]["mmrv"]["value"] for task in ("lift", "can", "nut")}
+    assert without["nut"] == pytest.approx((each["lift"] + each["can"]) / 2)
+    text = found.text()
+    assert text.startswith("over 3 tasks, each counting alike\nPick by simulation: a") and "without one task" in text
+    assert "Without one task the pick" in text
+    assert "task lift, 5 policies" in text and text.count("Claim level") == 1
+    assert found.to_dict()["nut"]["decision"]["regret"]["value"] == pytest.approx(0.8)
+    assert "top is 9, but 5 policies are in every task" in refused(predictivity, table, top=9)
+
+
+def test_tasks_with_other_policies_have_no_common_pick(csv):
+    table = csv("t.csv", policy=["a", "b", "c", "d"], real=[0.9, 0.1, 0.5, 0.6], sim=[0.8, 0.2, 0.5, 0.4],
+                task=["lift", "lift", "can", "can"])  # fmt: skip
+    found = predictivity(table)
+    assert found.overall is None and found.to_dict()["mean"]["decision"] is None
+    assert "Tasks share fewer than two policies" in found.text()
+
+
+def test_means_over_tasks_of_unequal_trials(csv):
+    policies, real = ["a", "b"], [0.9, 0.5]
+    whole = csv("w.csv", policy=policies * 2, real=real * 2, sim=real * 2, task=["x", "x", "y", "y"], n_real=[20] * 4)
+    part = csv(
+        "p.csv", policy=policies * 2, real=real * 2, sim=real * 2, task=["x", "x", "y", "y"], n_real=[20, 20, 5, 5]
+    )
+    ends = [predictivity(t).overall.decision.regret.high for t in (whole, part)]
+    one = (
+        predictivity(csv("o.csv", policy=policies, real=real, sim=real, n_real=[40] * 2)).decisions[""].decision.regret
+    )
+    assert ends[0] == pytest.approx(one.high) and ends[0] < ends[1]
+
+
+def test_checkpoints_of_one_run_are_not_independent(csv):
+    columns = {"policy": POLICIES, "real": REAL, "sim": REAL, "n_real": [20] * 5}
+    alone = predictivity(csv("a.csv", **columns)).to_dict()["decision"]["claim"]
+    together = predictivity(csv("b.csv", **columns, run=["x", "x", "y", "y", "z"])).to_dict()["decision"]["claim"]
+    assert alone["reach"] == "the next policy from the same family" and alone["counted"] == 5
+    assert together["reach"] == "these policies only" and together["counted"] == 3
+
+
+def test_trials_on_common_scenarios_are_paired():
+    rng = np.random.default_rng(2)
+    luck = rng.random(30)
+
+    def side(rates):
+        rows = [(p, f"s{i}", int(luck[i] < r)) for p, r in zip(POLICIES, rates, strict=True) for i in range(30)]
+        return dict(zip(("policy", "scenario", "success"), map(list, zip(*rows, strict=True)), strict=True))
+
+    found = predictivity(real=side(REAL), sim=side(SIM)).decisions[""].decision
+    assert found.regret.method == "regret, paired differences" and found.regret.guarantee == "finite-sample"

@@ -77,6 +77,17 @@ def test_a_world_is_like_itself(shots: Path) -> None:
 
 
 @pytest.mark.gl
+def test_a_shadow_on_the_plate_is_no_silhouette(shots: Path, tmp_path: Path) -> None:
+    real = np.asarray(Image.open(shots / "real.png")).copy()
+    empty = np.asarray(Image.open(shots / "mask.png")) == 0
+    empty[:, : SIZE[1] // 2] = False
+    real[empty] = (real[empty] * [0.60, 0.63, 0.66]).astype(np.uint8)
+    Image.fromarray(real).save(tmp_path / "shadow.png")
+    shaded = check(tmp_path / "shadow.png", task="lift", camera="front", world=shots / "lab.yaml")
+    assert shaded.known_from == "plate" and shaded.overlap is not None and shaded.overlap > 0.85
+
+
+@pytest.mark.gl
 def test_another_pose_and_another_colour_are_seen(shots: Path, tmp_path: Path) -> None:
     real = np.asarray(Image.open(shots / "real.png")).copy()
     mask = np.asarray(Image.open(shots / "mask.png"))

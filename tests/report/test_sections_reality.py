@@ -74,7 +74,7 @@ def test_metrics_are_those_of_predictivity(paths: tuple[Path, Path], told: Secti
         row = rows[NAMES[metric]]
         assert (row["value"], row["low"], row["high"]) == tuple(found[metric][k] for k in ("value", "low", "high"))
     sheet = block(told, "predictivity-table")
-    assert [line[0] for line in sheet.rows] == list(NAMES.values()) and set(NAMES) == set(found)
+    assert [line[0] for line in sheet.rows] == list(NAMES.values()) and {*NAMES, "decision"} == set(found)
     gap = found["success_gap"]
     assert sheet.rows[-1][-1] == f"{gap['value']:.3f} ({gap['low']:.2f} to {gap['high']:.2f})"
     accuracy = found["pairwise_accuracy"]
@@ -162,7 +162,7 @@ def test_a_task_on_which_all_do_alike_is_named_and_the_others_count(tmp_path: Pa
     found = foretell.predictivity(real=sides[0], sim=sides[1], stand_in=True).to_dict()
     assert found["mean"]["pairwise_accuracy"]["value"] is None
     share = f"mujoco puts {found['lift']['pairwise_accuracy']['value']:.0%} of the pairs"
-    assert section is not None and section.says.startswith(share)
+    assert section is not None and share in section.says
     assert "on lift (on lift2 all have the same success in one of the worlds)" in section.says
     alone = [made.run(tmp_path / f"{w}2", *drawn(dict.fromkeys(REAL, 2.0), 20, w)) for w in ("standin", "mujoco")]
     section = reality.section(Runs.open(alone))
@@ -256,3 +256,18 @@ def test_a_stand_in_is_known_by_its_rows_and_not_by_its_name(tmp_path: Path, wor
         assert section is not None
         said = [one.text for one in section.blocks if isinstance(one, Words)]
         assert any(verdict.MECHANISM in text for text in said) == stands_in
+
+
+def test_the_section_begins_with_the_pick(paths: tuple[Path, Path], told: Section) -> None:
+    found = foretell.predictivity(real=paths[0], sim=paths[1], stand_in=True).to_dict()["decision"]
+    assert found["pick"] == ["p4", "p5"]
+    assert told.says.startswith(
+        "Picking by mujoco takes p4 or p5, which tie, where p5 did best in the real trials: regret"
+    )
+    assert found["claim"]["reach"] in told.says
+    first, listed = block(told, "regret").rows
+    ends = {k: 100 * found["regret"][k] for k in ("value", "low", "high")}
+    assert (first["regret"], first["low"], first["high"]) == tuple(ends.values())
+    assert listed["picked_by"] == "best of its top 3 in real trials"
+    sheet = block(told, "picking")
+    assert sheet.rows[0][2] == "p4 and p5" and sheet.rows[0][-1].startswith(found["may_be_best"]["real"][0])

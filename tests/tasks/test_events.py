@@ -269,8 +269,8 @@ def test_counts_do_not_depend_on_neighbours_or_what_ran_before() -> None:
 
 def test_every_event_says_what_it_is() -> None:
     assert list(EVENTS) == [
-        "grasped", "wrong_object", "dropped", "closed_on_nothing", "knocked_over", "hit_table", "self_collision",
-        "left_scene", "stuck", "never_moved", "ended_early",
+        "grasped", "wrong_object", "dropped", "closed_on_nothing", "knocked_over", "hit_table", "hit_wall",
+        "self_collision", "left_scene", "stuck", "never_moved", "ended_early",
     ]  # fmt: skip
     assert all(event.words and event.definition.endswith(".") for event in EVENTS.values())
     assert [name for name, event in EVENTS.items() if not event.wrong] == ["grasped"]

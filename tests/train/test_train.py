@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -150,6 +151,28 @@ def test_a_point_of_the_task_is_where_the_camera_shows_it() -> None:
                 placement = scenario.placements[name]
                 states[0, at : at + 7] = [*placement.pos, *placement.quat]
             assert np.abs(spots(task, states)[0, :2]).max() < 1, f"{task}: outside of what the eye looks at"
+
+
+@needs_torch
+def test_a_point_is_where_another_camera_shows_it() -> None:
+    from foretell.train.sight_fit import camera, spots
+
+    task, states = "widowx_stack_cube", np.zeros((1, 22), dtype=np.float32)
+    states[0, [8, 9, 11, 15, 16, 18]] = 0.16, 0.02, 1.0, 0.2, -0.05, 1.0
+    own = camera(task)
+    assert np.array_equal(spots(task, states), spots(task, states, own))
+    moved = replace(own, pos=(own.pos[0], own.pos[1], own.pos[2] + 0.02), quat=tuple(own.orientation.tolist()))
+    assert (spots(task, states, moved)[0, :2, 1] > spots(task, states)[0, :2, 1] + 0.05).all()  # seen farther down
+
+
+@pytest.mark.gl
+def test_demonstrations_of_a_world_file_show_what_its_camera_sees(tmp_path: Path) -> None:
+    lab = tmp_path / "lab.yaml"
+    lab.write_text("transforms: [{use: colours, colours: {table/top: [0.2, 0.3, 0.9]}}]\n")
+    ours, theirs = (guide("widowx_stack_cube", 1, seed=9, slots=1, world=world) for world in ("mujoco", str(lab)))
+    assert ours.pictures is not None and theirs.pictures is not None
+    assert np.array_equal(ours.states, theirs.states)  # looks are no physics
+    assert (theirs.pictures.mean((0, 1, 2, 3)) - ours.pictures.mean((0, 1, 2, 3)))[2] > 30
 
 
 def test_training_scenarios_are_no_studys() -> None:

@@ -11,6 +11,7 @@ from foretell import stats
 from foretell.answers.choice import Choice, choose, labels
 from foretell.answers.counts import bound_counts, read_counts
 from foretell.answers.draw import EstimateShift, shift_of, unlike
+from foretell.answers.held_out import as_evidence
 from foretell.answers.inputs import Source, Table, open_table
 from foretell.answers.more_trials import more_trials
 from foretell.answers.reality import check_roles, check_sources
@@ -193,11 +194,13 @@ def bound(
     design: Design | None = None,
     randomised: bool = False,
     stand_in: bool = False,
+    fitted: bool = False,
     horizon: Horizon = None,
 ) -> Bound:
     """Bound mean real performance. Sources are CSV or Parquet files, run folders, or tables in memory.
 
     `real` may also be counts, such as "14/20". `stand_in`: a simulated world plays reality in `real`.
+    `fitted`: real trials that the simulator was fitted to count as evidence, and the notes say so.
     `extra` adds simulated scenarios to those of `sim` that have no real partner. `metric` defaults to `score`, or
     `success`; in run folders to `success`. `design` says how scenarios came about where the source does not.
 
@@ -213,7 +216,7 @@ def bound(
                 f"real: {real} is a pair of counts: it has no scenarios to pair, no names to choose from and no order"
             )
         return _of_counts(counts, method, options)
-    given = {"real": real, "sim": sim, "extra": extra}
+    given = {"real": real, "sim": as_evidence(sim, metric, fitted), "extra": as_evidence(extra, metric, fitted)}
     opened = [open_table(source, name, metric=metric) for name, source in given.items() if source is not None]
     tables, notes = choose(opened, Choice(task, policy, clock, arm))
     notes += check_roles(tables[0], tables[1] if sim is not None else None, stand_in)

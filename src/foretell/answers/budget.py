@@ -163,7 +163,7 @@ def budget(
             "no correlation of real and sim is known, so this plan has real trials alone; "
             "give --correlation or a pilot (--real and --sim) to see what simulation would save"
         )
-    plan = _Plan(
+    plan = _TrialPlan(
         rate=rate if rate is not None else pilot.rate if pilot else 0.5,
         correlation=correlation if correlation is not None else pilot.correlation if pilot else 0.0,
         correlation_low=None if pilot is None or correlation is not None else max(0.0, pilot.correlation_low),
@@ -184,7 +184,7 @@ def budget(
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Plan:
+class _TrialPlan:
     """What is assumed of the trials to come."""
 
     rate: float

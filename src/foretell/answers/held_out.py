@@ -6,9 +6,11 @@ A world file says which scenarios it was fitted to (`fitted_to`), and a row of a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from foretell.answers.choice import labels
+from foretell.answers.inputs import Source, open_table
 from foretell.answers.words import plain
 from foretell.counting import counted
 from foretell.errors import UsageError
@@ -16,10 +18,25 @@ from foretell.errors import UsageError
 if TYPE_CHECKING:
     from foretell.answers.units import Measured
 
-__all__ = ["held_out", "leave_out"]
+__all__ = ["as_evidence", "held_out", "leave_out"]
 
 LEAST = 2
 """Pairs that must be left."""
+
+
+def as_evidence(sim: Source | None, metric: str | None, fitted: bool) -> Source | None:
+    """The simulations, of which all count where `fitted` asks for it, those too that the simulator was fitted to. The
+    answer says so in its notes. Else as they are."""
+    if sim is None or not fitted:
+        return sim
+    table = open_table(sim, "sim", metric=metric)
+    rows = sum(str(cell).lower() not in ("none", "false", "no", "0", "") for cell in table.columns.get("fitted_to", ()))
+    note = (
+        f"{table.name}: {counted(rows, 'row counts', 'rows count')} although the simulator was fitted to real trials "
+        "of the same scenario, because you asked for it (fitted): the answer looks better than the simulator is"
+    )
+    columns = {name: column for name, column in table.columns.items() if name != "fitted_to"}
+    return replace(table, columns=columns, notes=(*table.notes, *([note] if rows else [])))
 
 
 def held_out(
@@ -48,7 +65,7 @@ def leave_out(
                 f"the {world} was fitted to the real trials of {len(fitted)} of "
                 f"{counted(len(side.ids), 'paired scenario')}{of}, so "
                 "these cannot show how well it predicts reality. Try at least 2 scenarios that the fit did not see, or "
-                "leave sim out"
+                "leave sim out. `bound` and `predictivity` count them all the same with --fitted"
             )
         if fitted:
             notes.append(

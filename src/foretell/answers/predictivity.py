@@ -1,4 +1,4 @@
-"""Does the simulator rank policies as reality does? Every metric with an interval, and without each policy in turn."""
+"""Does the simulator rank policies as reality does? What picking by it costs, and every metric with an interval."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ import numpy as np
 
 from foretell import stats
 from foretell.answers.choice import Choice
+from foretell.answers.held_out import as_evidence
 from foretell.answers.inputs import Source, open_table
+from foretell.answers.picked import Picked, over_tasks, picked
 from foretell.answers.scoreboard import Scoreboard, against_clean, arms_of, from_rates, from_trials
 from foretell.answers.words import level, noted, plain, table
 from foretell.counting import counted
@@ -23,6 +25,7 @@ from foretell.stats import METRICS, Interval
 __all__ = ["EACH", "Predictivity", "pairs_told", "predictivity"]
 
 MEAN = "mean"
+DECISION = "decision"
 EACH = "each"
 """The word that asks for every arm of sim in turn."""
 Metrics = dict[str, Interval]
@@ -38,17 +41,26 @@ class Predictivity(Displayed):
     """Each metric's mean over tasks; None where tasks are not told apart."""
     scoreboards: dict[str, Scoreboard]
     notes: tuple[str, ...]
+    decisions: dict[str, Picked] = field(default_factory=dict)
+    """Task -> what picking by simulation costs there."""
+    overall: Picked | None = None
+    """The same by means over tasks; None where tasks are not told apart, or share fewer than two policies."""
     arms: Mapping[str, Predictivity] = field(default_factory=dict)
     """Where each arm of sim was asked for: arm or aggregate -> its answer. The other fields are those of the first."""
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able form: metric -> {value, low, high, ...}, or task -> that, and `mean`; or arm -> all that."""
+        """JSON-able form: `decision`, and metric -> {value, low, high, ...}; or task -> that, and `mean`; or arm -> all
+        that."""
         if self.arms:
             return {arm: answer.to_dict() for arm, answer in self.arms.items()}
-        made = {task: self._metrics(metrics, self.scoreboards[task]) for task, metrics in self.metrics.items()}
+        made = {
+            task: {DECISION: self.decisions[task].to_dict()} | self._metrics(metrics, self.scoreboards[task])
+            for task, metrics in self.metrics.items()
+        }
         if self.mean is None:
             return made[""]
-        return {**made, MEAN: self._metrics(self.mean, None)}
+        overall = {DECISION: None if self.overall is None else self.overall.to_dict()}
+        return {**made, MEAN: overall | self._metrics(self.mean, None)}
 
     @staticmethod
     def _metrics(metrics: Metrics, board: Scoreboard | None) -> dict[str, Any]:
@@ -61,6 +73,9 @@ class Predictivity(Displayed):
             if board is not None and "leave_one_out" in interval.diagnostics:
                 without = map(_finite, interval.diagnostics["leave_one_out"])
                 row["leave_one_out"] = dict(zip(board.policies, without, strict=True))
+            if "leave_one_task_out" in interval.diagnostics:
+                without = interval.diagnostics["leave_one_task_out"]
+                row["leave_one_task_out"] = {task: _finite(value) for task, value in without.items()}
             if name == "success_gap" and board is not None:
                 row["policies"] = board.apart()
             if name == "pairwise_accuracy" and board is not None:
@@ -69,17 +84,19 @@ class Predictivity(Displayed):
         return rows
 
     def text(self) -> str:
-        """A small table for each task, and what one policy alone can change; or one line for each arm."""
+        """The decision first, then a small table for each task, and what one policy alone can change; or one line for
+        each arm."""
         if self.arms:
             return _by_arm(self.arms)
         some = next(iter(next(iter(self.metrics.values())).values()))
-        parts = []
+        parts = [] if self.mean is None else self._over_tasks()
         for task, of_task in self.metrics.items():
             board = self.scoreboards[task]
             head = f"task {plain(task)}, " if task else ""
             parts.append(
                 f"{head}{counted(len(board.policies), 'policy', 'policies')}: {', '.join(map(plain, board.policies))}"
             )
+            parts += [self.decisions[task].line()] if self.mean is not None else self.decisions[task].sentences()
             parts.append(_table(of_task, board))
             unlike = [p for p, row in board.apart().items() if row.get("kruskal_wallis_p", 1.0) <= some.alpha]
             if unlike:
@@ -95,6 +112,12 @@ class Predictivity(Displayed):
             parts.append(f"Intervals: {some.assumes[0]}; asymptotic.")
         parts += [f"no {reason}" for reason in reasons]
         return "\n".join(parts + noted(self.notes))
+
+    def _over_tasks(self) -> list[str]:
+        if self.overall is None:
+            return ["Tasks share fewer than two policies: there is no pick over all of them."]
+        tasks = counted(len(self.metrics), "task")
+        return [f"over {tasks}, each counting alike", *self.overall.sentences()]
 
 
 SHORT = ("mmrv", "pearson", "success_gap")
@@ -136,15 +159,17 @@ def _table(metrics: Metrics, board: Scoreboard | None) -> str:
     rows = []
     for name, interval in metrics.items():
         ends = "-" if interval.low is None or interval.high is None else f"{interval.low:.3f} to {interval.high:.3f}"
-        without = [v for v in interval.diagnostics.get("leave_one_out", ()) if math.isfinite(v)]
+        left_out = interval.diagnostics.get("leave_one_out", ())
+        left_out = left_out if board is not None else interval.diagnostics.get("leave_one_task_out", {}).values()
+        without = [v for v in left_out if math.isfinite(v)]
         apart = f"{min(without):.3f} to {max(without):.3f}" if without else "-"
         value = "-" if math.isnan(interval.estimate) else f"{interval.estimate:.3f}"
         if name == "pairwise_accuracy" and board is not None and board.pairs()[1] == 1:
             value = pairs_told(*board.pairs())  # one pair is no percentage
         rows.append([name, value, ends, apart])
     alpha = next(iter(metrics.values())).alpha
-    header = ["metric", "value", f"{level(alpha)} interval", "without one policy"]
-    return table(header if board else header[:3], rows if board else [row[:3] for row in rows])
+    header = ["metric", "value", f"{level(alpha)} interval", "without one policy" if board else "without one task"]
+    return table(header, rows)
 
 
 def pairs_told(same: int, compared: int) -> str:
@@ -157,6 +182,7 @@ def predictivity(
     *,
     real: Source | None = None,
     sim: Source | None = None,
+    fitted: bool = False,
     proxy: str | None = None,
     lower_is_better: bool = False,
     over: Literal["trials", "policies"] | None = None,
@@ -166,22 +192,26 @@ def predictivity(
     arm: str | None = None,
     metric: str | None = None,
     stand_in: bool = False,
+    top: int | None = None,
     seed: int = 0,
 ) -> Predictivity:
     """How well simulation ranks policies: from a table of rates, or from real and sim run folders or trial files.
 
+    `fitted`: real trials that the simulator was fitted to count as evidence, and the notes say so.
     `proxy` names another column (in run folders: metric) to stand for sim, `lower_is_better` turns it round.
     `over`: what is uncertain, trials of the policies given or the choice of policies; default trials where their
     numbers are known, else policies. `stand_in`: a simulated world plays reality in `real`.
+    `top`: size of the short list of simulation's best policies, of which real trials choose; default three.
     `arm`: one that both have. `aggregate` and `arm_colours` are the mean over these arms of sim, and `each` is every
     arm of sim in turn; these are compared with real trials without perturbation.
     """
     options: dict[str, Any]
     if (table is None) == (real is None and sim is None) or (real is None) != (sim is None):
         raise UsageError("give a table of policies, or real and sim (two run folders or trial files), not both")
+    sim = as_evidence(sim, proxy or metric, fitted)
     if arm == EACH and table is None:
         options = {"proxy": proxy, "lower_is_better": lower_is_better, "over": over, "alpha": alpha, "task": task}
-        options |= {"clock": clock, "metric": metric, "stand_in": stand_in, "seed": seed}
+        options |= {"clock": clock, "metric": metric, "stand_in": stand_in, "top": top, "seed": seed}
         return _each_arm(real, sim, options)
     if table is not None:
         boards, several, notes = from_rates(table, proxy)
@@ -205,9 +235,19 @@ def predictivity(
     try:
         metrics = {name: _all(board, options) for name, board in boards.items()}
         mean = _mean(boards, metrics, options) if several else None
+        asked: dict[str, Any] = {"top": top, "alpha": alpha, "seed": seed}
+        decisions = {name: picked(board, **(asked | _least(top, board, several))) for name, board in boards.items()}
+        overall = over_tasks(boards, **asked) if several else None
     except ValueError as error:
         raise UsageError(str(error)) from None
-    return Predictivity(metrics=metrics, mean=mean, scoreboards=boards, notes=tuple(notes))
+    return Predictivity(
+        metrics=metrics, mean=mean, scoreboards=boards, notes=tuple(notes), decisions=decisions, overall=overall
+    )
+
+
+def _least(top: int | None, board: Scoreboard, several: bool) -> dict[str, int]:
+    """A task with fewer policies than the short list asked for over all tasks lists all of them."""
+    return {"top": len(board.policies)} if several and top is not None and top > len(board.policies) else {}
 
 
 def _each_arm(real: Source, sim: Source, options: dict[str, Any]) -> Predictivity:
@@ -244,6 +284,10 @@ def _mean(boards: dict[str, Scoreboard], metrics: dict[str, Metrics], options: d
         value = float(np.mean([mine[name].estimate for mine in metrics.values()]))
         template = next(iter(metrics.values()))[name]
         blank = replace(template, estimate=value, low=None, high=None, n=len(boards), diagnostics={})
+        if len(boards) > 1:
+            each = {task: mine[name].estimate for task, mine in metrics.items()}
+            without = {task: float(np.mean([v for t, v in each.items() if t != task])) for task in each}
+            blank = replace(blank, diagnostics={"leave_one_task_out": without})
         undefined = {task: mine[name].reason for task, mine in metrics.items() if math.isnan(mine[name].estimate)}
         if undefined:
             task, why = next(iter(undefined.items()))
@@ -254,7 +298,7 @@ def _mean(boards: dict[str, Scoreboard], metrics: dict[str, Metrics], options: d
             whole = _joined(every)
             given = {**_known(whole), **options, "tasks": sizes}
             made[name] = stats.with_interval(_averaged(metric, ends), whole.real, whole.sim, **given)
-            made[name] = replace(made[name], n=len(boards))
+            made[name] = replace(made[name], n=len(boards), diagnostics=blank.diagnostics)
     return made
 
 

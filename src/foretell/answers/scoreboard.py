@@ -36,6 +36,10 @@ class Scoreboard:
     real_outcomes: tuple[Any, ...] | None = None
     """Scores of each policy, one per scenario, where known."""
     sim_outcomes: tuple[Any, ...] | None = None
+    same: bool = False
+    """Whether the i-th score of every policy is of one scenario."""
+    runs: tuple[str, ...] | None = None
+    """Training run that each policy comes from, where known: checkpoints of one run are not independent policies."""
 
     def apart(self) -> dict[str, dict[str, float]]:
         """Each policy's real and simulated value and, where outcomes are known, whether they differ."""
@@ -62,7 +66,8 @@ class Scoreboard:
 
 
 def from_rates(source: Source, proxy: str | None) -> tuple[dict[str, Scoreboard], bool, list[str]]:
-    """Task -> scoreboard, whether the table has tasks, and notes. Columns policy, real, sim; n_real, n_sim, task."""
+    """Task -> scoreboard, whether the table has tasks, and notes. Columns policy, real, sim; n_real, n_sim, task,
+    run."""
     table = open_table(source, "table", measured=False)
     if table.episodes:
         raise UsageError(f"{table.name} holds episodes: give two sets of them, real and sim (--real and --sim)")
@@ -75,15 +80,17 @@ def from_rates(source: Source, proxy: str | None) -> tuple[dict[str, Scoreboard]
     counts = ["n_real"] + (["n_sim"] if sim == "sim" else [])
     numbers = [c for c in ("real", sim, *counts) if c in table.columns]
     rows: dict[str, dict[str, list[float]]] = {}
+    trained: dict[str, str] = {}
     seen: dict[tuple[str, str], int] = {}
     faults = []
     for i in range(len(table)):
-        names = {c: table.columns[c][i] for c in ("policy", "task") if c in table.columns}
+        names = {c: table.columns[c][i] for c in ("policy", "task", "run") if c in table.columns}
         blank = next((c for c, name in names.items() if name is None), None)
         if blank is not None:
             faults.append(f"{table.place(i)}, {blank!r}: expected a name; given: nothing")
             continue
         task, policy = str(names.get("task", "")), str(names["policy"])
+        trained[policy] = str(names.get("run", ""))
         before = seen.setdefault((task, policy), i)
         if before != i:
             problem = f"policy {plain(policy)!r} is already in {table.kind} {table.marks[before]}"
@@ -103,6 +110,7 @@ def from_rates(source: Source, proxy: str | None) -> tuple[dict[str, Scoreboard]
             sim=columns[sim],
             n_real=columns.get("n_real"),
             n_sim=columns.get("n_sim"),
+            runs=tuple(trained[policy] for policy in by_policy) if "run" in table.columns else None,
         )
         if len(by_policy) < 2:
             where = f" of task {plain(task)!r}" if tasks else ""
@@ -179,6 +187,7 @@ def _board(tables: list[Table], proxy: str | None) -> tuple[Scoreboard, list[str
     names, others = (labels(table, "policy") for table in tables)
     notes: list[str] = []
     scores: dict[str, tuple[Any, Any]] = {}
+    met: set[tuple[str, ...]] = set()
     only = [n for n in names if n not in others] + [n for n in others if n not in names]
     if only:
         notes.append(f"policies without a partner are left out: {', '.join(map(plain, only))}")
@@ -194,6 +203,7 @@ def _board(tables: list[Table], proxy: str | None) -> tuple[Scoreboard, list[str
             notes.append(f"policy {plain(name)!r} is left out: real and sim have no scenario in common")
             continue
         scores[name] = (a.of(common), b.of(common))
+        met.add(tuple(common))
     if len(scores) < 2:
         reasons = "\n".join(f"  {note}" for note in notes)
         have = "1 policy has" if scores else "no policy has"
@@ -214,4 +224,5 @@ def _board(tables: list[Table], proxy: str | None) -> tuple[Scoreboard, list[str
         n_sim=size,
         real_outcomes=tried,
         sim_outcomes=simulated,
+        same=len(met) == 1,
     ), notes

@@ -84,7 +84,8 @@ class TaskEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
             return seen, 0.0, False, True, info | {"error": faults[0]}
         reward = float(self._slots.rewards(self._only, solved)[0])
         over = self._limit is not None and int(self._slots.steps[0]) >= self._limit
-        return seen, reward, done and self.task.success_rule == "any", over, info
+        ends = (done and self.task.success_rule == "any") or bool(self._slots.over(self._only)[0])
+        return seen, reward, ends, over, info
 
     def finish(self) -> bool:
         """Declare the task done, as a policy in a study may. True where the episode ends: reset it. False where the
@@ -208,6 +209,7 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
         info: dict[str, Any] = {}
         going, ended = (np.flatnonzero(rows).astype(np.int32) for rows in (~self._over, self._over))
         solved, truncated, looking = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool), np.ones(n, dtype=bool)
+        ends = np.zeros(n, dtype=bool)
         rewards = np.zeros(n)
         if np.shape(actions) != self.action_space.shape:
             raise ValueError(f"actions have shape {self.action_space.shape}, got {np.shape(actions)}")
@@ -219,9 +221,10 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
                 info = self._add_info(info, {"error": message}, slot)
             sound = going[looking[going]]
             rewards[sound] = self._slots.rewards(sound, solved[sound])
+            ends[sound] = self._slots.over(sound)
         if len(ended):
             info |= self._start(ended, [self._choose(i, None) for i in ended.tolist()])
-        terminated = solved & (self.task.success_rule == "any")
+        terminated = (solved & (self.task.success_rule == "any")) | ends
         self._over = terminated | truncated
         info |= {"is_success": solved.copy(), "_is_success": np.ones(n, dtype=bool)}
         seen = self._slots.look(np.flatnonzero(looking).astype(np.int32))

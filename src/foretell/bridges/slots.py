@@ -125,6 +125,11 @@ class Slots:
         solved = np.zeros(len(slots), dtype=bool) if seen is None else np.asarray(seen, dtype=bool)
         return solved & ~np.isin(slots, list(faults)), faults
 
+    def over(self, slots: np.ndarray) -> np.ndarray:
+        """(n,) bool: whether the world ends episodes here, solved or not. After `act`."""
+        ended = getattr(self.world, "over", None)
+        return np.zeros(len(slots), dtype=bool) if ended is None else np.asarray(ended(slots), dtype=bool)
+
     def finish(self, slots: np.ndarray) -> np.ndarray:
         """(n,) bool: whether episodes end, now that the policy declares itself done."""
         if (self.steps[slots] < 0).any():

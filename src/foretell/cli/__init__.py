@@ -26,11 +26,11 @@ __all__ = ["main"]
 
 JOURNEY = {
     "Start here": ("demo", "doctor", "list"),
-    "Check your policy, task or world": ("check", "identify", "match", "import-object", "latency"),
+    "Check your policy, task or world": ("check", "identify", "match", "import-object", "import-room", "latency"),
     "Run in simulation and look at the results": ("run", "view", "show", "replay", "timeline", "judge"),
     "Find what breaks a policy": ("clocks", "testset", "leaderboard", "redteam"),
     "Plan and record real trials": ("budget", "cards", "import"),
-    "Predict and compare real performance": ("bound", "compare", "predictivity"),
+    "Predict and compare real performance": ("bound", "compare", "predictivity", "tune"),
     "Share the results": ("report", "figure", "reproduce"),
 }
 """What a user does, in order -> the verbs for it."""

@@ -17,6 +17,7 @@ __all__ = [
     "Clock",
     "Confidence",
     "Episode",
+    "Fitted",
     "Horizon",
     "Json",
     "Metric",
@@ -90,6 +91,9 @@ OutFile = Annotated[Path | None, named("FILE", short="-o")]
 Real = Annotated[Path | None, named("RUN|FILE", "Real trials: a run folder, or a CSV or Parquet file.")]
 Sim = Annotated[
     Path | None, named("RUN|FILE", "Simulations of the same scenarios: a run folder, or a CSV or Parquet file.")
+]
+Fitted = Annotated[
+    bool, named(None, "Count real trials that the simulator was fitted to as evidence. The answer says so.")
 ]
 StandIn = Annotated[bool, named(None, "Accept real trials from a simulated world that stands in for reality.")]
 

@@ -19,6 +19,7 @@ from foretell.cli._flags import (
     Arm,
     Clock,
     Confidence,
+    Fitted,
     Horizon,
     Json,
     Metric,
@@ -42,6 +43,7 @@ def main(
     trials: Annotated[str | None, tyro.conf.Positional, named("[TRIALS]")] = None,
     real: Annotated[str | None, named("TRIALS")] = None,
     sim: Sim,
+    fitted: Fitted,
     extra: Annotated[Path | None, named("RUN|FILE")],
     method: Annotated[str, named("METHOD")],
     alpha: Alpha,
@@ -82,6 +84,6 @@ def main(
     answer = bound(
         trials if real is None else real, sim, extra, method=method, alpha=alpha, policy=policy, task=task,
         clock=clock, arm=arm, metric=metric, design=cast("Design | None", design), randomised=randomised,
-        horizon=horizon, stand_in=stand_in,
+        horizon=horizon, stand_in=stand_in, fitted=fitted,
     )  # fmt: skip
     print(json.dumps(answer.to_dict(), indent=2) if json_ else answer.text())

@@ -27,8 +27,8 @@ def main(
     """List the names that a study may use, each with a line about it. Without KIND, list the kinds.
 
     Args:
-        what: What to list: tasks, suites, robots, controllers, worlds, policies, adapters, presets, factors, transforms
-            or engines.
+        what: What to list: tasks, suites, robots, rooms, controllers, worlds, policies, adapters, presets, factors,
+            transforms or engines.
     """
     from foretell.catalogue import catalogue
 

@@ -60,9 +60,9 @@ def need(module: str) -> Any:
         raise UsageError(f"meshes need {error.name or module}: pip install 'foretell[meshes]'") from None
 
 
-def read_mesh(path: Path) -> tuple[list[Piece], float, list[str]]:
+def read_mesh(path: Path, most: int = MOST_PIECES) -> tuple[list[Piece], float, list[str]]:
     """The pieces of a file, metres of its unit (1 where it does not say), and notes. Raises UsageError, with the file,
-    for what is no mesh."""
+    for what is no mesh, or has more pieces than `most`."""
     kind = path.suffix.lower()
     if kind not in KINDS:
         raise UsageError(f"{path}: a mesh ends in {', '.join(KINDS)}; {suggest(kind, KINDS)}")
@@ -94,19 +94,17 @@ def read_mesh(path: Path) -> tuple[list[Piece], float, list[str]]:
         raise UsageError(f"{path} does not fit into memory") from None
     except Exception as error:  # a reader of five formats may raise anything on a broken file
         raise UsageError(f"{path} is no {kind[1:].upper()} mesh: {type(error).__name__}: {error!s:.200}") from None
-    _check(pieces, path)
+    _check(pieces, path, most)
     return pieces, _unit(made), notes
 
 
-def _check(pieces: list[Piece], path: Path) -> None:
+def _check(pieces: list[Piece], path: Path, most: int) -> None:
     if not pieces:
         raise UsageError(f"{path} has no triangles")
     if (faces := sum(len(piece.faces) for piece in pieces)) > MOST_FACES:
         raise UsageError(f"{path} has {faces:,} triangles; at most {MOST_FACES:,} are read: simplify the mesh")
-    if len(pieces) > MOST_PIECES:
-        raise UsageError(
-            f"{path} has {len(pieces):,} pieces; at most {MOST_PIECES} are read: join them into one object"
-        )
+    if len(pieces) > most:
+        raise UsageError(f"{path} has {len(pieces):,} pieces; at most {most} are read: join them into one object")
     for piece in pieces:
         sound = piece.vertices.shape[1:] == piece.faces.shape[1:] == (3,)
         if not sound or piece.faces.min() < 0 or piece.faces.max() >= len(piece.vertices):

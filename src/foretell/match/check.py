@@ -28,6 +28,8 @@ __all__ = ["Resemblance", "check"]
 
 SMALLEST = 64
 """Pixels: smaller islands of a difference from the plate are noise."""
+DARKEST, EVEN = 0.4, 0.2
+"""A shadow leaves at least this share of the light, and takes red, green and blue alike within this share."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,10 +193,14 @@ def _covered(
 
 
 def _differs(frame: np.ndarray, plate: np.ndarray) -> Bools:
-    """(height, width): what a frame shows that its plate does not. Small islands and holes are noise."""
+    """(height, width): what a frame shows that its plate does not. Small islands and holes are noise, and what is only
+    darker is a shadow."""
     cv2 = opencv()
     mild = [cv2.GaussianBlur(np.ascontiguousarray(image), (5, 5), 0) for image in (frame, plate)]
-    differs = (cv2.absdiff(*mild).max(axis=2) > 2 * NEAR).astype(np.uint8)
+    light = (mild[0] + 4.0) / (mild[1] + 4.0)  # 4 grey levels: noise of black pixels is no light
+    least, most = light.min(axis=2), light.max(axis=2)
+    shadow = (least > DARKEST) & (most < 1) & (most - least < EVEN * most)
+    differs = ((cv2.absdiff(*mild).max(axis=2) > 2 * NEAR) & ~shadow).astype(np.uint8)
     disc = cv2.getStructuringElement(cv2.MORPH_ELLIPSE, (5, 5))
     differs = cv2.morphologyEx(differs, cv2.MORPH_CLOSE, disc, iterations=2)
     _, labels, figures, _ = cv2.connectedComponentsWithStats(differs)

@@ -12,13 +12,15 @@ from typing import Any
 
 from foretell.errors import UsageError, suggest
 
-__all__ = ["PAPERS", "Printed", "table", "tables", "text", "title"]
+__all__ = ["PAPERS", "Printed", "audit", "audit_printed", "audited", "table", "tables", "text", "title"]
 
 PAPERS = {
     "simpler": "Li et al. 2024, SIMPLER, arXiv 2405.05941",
     "async": "Song et al., AsyncRoboSim",
     "srcc": "Kadian et al. 2020, Sim2Real Predictivity",
     "suresim": "Badithela et al. 2025, SureSim, arXiv 2510.04354",
+    "audit": "Published pairs of simulated and real success, from 24 papers",
+    "lbm": "TRI LBM Team 2025, A Careful Examination of Large Behavior Models, arXiv 2507.05331",
 }
 """Name of each paper on the command line -> how it is cited."""
 
@@ -77,3 +79,26 @@ def text(paper: str) -> dict[str, Printed]:
     """Figures printed in running text, by key."""
     rows = csv.DictReader(_lines(paper, "text.csv")[1:])
     return {row["figure"]: Printed(row["value"]) for row in rows}
+
+
+def audited() -> list[str]:
+    """Names of the papers whose pairs of simulated and real success are data by themselves."""
+    names: list[str] = [entry.name for entry in _folder("audit").iterdir()]
+    return sorted(n.removesuffix(".csv") for n in names if n.endswith(".csv") and n != "printed.csv")
+
+
+def audit(name: str) -> tuple[str, list[dict[str, Any]]]:
+    """What one of them is cited as, and its cells: panel, task, policy, run, real, sim, n_real, n_sim."""
+    lines = _lines("audit", f"{name}.csv")
+    names = ("panel", "task", "policy", "run")
+    rows = [
+        {column: value if column in names else _cell(value) for column, value in row.items()}
+        for row in csv.DictReader(lines[1:])
+    ]
+    return lines[0].removeprefix("# "), rows
+
+
+def audit_printed() -> dict[tuple[str, str, str], Printed]:
+    """(paper, panel, metric) -> the coefficient that the paper prints."""
+    rows = csv.DictReader(_lines("audit", "printed.csv")[1:])
+    return {(row["paper"], row["panel"], row["metric"]): Printed(row["value"]) for row in rows}

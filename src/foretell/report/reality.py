@@ -15,6 +15,7 @@ from foretell.answers.words import listed
 from foretell.errors import UsageError
 from foretell.report.charts import dots, scatter, slopes, slug
 from foretell.report.groups import RowGroup, distinct, first_groups, groups, noted, unfinished
+from foretell.report.picking import picking, sentence
 from foretell.report.runs import Runs
 from foretell.report.section import Block, Chart, Section, Sheet, Words
 from foretell.report.verdict import MECHANISM
@@ -65,7 +66,7 @@ def worlds(runs: Runs) -> dict[tuple[str, str], list[PAIR]]:
 
 
 def section(runs: Runs) -> Section | None:
-    """Scatter, metrics, reversals and leave-one-out of every pair of a real and a simulated world."""
+    """Picks, scatter, metrics, reversals and leave-one-out of every pair of a real and a simulated world."""
     pairs = worlds(runs)
     if not pairs:
         return None
@@ -82,7 +83,7 @@ def section(runs: Runs) -> Section | None:
         except UsageError as error:
             blocks.append(Words(f"{sim} against {real}: {str(error).partition(chr(10))[0]}.", "caution"))
             continue
-        sentences.append(_says(answer, sim, real))
+        sentences.append(f"{sentence(answer, sim)} {_says(answer, sim, real)}")
         blocks += _blocks(answer, of_tasks, sim, real, tail)
     if sentences:
         blocks = [*unfinished(runs), *blocks]
@@ -138,6 +139,8 @@ def _blocks(answer: Predictivity, pairs: list[PAIR], sim: str, real: str, tail: 
     measured |= {name: answer.metrics[task] for name, (task, _) in tasks.items()}
     blocks.insert(0, _metrics(measured, slug("predictivity", *tail), f"How well {sim} predicts {real}"))
     blocks.append(_sheet(measured, slug("predictivity-table", *tail), "Every metric"))
+    names = slug("picking", *tail), slug("regret", *tail)
+    blocks = [*picking(answer, next(iter(tasks)), names), *blocks]
     return [*blocks, *noted(answer.notes)]
 
 

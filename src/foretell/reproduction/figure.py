@@ -195,6 +195,10 @@ class Ledger:
             )
         )
 
+    def worded(self, table: str, figure: str, published: str, ours: str, *, agrees: bool, note: str = "") -> None:
+        """A figure in words, such as the letters of several policies."""
+        self._add(table, figure, published, ours, agrees, note)
+
     def claim(self, table: str, figure: str, holds: bool, note: str = "") -> None:
         """A statement without a number of its own, often about a picture; it holds here or it does not."""
         self._add(table, figure, "yes", "yes" if holds else "no", bool(holds), note)

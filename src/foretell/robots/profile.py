@@ -111,11 +111,15 @@ def _sampled(ways: list[ruckig.Trajectory | None], start: Floats, times: Floats)
             ends[row, k, :7], jerk[row, k, :7] = joint.t, joint.j
             at[row, k], rate[row, k], force[row, k] = joint.p, joint.v, joint.a
     np.cumsum(ends, axis=2, out=ends)
-    piece = np.minimum((times[:, :, None, None] >= ends[:, None, :, :7]).sum(axis=3), 6)
-    rows, joint = np.arange(len(ways))[:, None, None], np.arange(start.shape[1])
-    t = times[:, :, None] - np.where(piece > 0, ends[rows, joint, piece - 1], 0.0)
-    v, a, j = (values[rows, joint, piece] for values in (rate, force, jerk))
-    positions, speeds = at[rows, joint, piece] + t * (v + t * (a / 2 + t * j / 6)), v + t * (a + t * j / 2)
+    begins = np.concatenate([np.zeros((*start.shape, 1)), ends[:, :, :7]], axis=2)
+    piece = np.zeros((len(ways), times.shape[1], start.shape[1]), dtype=np.int64)
+    for number in range(6):
+        piece += times[:, :, None] >= ends[:, None, :, number]
+    # one index of all pieces is faster than three, of row, joint and piece
+    piece += 8 * np.arange(start.size).reshape(len(ways), 1, -1)
+    p, v, a, j, began = (np.take(values, piece) for values in (at, rate, force, jerk, begins))
+    t = times[:, :, None] - began
+    positions, speeds = p + t * (v + t * (a / 2 + t * j / 6)), v + t * (a + t * j / 2)
     for row in braked:
         way = ways[row]
         assert way is not None

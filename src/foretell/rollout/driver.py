@@ -121,6 +121,8 @@ class Driver:
             if not ends.all():
                 self._go_on(ended[~ends])
         early = self.world.task.success_rule == "any"
+        if (ended := getattr(self.world, "over", None)) is not None:
+            done = done | ended(slots)
         over = (now & early) | done | (self.age[slots] >= self.limit)
         for row in np.flatnonzero(over | np.isin(slots, list(faults))).tolist():
             slot = int(slots[row])

@@ -38,5 +38,5 @@ def settle(outcome: Outcome, task: Task, verdict: Verdict, solved: bool | None) 
         missed = [s.name for s in task.stages if s.name not in verdict.stages and verdict.judge == "task"]
         why = verdict.reason or (f"no {missed[0]}" if missed else "undone")
         outcome.failure_reason = "policy error" if blamed else why
-    if ended_early(outcome.end, outcome.success):
+    if outcome.events.pop("ended_early", 1.0) and ended_early(outcome.end, outcome.success):  # 0: it was the world
         outcome.events["ended_early"] = 1.0

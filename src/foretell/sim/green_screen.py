@@ -21,8 +21,7 @@ def pasted(image: np.ndarray, photo: np.ndarray, kept: np.ndarray) -> np.ndarray
     made, rows = photo.copy(), np.flatnonzero(kept.any(axis=1))
     if len(rows):  # whole pixels of three bytes, and only rows with any: ten times as fast as np.where
         part = slice(rows[0], rows[-1] + 1)
-        whole = np.ascontiguousarray(image[part]).view("V3")[..., 0]
-        made[part].view("V3")[..., 0][kept[part]] = whole[kept[part]]
+        np.copyto(made[part].view("V3")[..., 0], image[part].view("V3")[..., 0], where=kept[part])
     return made
 
 

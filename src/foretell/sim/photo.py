@@ -37,7 +37,8 @@ def resize(image: np.ndarray, height: int, width: int) -> np.ndarray:
     rows, columns = _weights(image.shape[0], height), _weights(image.shape[1], width)
     small = np.einsum("hH,HWc->hWc", rows, image.astype(np.float64), optimize=True)
     small = np.einsum("wW,hWc->hwc", columns, small, optimize=True)
-    return np.asarray(np.clip(np.rint(small), 0, 255), dtype=np.uint8)
+    # einsum may leave its axes in another order in memory, and whoever copies the picture would pay for it each time
+    return np.ascontiguousarray(np.clip(np.rint(small), 0, 255), dtype=np.uint8)
 
 
 def _weights(old: int, new: int) -> np.ndarray:

@@ -49,20 +49,26 @@ def _ratio(top: Floats, bottom: Floats) -> Floats:
     return out
 
 
-def mmrv(real: ArrayLike, sim: ArrayLike, ties: Literal["paper", "code"] = "paper") -> Floats:
+def mmrv(
+    real: ArrayLike, sim: ArrayLike, ties: Literal["paper", "code"] = "paper", gap: Literal["real", "sim"] = "real"
+) -> Floats:
     """Mean maximum rank violation (SIMPLER), 0 is best; real, sim: shape (..., P) -> shape (...).
 
     A pair is violated when sim and real disagree on the truth of `i < j` (`paper`) or of `i > j` (`code`, as
     in SimplerEnv). They differ only for ties: `paper` charges a tie in one of the two to the policy that is
-    lower in the other, `code` to the higher. The charge is the difference in real performance.
+    lower in the other, `code` to the higher. The charge is the difference in real performance, as SIMPLER defines
+    it; with gap="sim" it is the difference in simulated performance, as Real2Sim-Eval (arXiv 2511.04665) prints it.
     """
     a, b = _pair(real, sim)
     if ties not in ("paper", "code"):
         raise ValueError(f"ties must be 'paper' or 'code', got {ties!r}")
+    if gap not in ("real", "sim"):
+        raise ValueError(f"gap must be 'real' or 'sim', got {gap!r}")
     side = -1.0 if ties == "paper" else 1.0
     violated = (_steps(a) == side) != (_steps(b) == side)
-    gap = np.abs(a[..., :, None] - a[..., None, :])
-    worst: Floats = np.max(gap * violated, axis=-1)
+    charged = a if gap == "real" else b
+    apart = np.abs(charged[..., :, None] - charged[..., None, :])
+    worst: Floats = np.max(apart * violated, axis=-1)
     return np.asarray(worst.mean(axis=-1))
 
 
@@ -128,6 +134,22 @@ def success_gap(real: ArrayLike, sim: ArrayLike) -> Floats:
     """Mean absolute difference of real and sim over policies; shape (..., P) -> shape (...)."""
     a, b = _pair(real, sim)
     return np.asarray(np.abs(a - b).mean(axis=-1))
+
+
+def regret(real: ArrayLike, sim: ArrayLike, top: int = 1) -> Floats:
+    """Real performance lost by picking in simulation, 0 is best; real, sim: shape (..., P) -> shape (...).
+
+    The best real value minus that of the pick. top=1: the best in simulation, at random where several tie. top=k: the
+    best in reality of the k best in simulation, and of all that tie with the last of them.
+    """
+    a, b = _pair(real, sim)
+    if not 1 <= top <= a.shape[-1]:
+        raise ValueError(f"top must be from 1 to the number of policies, {a.shape[-1]}, got {top}")
+    listed = b >= np.sort(b, axis=-1)[..., -top, None]
+    best = a.max(axis=-1)
+    if top > 1:
+        return np.asarray(best - np.where(listed, a, -np.inf).max(axis=-1))
+    return np.asarray(best - (a * listed).sum(axis=-1) / listed.sum(axis=-1))
 
 
 METRICS: dict[str, Metric] = {

@@ -301,6 +301,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--saved", action="store_true", help="real trials saved, over the width regimes")
     parser.add_argument("--sampled", action="store_true", help="bounds after uneven sampling")
     parser.add_argument("--predictivity", action="store_true", help="coverage of the predictivity intervals")
+    parser.add_argument("--decisions", action="store_true", help="regret and ties of picking by simulation")
     parser.add_argument("--paired", action="store_true", help="paired changes, retention, latency budgets and trends")
     parser.add_argument("--asymptotic", action="store_true", help="methods that claim no finite-sample guarantee")
     parser.add_argument("--only", default="", help="comma-separated regime numbers, counted from 1")
@@ -328,6 +329,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from foretell.stats.coverage_paired import print_paired
 
         return 1 if print_paired(options.draws or 2000, options.alpha, options.seed) else 0
+    if options.decisions:
+        from foretell.stats.coverage_decision import print_decisions
+
+        return 1 if print_decisions(options.draws or 2000, options.alpha, options.seed, SIGNIFICANCE) else 0
     if options.saved:
         print_saved(regimes, options.draws or 800, options.alpha, options.seed)
         return 0

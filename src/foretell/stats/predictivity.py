@@ -23,16 +23,19 @@ from foretell.stats.agreement import (
     r_squared,
     rank_reversals,
     ranks,
+    regret,
     spearman,
     success_gap,
 )
+from foretell.stats.claim import Claim, ordered_by_chance
+from foretell.stats.decision import Decision, Shortlist, decide
 from foretell.stats.interval import ALPHA, Interval
 from foretell.stats.resampling import MIN_POLICIES, Over, with_interval
 
 __all__ = [
-    "METRICS", "MIN_POLICIES", "Homogeneity", "Metric", "all_metrics", "kendall", "kruskal_wallis",
-    "leave_one_out", "mmrv", "pairwise_accuracy", "pearson", "r_squared", "rank_reversals", "ranks",
-    "spearman", "success_gap", "with_interval",
+    "METRICS", "MIN_POLICIES", "Claim", "Decision", "Homogeneity", "Metric", "Shortlist", "all_metrics", "decide",
+    "kendall", "kruskal_wallis", "leave_one_out", "mmrv", "ordered_by_chance", "pairwise_accuracy", "pearson",
+    "r_squared", "rank_reversals", "ranks", "regret", "spearman", "success_gap", "with_interval",
 ]  # fmt: skip
 
 

@@ -205,7 +205,7 @@ def _tabled(successes: tuple[float, ...], trials: tuple[float, ...], radius: flo
     grid = np.clip(k / n + span * (2.0 * radius * spread + radius**2 / n), 0.0, 1.0)
     above = np.where(k > 0.0, betainc(np.maximum(k, 1e-9), n - k + 1.0, grid), 1.0)
     beyond = np.where(k < n, betainc(k + 1.0, np.maximum(n - k, 1e-9), grid), 0.0)
-    limit = ndtr(-radius - 1.0)
+    limit = max(float(ndtr(-radius - 1.0)), 2e-16)  # below that its complement is 1, and has no quantile
     distance = ndtri(np.clip(0.5 * (above + beyond), limit, 1.0 - limit))
     wanted = np.linspace(-radius, radius, 2 * STEPS + 1)
     rows = [np.interp(wanted, *_increasing(d, g)) for d, g in zip(distance, grid, strict=True)]

@@ -188,6 +188,8 @@ class Study(_StudyModel):
     """Who runs the episodes: `here` or `processes`; None leaves it to the command. Rows do not depend on it."""
     policy_timeout: float = Field(default=TIMEOUT, gt=0, le=1e6)
     """Wall seconds after which a call of a policy counts as hung."""
+    tune: dict[str, Any] | None = Field(default=None, exclude=True, repr=False)
+    """What `foretell tune` searches (see `foretell.tune.config`). It is no part of the study in a run folder."""
 
     @field_validator("name")
     @classmethod

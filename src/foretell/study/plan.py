@@ -212,6 +212,10 @@ def _check_fit(scenarios: Sequence[Scenario], use: str, task: Task, where: str) 
             raise UsageError(f"scenarios: {where}: scenario {scenario.id} of {use!r} does not place {missing[0]!r}")
         if why := next((why for name in scenario.factors if (why := factor(name).applies(task))), None):
             raise UsageError(f"scenarios: {where}: scenario {scenario.id}: {why}")
+        try:
+            task.check(scenario)
+        except UsageError as error:
+            raise UsageError(f"scenarios: {where}: scenario {scenario.id}: {error}") from None
     _check_starts(scenarios, where, _startable(task))
 
 

@@ -83,6 +83,11 @@ EVENTS: dict[str, Event] = {
         "Any part of a robot touches the table, floor or other furniture of the scene that it did not touch in the "
         "0.5 s before. Fixtures such as drawers do not count.",
     ),
+    "hit_wall": Event(
+        "hit a wall",
+        "A step ahead of a mobile robot ends short of where it should because of a wall or furniture. Each such action "
+        "counts.",
+    ),
     "self_collision": Event(
         "hit itself or another robot",
         "A part of a robot touches another part of it, or another robot, that it did not touch in the 0.5 s before. "
@@ -97,10 +102,12 @@ EVENTS: dict[str, Event] = {
     "stuck": Event(
         "got stuck",
         "An end effector stays within 5 mm of a point for 2 s, and every action in that time tells its arm to move: by "
-        "10 % of the range of some delta, or 1 % of a joint's range away from where the joint is.",
+        "10 % of the range of some delta, or 1 % of a joint's range away from where the joint is. A mobile robot is "
+        "stuck if it stays within 5 cm of a point for 8 s and collides twice or more in that time.",
     ),
     "never_moved": Event(
-        "never moved", "No end effector gets more than 2 cm away from its start in the whole episode."
+        "never moved",
+        "No end effector gets more than 2 cm away from its start in the whole episode. Of a mobile robot it is 10 cm.",
     ),
     "ended_early": Event("ended too early", "The policy declares itself done, and the task is not solved."),
 }

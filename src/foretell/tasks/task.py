@@ -111,6 +111,14 @@ class Task:
         """The published layouts, in their order (`scenarios: {layouts: all}`); none for a task that only draws."""
         return ()
 
+    def layout_count(self) -> int:
+        """How many `layouts` there are."""
+        return len(self.layouts())
+
+    def check(self, scenario: Scenario) -> None:
+        """Raise UsageError for a scenario that cannot be run. Called when a study is planned, for scenarios that come
+        from a file or another run."""
+
     def remember(self, state: State) -> Floats:
         """(n, memory) what to keep from now on, given what was kept so far (`state.memory`). Called once after each
         action, before `reached` and `solved`; only where `memory` is not 0."""

@@ -39,12 +39,14 @@ def main(arguments: list[str] | None = None) -> None:
         return
     if importlib.util.find_spec("torch") is None:
         raise UsageError("training needs torch: pip install 'foretell[train]'")
+    from foretell.train.driving_make import DRIVING, TASK, make_driving
     from foretell.train.make import make
     from foretell.train.recipes import RECIPES
     from foretell.train.sight_make import make_sight
     from foretell.train.sight_recipes import SIGHT
 
-    seeds = {key: recipe.seed for key, recipe in (RECIPES | SIGHT).items()}
+    driving = {(name, TASK): recipe for name, recipe in DRIVING.items()}
+    seeds = {key: recipe.seed for key, recipe in (RECIPES | SIGHT | driving).items()}
     names = {name for name, _ in seeds}
     if options.what != "all" and options.what not in names:
         raise UsageError(f"train: {options.what!r} is not known; {suggest(options.what, [*names, 'all'])}")
@@ -57,7 +59,9 @@ def main(arguments: list[str] | None = None) -> None:
             continue  # it shares the file of another task
         print(f"{name} on {task}", flush=True)
         seed = seeds[name, task] if options.seed is None else options.seed
-        card = (make_sight if (name, task) in SIGHT else make)(name, task, seed, options.out, options.data)
+        key = name, task
+        maker = make_driving if key in driving else make_sight if key in SIGHT else make
+        card = maker(name, task, seed, options.out, options.data)
         print(f"  {card.bytes / 1000:.0f} kB in {card.minutes} minutes", flush=True)
 
 

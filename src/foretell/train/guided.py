@@ -178,10 +178,11 @@ def guide(
     seed: int = 0,
     pushes: float = PUSHES,
     slots: int = 16,
+    world: str = "mujoco",
 ) -> Demos:
-    """`count` successful episodes, with pictures."""
+    """`count` successful episodes, with pictures, in a world or the world of a file."""
     teacher = Guide(pushes)
-    session = Session(task=task, controller=None, world="mujoco", policies={"teacher": teacher}, slots=slots, threads=1)
+    session = Session(task=task, controller=None, world=world, policies={"teacher": teacher}, slots=slots, threads=1)
     start = FIRST_SEED + seed * 1_000_000
     spots = [p.pos[:2] for s in session.world.task.layouts() for p in s.placements.values()]
     middle = (np.min(spots, axis=0) + np.max(spots, axis=0)) / 2

@@ -20,6 +20,8 @@ __all__ = ["table", "write_latency", "write_page", "write_success"]
 PAGE = Path(__file__).parents[3] / "docs" / "zoo.md"
 BEGIN, END = "<!-- cards: begin -->", "<!-- cards: end -->"
 FIRST_TRAINING_SEED = 3_000_000_000
+NATIVE = ("mujoco", "planar")
+"""Worlds whose success rates go on cards."""
 LEAST = 200
 """Episodes that a success rate on a card rests on, where a task has no published layouts. Where it has, it rests on all
 of them."""
@@ -39,7 +41,7 @@ def write_success(runs: Iterable[Path], models: Path) -> None:
         columns += ["scenario", "trial", "success", "blame"]
         for row in read(run).select(columns).to_pylist():
             as_shipped = "sync" in row["clock"] and "execute" not in (row["policy_options"] or "")
-            clean = row["world"] == "mujoco" and row["arm"] == "none"
+            clean = row["world"] in NATIVE and row["arm"] == "none"
             key, where = (row["task"], row["policy_hash"]), (row["scenario"], row["trial"])
             if as_shipped and clean and row["blame"] == "world":
                 failed.setdefault(key, set()).add(where)
@@ -80,7 +82,8 @@ def write_latency(models: Path, calls: int, task: str | None = None) -> None:
     """Time every policy, one robot at a time; episodes of the `sync` clock."""
     for card in cards(models):
         if task in (None, card.task):
-            trace = latency(f"zoo:{card.name}", card.task, calls=calls, options={"batch": 1})
+            world = "planar" if card.task == "pointnav" else "mujoco"
+            trace = latency(f"zoo:{card.name}", card.task, world=world, calls=calls, options={"batch": 1})
             summary = trace.to_dict()
             measured = InferenceTime(
                 median_ms=round(1000 * summary["median"], 3),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -24,7 +24,7 @@ from foretell.train.sight import WHERE, Eye, Senses, SightStudent, phrases, spel
 from foretell.train.students import Shape
 from foretell.train.views import CROPS, HEIGHT, VIEWS, WIDTH
 
-__all__ = ["fit_eye", "fit_memory", "fit_sight", "seen"]
+__all__ = ["brighter", "fit_eye", "fit_memory", "fit_sight", "seen"]
 
 M = TypeVar("M", bound=nn.Module)
 SPOTS = 5
@@ -60,9 +60,10 @@ def camera(task: str) -> Camera:
     return Camera(pos=(x, y, z), target=(0, 0, 0), intrinsics=LENS, quat=tuple(quat.tolist()))
 
 
-def spots(task: str, states: np.ndarray) -> np.ndarray:
-    """(n, SPOTS, 2) where both objects, the hand and two points of the first object are in the crop, -1 to 1."""
-    looks = camera(task)
+def spots(task: str, states: np.ndarray, taken: Camera | None = None) -> np.ndarray:
+    """(n, SPOTS, 2) where both objects, the hand and two points of the first object are in the crop, -1 to 1. `taken`:
+    the camera of the pictures, if it is not the task's own."""
+    looks = taken or camera(task)
     lens = looks.lens(HEIGHT, WIDTH)
     ends = [states[:, 8:11] + rotate(states[:, 11:15], np.array([x, 0.0, 0.0])) for x in (-0.04, 0.04)]
     points = np.stack([states[:, 8:11], states[:, 15:18], states[:, 0:3], *ends], axis=1)
@@ -73,15 +74,31 @@ def spots(task: str, states: np.ndarray) -> np.ndarray:
     return places.astype(np.float32)
 
 
-def fit_eye(eye: Eye, demos: Mapping[str, Demos], *, seed: int, steps: int, rate: float = 3e-3, batch: int = 48) -> Eye:
+def brighter(rng: np.random.Generator, pictures: Tensor) -> Tensor:
+    """Each picture a little brighter or darker."""
+    return pictures * torch.from_numpy(rng.uniform(0.92, 1.08, (len(pictures), 1, 1, 1)).astype(np.float32))
+
+
+def fit_eye(
+    eye: Eye,
+    demos: Mapping[str, Demos],
+    *,
+    seed: int,
+    steps: int,
+    rate: float = 3e-3,
+    batch: int = 48,
+    taken: Camera | None = None,
+    vary: Callable[[np.random.Generator, Tensor], Tensor] = brighter,
+) -> Eye:
     """An eye that guesses where the objects are, and whose first features are where they are in the picture. It goes on
-    from what it knows."""
+    from what it knows. `taken` is the camera of the pictures, if it is not the task's own; `vary` changes each batch of
+    pictures (n, HEIGHT, WIDTH, 3), 0 to 255."""
     rng = np.random.default_rng([seed, 4])
     eye = eye.to(memory_format=torch.channels_last)
     data, _, _ = joined(demos)
     assert data.pictures is not None
     pictures, states = torch.from_numpy(data.pictures[:, 0]), torch.from_numpy(data.states)
-    goals = torch.from_numpy(np.concatenate([spots(task, d.states) for task, d in demos.items()]))
+    goals = torch.from_numpy(np.concatenate([spots(task, d.states, taken) for task, d in demos.items()]))
     wanted = truth(states)
     cells = torch.stack([eye.x, eye.y], -1)
     width = torch.tensor(
@@ -92,8 +109,7 @@ def fit_eye(eye: Eye, demos: Mapping[str, Demos], *, seed: int, steps: int, rate
     began, losses = time.time(), np.zeros(3)
     for step in range(steps):
         now = rng.integers(len(pictures), size=batch)
-        gain = torch.from_numpy(rng.uniform(0.92, 1.08, (batch, 1, 1, 1)).astype(np.float32))
-        scores = eye.scores(pictures[now] * gain)
+        scores = eye.scores(vary(rng, pictures[now]))
         guess = eye.where(scores, states[now])
         where = functional.smooth_l1_loss(guess, wanted[now], beta=0.05)
         share = torch.log_softmax(scores[:, :SPOTS], -1)

@@ -1,0 +1,231 @@
+"""Scores of every value of θ that was asked for, each from an ordinary run folder, with the real ones beside them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foretell.answers.choice import Choice, choose, labels
+from foretell.answers.inputs import Table, open_table
+from foretell.answers.reality import check_roles
+from foretell.answers.units import measure
+from foretell.answers.words import plain
+from foretell.arrays import Floats, Ints
+from foretell.clock import Realtime
+from foretell.counting import counted
+from foretell.digest import digest
+from foretell.episodes.units import unit_of
+from foretell.errors import UsageError
+from foretell.study.config import Record, ScenarioSource, Study
+from foretell.study.engine import Engine, make_engine
+from foretell.study.run import run
+from foretell.tune.space import Point, SearchSpace
+
+__all__ = ["Landscape", "Tried", "engine_of"]
+
+Scores = dict[tuple[str, str], dict[str, tuple[float, float]]]
+"""(task, policy) -> scenario -> real and simulated score."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """One value of θ."""
+
+    point: Point
+    run: Path
+    scores: Floats | None
+    """(P, S), as those of reality; None where an episode could not be run."""
+    why: str = ""
+
+
+class Landscape:
+    """Real scores, and simulated ones by θ. Every θ runs the same scenarios and seeds: differences are paired."""
+
+    def __init__(
+        self,
+        study: Study,
+        *,
+        space: SearchSpace,
+        real: Path,
+        of: str,
+        stand_in: bool,
+        out: Path,
+        engine: Engine | None,
+        notify: Callable[[str], None],
+        **how: Any,
+    ):
+        _check(study)
+        self.study, self.space, self.out, self.of = study, space, out, of
+        self._count = study.scenarios.count if study.scenarios.like is not None else None
+        self._real, self._stand_in, self._how, self._notify = real, stand_in, {**how, "engine": engine}, notify
+        self.tried: dict[str, Tried] = {}
+        """Hash of a world -> its scores."""
+        self._base = space.file.hash
+        self._hashes: dict[str, str] = {}
+        """Point -> hash of its world."""
+        self._table = open_table(real, "real", metric=of)
+        self._check_policies()
+        self.policies = tuple(study.policies)
+        folder = self._run({})
+        pairs, roles = self._pairs(folder)
+        self.task_names, self.ids, self.tasks, self.notes = self._units(pairs)
+        self.notes = [*roles, *self.notes]
+        self.real = self._array(pairs, 0)
+        self.tried[self._base] = Tried(point={}, run=folder, scores=self._array(pairs, 1))
+
+    @property
+    def base(self) -> Floats:
+        """(P, S): scores in the world as it is."""
+        return self.scores({})
+
+    def scores(self, point: Point) -> Floats:
+        """(P, S): scores of a point that could run every episode, as the best of a search always could."""
+        scores = self.at(point).scores
+        assert scores is not None
+        return scores
+
+    def at(self, point: Point) -> Tried:
+        """The scores of a point, run if need be."""
+        asked = digest(dict(point))
+        if asked not in self._hashes:
+            self._hashes[asked] = self.space.world(point).hash
+        key = self._hashes[asked]
+        if key not in self.tried:
+            folder = self._run(point)
+            try:
+                scores, why = self._array(self._pairs(folder)[0], 1), ""
+            except KeyError as lost:
+                scores, why = None, f"the world could not run scenario {lost.args[0]} with this θ"
+            self.tried[key] = Tried(point=point, run=folder, scores=scores, why=why)
+        return self.tried[key]
+
+    def episodes(self, ids: Sequence[str], policies: Sequence[str]) -> tuple[str, ...]:
+        """The real episodes of some scenarios and policies."""
+        known, columns = set(ids), self._table.columns
+        units = zip(columns.get("parent") or [None] * len(self._table), columns["scenario"], strict=True)
+        return tuple(
+            str(self._table.marks[i])
+            for i, ((parent, scenario), policy) in enumerate(zip(units, columns["policy"], strict=True))
+            if policy in policies and unit_of(parent, scenario) in known
+        )
+
+    def _run(self, point: Point) -> Path:
+        world = self.space.world(point)
+        folder = self.out / f"theta-{world.hash}"
+        setting = ", ".join(f"{name.removeprefix('theta.')} {_short(value)}" for name, value in point.items())
+        self._notify(f"θ {len(self.tried) + 1}: {setting or 'as it is'}")
+        study = self.study.model_copy(
+            update={
+                "name": f"{self.study.name[:70]}-{world.hash}",
+                "world": self.space.contents(point),
+                "scenarios": ScenarioSource(like=self._real, count=self._count),
+                "record": Record(video=0),
+            }
+        )
+        run(study, out=folder, notify=self._notify, **self._how)
+        return folder
+
+    def _check_policies(self) -> None:
+        """Raises UsageError where reality has not tried a policy of the study."""
+        known = labels(self._table, "policy")
+        if missing := [name for name in self.study.policies if name not in known]:
+            listed = ", ".join(map(plain, known))
+            raise UsageError(
+                f"tune: real: {self._table.name} has no episodes of policy {missing[0]!r}; it has {listed}. The "
+                "study and the real episodes must have the same policies, under the same names"
+            )
+
+    def _pairs(self, folder: Path) -> tuple[Scores, list[str]]:
+        """Scores of scenarios that real and simulated episodes share, and what is to be said of who plays reality."""
+        sim = open_table(folder, "sim", metric=self.of)
+        roles = check_roles(self._table, sim, self._stand_in)
+        shared = [name for name in labels(self._table, "task") if name in labels(sim, "task")]
+        if not shared:
+            raise UsageError(
+                f"tune: real: {self._table.name} has no task of the study; it has "
+                f"{', '.join(map(plain, labels(self._table, 'task')))}"
+            )
+        pairs: Scores = {}
+        for task in shared:
+            tables, _ = choose([self._table, sim], Choice(task=task), ("task", "clock", "arm"))
+            for policy in self.policies:
+                both, _ = choose(tables, Choice(policy=policy), ("policy",))
+                _check_version(both, policy)
+                unit_range = self.of in ("success", "score")
+                tried, simulated = (measure(table, unit_range=unit_range) for table in both)
+                broken = simulated.broken | tried.broken
+                common = [u for u in tried.ids if u in set(simulated.ids) and u not in broken]
+                scores = zip(tried.of(common).tolist(), simulated.of(common).tolist(), strict=True)
+                pairs[task, policy] = dict(zip(common, scores, strict=True))
+        return pairs, roles
+
+    def _units(self, pairs: Scores) -> tuple[list[str], list[str], Ints, list[str]]:
+        """Tasks, scenarios that all policies have, the task of each, and what is left out."""
+        names = list(dict.fromkeys(task for task, _ in pairs))
+        ids: list[str] = []
+        tasks: list[int] = []
+        notes = []
+        for number, task in enumerate(names):
+            every = [pairs[task, policy] for policy in self.policies]
+            common = [unit for unit in every[0] if all(unit in scores for scores in every)]
+            lost = len({unit for scores in every for unit in scores}) - len(common)
+            if not common:
+                raise UsageError(
+                    f"tune: real: no scenario of task {plain(task)!r} was tried with all of the study's policies"
+                )
+            if lost:
+                few = counted(lost, "scenario is", "scenarios are")
+                notes.append(f"task {plain(task)}: {few} left out, because not all policies have an episode there")
+            ids += common
+            tasks += [number] * len(common)
+        return names, ids, np.array(tasks), notes
+
+    def _array(self, pairs: Scores, side: int) -> Floats:
+        """(P, S). Raises KeyError with a scenario that is not there."""
+        of = [self.task_names[task] for task in self.tasks]
+        return np.array(
+            [
+                [pairs[task, policy][unit][side] for task, unit in zip(of, self.ids, strict=True)]
+                for policy in self.policies
+            ]
+        )
+
+
+def _check(study: Study) -> None:
+    for field, entries in (("clocks", study.clocks), ("arms", study.arms)):
+        if len(entries) > 1:
+            raise UsageError(f"tune: {field}: the study has {len(entries)}; a simulator is tuned under one")
+    if isinstance(study.clocks[0], Realtime):
+        raise UsageError("tune: clocks: `realtime` does not reproduce; use `sync` or `virtual`")
+    if study.until is not None:
+        raise UsageError("tune: until: every θ runs the scenarios of the real episodes; leave `until` out")
+
+
+def _check_version(both: list[Table], policy: str) -> None:
+    """Raises UsageError where a policy in reality is another one than in simulation. People seldom note a version."""
+    if not any(labels(both[0], "policy_hash")):
+        return
+    versions = [set(labels(table, "version")) for table in both]
+    if versions[0] != versions[1]:
+        raise UsageError(
+            f"tune: real: the episodes of policy {policy!r} in {both[0].name} are of other weights or options than the "
+            "study's; policies stay as they are while a simulator is tuned"
+        )
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def engine_of(study: Study, workers: int | None, slots: int, objects: Mapping[str, Any] | None) -> Any:
+    """One engine for all runs, so that processes start once; None where each run makes its own."""
+    if study.engine not in (None, "processes") or objects or workers == 0:
+        return None
+    count = (os.cpu_count() or 1) if workers is None else workers
+    return closing(make_engine("processes", workers=count, slots=slots, policy_timeout=study.policy_timeout))
