@@ -21,6 +21,7 @@ from foretell.study.films import FAILURES, while_it_runs
 from foretell.study.fix import fixed
 from foretell.study.objects import objects_in, with_object
 from foretell.study.patience import Patience
+from foretell.study.room import require_room
 from foretell.study.scenario_file import ScenarioFile, read_scenario_file
 from foretell.study.scenarios import Scenarios
 from foretell.tasks.make import make_task
@@ -236,6 +237,7 @@ def _of_objects(study: Study, use: str, task: Task) -> Scenarios:
     each = source.count or 1
     drawn = _drawn(study.model_copy(update={"scenarios": source.model_copy(update={"count": each})}), task)
     made = [with_object(layout, task, name) for name in objects_in(source.objects) for layout in drawn]
+    require_room(made, task)
     return Scenarios.of(_in_turn(study, use, made))
 
 
