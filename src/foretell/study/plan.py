@@ -14,6 +14,7 @@ from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
 from foretell.factors import arms, factor
 from foretell.fingerprint.source import own_classes
+from foretell.objects.imported import is_imported, require_unchanged
 from foretell.scenario import Scenario, checked
 from foretell.stats.order import by_id
 from foretell.study.config import Study, TaskEntry
@@ -207,6 +208,8 @@ def _listed(study: Study) -> tuple[list[Scenario], str, str]:
 def _check_fit(scenarios: Sequence[Scenario], use: str, task: Task, where: str) -> None:
     """Raises UsageError for a scenario that lacks an object of the task, or has a factor that the task cannot have."""
     needed = set(task.scenario(0).placements)
+    for name in dict.fromkeys(p.asset for s in scenarios for p in s.placements.values() if is_imported(p.asset)):
+        require_unchanged(name)
     for scenario in scenarios:
         if missing := sorted(needed - set(scenario.placements)):
             raise UsageError(f"scenarios: {where}: scenario {scenario.id} of {use!r} does not place {missing[0]!r}")

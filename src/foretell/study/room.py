@@ -13,7 +13,7 @@ import numpy as np
 
 from foretell.errors import UsageError
 from foretell.factors.factor import targets
-from foretell.objects.imported import describe
+from foretell.objects.imported import describe, require_unchanged
 from foretell.scenario import Scenario
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
@@ -26,12 +26,15 @@ ball rises by 5 mm."""
 
 
 def require_room(scenarios: Sequence[Scenario], task: Task) -> None:
-    """Raises UsageError for an object that is larger than the task's area, or that starts inside something."""
+    """Raises UsageError for an object that is larger than the task's area, or that starts inside something; and for one
+    whose files were changed after it was imported."""
     if not isinstance(task, TabletopTask):
         return
     from foretell.sim.bench import SLOT, Bench
 
     (part,) = targets(task, "MO")
+    for name in dict.fromkeys(scenario.placements[part].asset for scenario in scenarios):
+        require_unchanged(name)
     for scenario in scenarios:
         _require_area(scenario, task, part)
     bench = Bench(task, scenario=scenarios[0])
