@@ -88,7 +88,7 @@ def _require_slow(recordings: Sequence[Recording], kind: type[Robot], names: Seq
     for recording in recordings:
         fast = np.abs(np.diff(recording.q, axis=0)) * kind.action_rate / speed
         if fast.max() > FAST:
-            row, joint = np.unravel_index(int(fast.argmax()), fast.shape)
+            row, joint = divmod(int(fast.argmax()), fast.shape[1])
             raise UsageError(
                 f"identify: {recording.name}: joint {names[joint]} moves at {fast.max():.1f} times its largest speed "
                 f"in action {row}, which takes {1 / kind.action_rate:.3g} s: are rows missing, or is it another rate?"
