@@ -25,7 +25,7 @@ VERTICES = 64
 """Of a part."""
 CONVEX = 0.985
 """Share of its convex hull that a mesh fills if it is as good as convex."""
-CELLS = 24
+CELLS = 30
 """Of the grid on which a surface with holes is made anew."""
 OPEN = 0.2
 """Share of its convex hull's surface that a mesh with holes may lack if it is as good as convex."""
