@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -41,7 +42,7 @@ def catalogue(what: str | None = None) -> list[dict[str, Any]]:
     entries = []
     for name in names(what):
         thing = resolve(what, name)
-        about = thing.about if what == "suites" else (inspect.getdoc(thing) or "").partition("\n")[0]
+        about = thing.about if what == "suites" else _sentence(inspect.getdoc(thing) or "")
         entry: dict[str, Any] = {"name": name, "about": about}
         if what == "suites":
             entry["tasks"] = list(thing.tasks)
@@ -69,6 +70,12 @@ def catalogue(what: str | None = None) -> list[dict[str, Any]]:
 
         entries += [{"name": f"zoo:{name}", **card} for name, card in zoo().items()]
     return entries
+
+
+def _sentence(text: str) -> str:
+    """The first sentence of a text, which may go on in the next line."""
+    paragraph = " ".join(text.partition("\n\n")[0].split())
+    return re.split(r"(?<=[.!?]) (?=[A-Z`])", paragraph)[0]
 
 
 def _count(kind: str) -> int:

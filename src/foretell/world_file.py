@@ -303,8 +303,9 @@ def explain(error: ValidationError, where: str, model: type[BaseModel]) -> str:
             lines.append(f"{where}: {path} is not a field; {suggest(str(problem['loc'][-1]), known)}")
         else:
             whole = problem["type"] == "missing" and len(problem["loc"]) == 1  # what was given is the whole file
-            value = "" if whole else f" (given: {_short(problem.get('input'))})"
             reason = _short(problem["msg"].removeprefix("Value error, "), 300, repr=str)
+            named = "(given: " in reason  # by a part that was checked on its own
+            value = "" if whole or named else f" (given: {_short(problem.get('input'))})"
             lines.append(f"{where}: {path}: {reason}{value}")
     return "\n".join([*lines, f"and {len(problems) - SHOWN} problems more"] if len(problems) > SHOWN else lines)
 

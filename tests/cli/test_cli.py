@@ -66,10 +66,31 @@ def test_a_dry_run_writes_nothing(lab: Lab) -> None:
     said = json.loads(cli("run", "dry.yaml", "--dry-run", "--json", cwd=lab.folder).stdout)
     assert said["episodes"] == 15
     assert said["seconds"] > 0 and said["bytes"] > 0
-    assert set(said) == {"episodes", "seconds", "bytes", "per_task", "until", "early", "films"}
+    assert set(said) == {"episodes", "seconds", "bytes", "per_task", "until", "early", "films", "unfilmed"}
     paired = cli("run", "dry.yaml", "--dry-run", "--pair-with", "runs/done", cwd=lab.folder)
     assert paired.stdout.startswith("6 episodes, at most ")
     assert not (lab.folder / "runs" / "dry").exists()
+
+
+def test_a_dry_run_says_that_nothing_will_be_filmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MENAGERIE_ROOT", str(tmp_path))
+    (tmp_path / "lab.yaml").write_text("looks: menagerie\n")
+    (tmp_path / "s.yaml").write_text(
+        "world: lab.yaml\ntasks: [widowx_stack_cube]\npolicies: [random]\nscenarios: {layouts: [0]}\n"
+        "record: {video: 1}\n"
+    )
+    said = cli("run", "s.yaml", "--dry-run", cwd=tmp_path).stdout
+    assert "note: nothing will be filmed: looks: menagerie: MENAGERIE_ROOT is " in said and "with up to" not in said
+
+
+@pytest.mark.parametrize("kind", ["presets", "factors", "adapters"])
+def test_a_list_cuts_no_sentence(kind: str) -> None:
+    for entry in foretell.catalogue(kind):
+        assert entry["about"].endswith("."), entry["name"]
+
+
+def test_wrong_arguments_of_identify_stand_alone(tmp_path: Path) -> None:
+    assert refused("identify", "none.npz", "--robot", "widowx", cwd=tmp_path).count("\n") == 1
 
 
 def test_pair_with_runs_exactly_those_scenarios(lab: Lab) -> None:

@@ -36,11 +36,11 @@ def test_a_robot_at_rest_is_like_itself(tmp_path: Path) -> None:
 
 def test_a_recording_of_another_motion_is_not(tmp_path: Path) -> None:
     moved = np.tile(Q0, (4, 1))
-    moved[1:, 0] += 0.1
+    moved[1:, 0] += 0.05
     pose = np.tile([0.29207, -0.00609, 0.13532, 0.68671, 0.00526, 0.72687, -0.00808], (4, 1))
     (found,) = identify(write(tmp_path / "moved.npz", qpos=moved, ee_base=pose), "widowx", fit=False).sequences
-    assert found.joint_rms == pytest.approx(0.1 * np.sqrt(3 / 4 / 8), rel=1e-3)
-    assert found.joint_max == pytest.approx(0.1, rel=1e-3)
+    assert found.joint_rms == pytest.approx(0.05 * np.sqrt(3 / 4 / 8), rel=1e-3)
+    assert found.joint_max == pytest.approx(0.05, rel=1e-3)
     assert found.ee_mm_max < 0.1
     assert found.ee_deg_max < 0.1
 
@@ -80,8 +80,11 @@ def test_wrong_files_and_names_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is no NumPy file with named arrays"):
         identify(tmp_path / "one.npy", "widowx", fit=False)
     np.savez(tmp_path / "flat.npz", actions=np.zeros((3, 7)))
-    with pytest.raises(UsageError, match="no arrays named SEQUENCE/actions"):
+    with pytest.raises(UsageError, match="sequence 'flat' has no qpos"):
         identify(tmp_path / "flat.npz", "widowx", fit=False)
+    np.savez(tmp_path / "other.npz", motion=np.zeros((3, 7)))
+    with pytest.raises(UsageError, match="no arrays named actions and qpos, or SEQUENCE/actions"):
+        identify(tmp_path / "other.npz", "widowx", fit=False)
     with pytest.raises(UsageError, match="did you mean 'widowx'"):
         identify(tmp_path / "none.npz", "widow", fit=False)
 

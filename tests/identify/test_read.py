@@ -51,6 +51,7 @@ def test_a_table_by_joint_names_and_by_numbers(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("change", "words"), [
     ({"times": [0.0, 0.2, 0.4, 0.0, 0.2, 1.4]}, r"'b' has a gap of 1.2 s after row 2, and an action takes 0.2 s"),
+    ({"times": [0.0, 0.02, 0.04] * 2}, r"'a' has a row every 0.02 s, and the robot's controller takes an action every"),
     ({"times": [0.0, 0.2, 0.1, 0.0, 0.2, 0.4]}, "sequence 'a': time does not increase at row 3"),
     ({"joints": [*JOINTS[:-1], "other"]}, "no column 'q_0'; it should have action_0 to action_6 and the joints waist"),
     ({"waist": ["x"] * 6}, "column 'waist' holds object, it should hold numbers"),
@@ -121,11 +122,31 @@ def test_a_run_folder_with_steps(tmp_path: Path) -> None:
         read(tmp_path / "run")
 
 
+def test_one_sequence_needs_no_name(tmp_path: Path) -> None:
+    actions, q = np.tile([0, 0, 0, 0, 0, 0, 1.0], (3, 1)), np.tile(Q0, (4, 1))
+    np.savez(tmp_path / "flat.npz", actions=actions, qpos=q)
+    np.savez(tmp_path / "steps.npz", action=np.vstack([actions, actions[:1]]), observation=q)
+    for name in ("flat", "steps"):
+        (recording,) = read(tmp_path / f"{name}.npz")
+        assert recording.name == name
+        assert np.array_equal(recording.actions, actions)
+        assert np.array_equal(recording.q, q)
+
+
 @pytest.mark.parametrize(("fields", "words"), [
     ({"qpos": np.tile([*np.degrees(Q0[:6]), *Q0[6:]], (4, 1))}, "these are degrees"),
     ({"qpos": np.tile(Q0[::-1], (4, 1)) * 9}, "check units and order of the joints, which is waist"),
     ({"ee_base": np.tile(POSE * ([1000] * 3 + [1] * 4), (4, 1))}, "positions look like millimetres"),
     ({"ee_base": np.tile([*POSE[:3], *POSE[4:], POSE[3]], (4, 1))}, "quaternions look like x, y, z, w"),
+    ({"actions": np.tile([30.0, 0, 0, 0, 0, 0, 1], (3, 1))},
+     r"action 0 has 30 for translation \(number 0\), and '.+' takes -0.2 to 0.2 m: these look like millimetres"),
+    ({"actions": np.tile([0.03, 0, 0, 0, -5.7, 0, 1], (3, 1))}, "for rotation .* these look like degrees"),
+    ({"actions": np.tile([0.03, 0, 0, 0, 0, 0, 255.0], (3, 1))}, "255 for gripper.* check units and order"),
+    ({"time": np.array([0.0, 0.2, 1.8, 2.0, 2.2])[[0, 1, 2, 3]]}, "'rest' has a gap of 1.6 s after row 2"),
+    ({"time": np.arange(4) * 0.02}, "has a row every 0.02 s, and the robot's controller takes an action every 0.2 s"),
+    ({"qpos": np.array([Q0, Q0, [1.5, *Q0[1:]], [1.5, *Q0[1:]]])}, "joint waist moves at .* times its largest speed"),
+    ({"qpos": np.array([Q0] * 2 + [[0.3, *Q0[1:]]] * 2), "ee_base": np.tile(POSE, (4, 1))},
+     "joints and tool do not move together: after action [0123] the tool is [0-9]+ mm"),
     ({"ee_base": np.tile(POSE * 2, (4, 1))}, "the quaternion after action 0 has length 2"),
     ({"ee_base": np.tile(POSE + [0.2, 0, 0, 0, 0, 0, 0], (4, 1))}, "another tool frame or base; use --to joints"),
 ])  # fmt: skip

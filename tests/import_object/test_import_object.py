@@ -17,6 +17,7 @@ from reference import ASSETS
 from studies import cli
 
 import foretell
+from foretell.cli import main
 from foretell.errors import UsageError
 from foretell.import_object import mesh as reading
 from foretell.objects import asset
@@ -152,6 +153,51 @@ def _fins() -> tuple[Any, Any]:
     return vertices, [f for i in (2, 3, 4) for f in ((0, i, i + 3), (0, i + 3, 1))]
 
 
+def test_a_ball_with_large_holes_is_its_hull_at_once(tmp_path: Path) -> None:
+    """CoACD makes 16 ragged parts of it, in a minute."""
+    ball = trimesh.creation.icosphere(subdivisions=2, radius=0.03)
+    ball.update_faces(np.linalg.norm(ball.triangles_center - [0, 0, 0.03], axis=1) > 0.018)
+    ball.export(tmp_path / "ball.stl")
+    made = foretell.import_object(tmp_path / "ball.stl", out=tmp_path / "objects", density=1000)
+    assert made.parts == 1 and made.mass == pytest.approx(1000 * 4 / 3 * np.pi * 0.03**3, rel=0.1)
+    assert any("it lies on its convex hull, which is used" in note for note in made.notes)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"mass": 1e6}, r"mass is 1e\+06 kg and the convex parts have 0.064 litres, which is 1.56e\+10 kg/m\^3"),
+        ({"mass": 1.0, "scale": 1000}, "which is 1.56e-05 kg/m.* check the mass .kg. and the scale"),
+        ({"density": 1e9}, r"density is 1e\+09, it must be from 10 to 25,000 kg/m\^3"),
+        ({"threshold": 7}, "threshold is 7, it must be from 0.01 to 1"),
+        (
+            {"words": "red\x1b[31m cup"},
+            r"words are 'red\\x1b\[31m cup', they must be up to 200 letters without control",
+        ),
+    ],
+)
+def test_absurd_numbers_are_refused(tmp_path: Path, options: dict[str, Any], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        box(tmp_path / "brick.obj", (0.04, 0.04, 0.04), **options)
+
+
+def test_a_second_import_of_a_name_is_said(tmp_path: Path) -> None:
+    assert not any("replaced" in note for note in box(tmp_path / "brick.obj", (0.04, 0.04, 0.04)).notes)
+    again = box(tmp_path / "brick.obj", (0.04, 0.04, 0.05))
+    assert any("brick was there before, and is replaced" in note for note in again.notes)
+
+
+def test_a_stop_does_not_speak_of_episodes(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def stop(*arguments: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys.modules["foretell.import_object"], "import_object", stop)
+    with pytest.raises(SystemExit) as ended:
+        main(["import-object", "ball.stl"])
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "foretell: stopped. Nothing was written\n"
+
+
 BAD = {
     "nothing.obj": (b"", "is empty"),
     "points.obj": (b"v 0 0 0\nv 1 0 0\nv 0 1 0\n", "has no triangles|is no OBJ mesh"),
@@ -167,7 +213,7 @@ BAD = {
     "page.dae": (b"<html></html>", "is no DAE mesh|has no triangles"),
     "laughs.dae": (b'<!DOCTYPE x [<!ENTITY a "ha">]><COLLADA/>', "defines entities"),
     "flat.obj": (b"v 0 0 0\nv 0.1 0 0\nv 0 0.1 0\nv 0.1 0.1 0\nf 1 2 3\nf 2 4 3\n", "flat"),
-    "mug.blend": (b"BLENDER", "a mesh ends in .glb, .obj, .dae, .stl"),
+    "mug.blend": (b"BLENDER", "a mesh ends in .glb, .obj, .dae, .stl, not in '.blend'$"),
 }
 
 

@@ -112,7 +112,10 @@ def test_the_verb_writes_a_plate_and_a_world(video: Path, tmp_path: Path) -> Non
     # again, with another box: the transform is replaced, and another camera gets one of its own
     boxed = background(video, out=tmp_path / "plate.png", hide=(90, 60, 120, 90), world=tmp_path / "lab.yaml")
     assert boxed.to_dict()["never_seen_free"] == pytest.approx(told["never_seen_free"], abs=0.01)
-    background(video, out=tmp_path / "plate.png", camera="front", world=tmp_path / "lab.yaml")
+    unchecked = background(video, out=tmp_path / "plate.png", camera="front", world=tmp_path / "lab.yaml")
+    assert unchecked.notes == ["whether tasks have a camera 'front' is not checked: name a task (--task)"]
+    with pytest.raises(UsageError, match="camera: 'font' is not in task 'lift'; did you mean 'front'"):
+        background(video, out=tmp_path / "plate.png", camera="font", world=tmp_path / "lab.yaml", task="lift")
     assert [t.cameras for t in load_world(tmp_path / "lab.yaml").transforms] == [("front",), "all"]
 
 

@@ -327,6 +327,11 @@ def test_a_camera_on_a_robot_is_said_on_its_body(lab: Path) -> None:
     with pytest.raises(UsageError, match="'panda/wrist' is on a robot: give the task too"):
         camera(lab / "table.png", points=lab / "points.csv", camera="panda/wrist", world=lab / "lab.yaml")
     camera(lab / "table.png", points=lab / "points.csv", camera="panda/wrist", world=lab / "lab.yaml", task="lift")
+    head: dict[str, Any] = {"camera": "google_robot/overhead", "task": "google_robot_pick_coke_can"}
+    odd = camera(lab / "table.png", points=lab / "points.csv", world=lab / "other.yaml", **head)
+    assert (
+        "640x480 pixels, and camera 'google_robot/overhead' takes 640x512: another shape" in odd.to_dict()["notes"][-1]
+    )
     bench = Bench("lift", world=lab / "lab.yaml")
     data = mujoco.MjData(bench.drawn)
     data.qpos[:] = bench.world.snapshot(0)

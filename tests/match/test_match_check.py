@@ -122,6 +122,31 @@ def test_what_is_wrong_is_said(shots: Path, arguments: list[str], told: str) -> 
 
 
 @pytest.mark.gl
+def test_a_mask_that_misses_is_said(shots: Path, tmp_path: Path) -> None:
+    empty = np.zeros(SIZE, dtype=np.uint8)
+    Image.fromarray(empty).save(tmp_path / "empty.png")
+    simulated = np.asarray(Image.open(shots / "mask.png")) > 0
+    corner = empty.copy()
+    corner[-20:, :30] = 255
+    assert not simulated[-20:, :30].any()
+    Image.fromarray(corner).save(tmp_path / "corner.png")
+    asked: dict[str, Any] = {"task": "lift", "camera": "front"}
+    missed = check(shots / "real.png", mask=tmp_path / "corner.png", **asked)
+    assert "the silhouettes share no pixel: is the mask of this frame" in missed.to_dict()["notes"][0]
+    assert "colour distance     not known" in missed.text() and "nan" not in missed.text()
+    assert check(shots / "real.png", mask=tmp_path / "empty.png", **asked).notes[0].startswith("the mask is empty")
+    assert "where the simulated silhouette is;" in check(shots / "real.png", **asked).text()
+
+
+@pytest.mark.gl
+def test_a_frame_of_another_shape_is_refused(tmp_path: Path) -> None:
+    Image.new("RGB", (500, 480)).save(tmp_path / "odd.png")
+    why = "odd.png has 500x480 pixels, and camera 'third_view' takes 640x480: another shape"
+    asked = ("--task", "widowx_stack_cube", "--camera", "third_view")
+    assert why in refused("match", "check", "odd.png", *asked, cwd=tmp_path)
+
+
+@pytest.mark.gl
 def test_the_page_shows_both_frames(shots: Path, browser: Any) -> None:
     done = cli(
         "match", "check", "real.png", "--task", "lift", "--camera", "front", "--world", "lab.yaml", "--mask",

@@ -13,7 +13,8 @@ from PIL import Image
 
 from foretell.errors import UsageError
 from foretell.match import light
-from foretell.match.shading import Surface, fit_light, spread
+from foretell.match.light import Lit
+from foretell.match.shading import Fit, Surface, fit_light, spread
 from foretell.match.sight import layout_of, open_bench, view_of
 from foretell.registry import resolve
 
@@ -87,6 +88,17 @@ def test_the_light_of_a_rendered_picture(tmp_path: Path) -> None:
     assert np.abs(matched - shown).max() <= 2  # the picture is that of the world that was written
     unmatched = view_of(open_bench(task, "mujoco", CAMERA, layout_of(task, LAYOUT)), CAMERA, SIZE).astype(float)
     assert np.abs(matched - frame).mean() < 0.4 * np.abs(unmatched - frame).mean()
+
+
+def test_a_light_that_explains_little_is_said() -> None:
+    fit = Fit(ambient=np.array([1.43, 0.9, 0.8]), colour=np.zeros(3), direction=np.array([0.0, 0.0, -1.0]), error=0.2)
+    lit = Lit(fit=fit, sd=3.0, before=54.0, after=48.5, pixels=1000)
+    little, bright = lit.to_dict()["notes"]
+    assert little.startswith("the light explains little: 48.5 of 54.0 grey levels remain")
+    assert bright.startswith("a light of 1.43 is brighter than white (1)")
+    assert f"note: {little}" in lit.text()
+    dim = Fit(ambient=np.full(3, 0.4), colour=np.full(3, 0.5), direction=fit.direction, error=0.0)
+    assert not Lit(fit=dim, sd=3.0, before=33.4, after=0.2, pixels=1000).notes
 
 
 @pytest.mark.gl

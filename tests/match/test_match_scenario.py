@@ -16,7 +16,7 @@ import foretell
 from foretell.cli import main
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
-from foretell.match import scenario
+from foretell.match import scenario, texture
 from foretell.match.pose import locate
 from foretell.match.sight import Sight, layout_of, open_bench
 from foretell.registry import resolve
@@ -233,6 +233,7 @@ def test_the_command_line_and_a_sheet_of_trials(
         ("bc,lift,../outside.png,yes", "expected a frame with its measured scenario ../outside.json"),
         ("bc,lift,broken.png,yes", "broken.json is no measured scenario"),
         ("bc,can,good.png,yes", "expected a frame of task 'can'; given: 'good.png (lift)'"),
+        ("bc,lift,missed.png,yes", "mask and silhouette of 'cube' have an overlap of 57%, below 85%"),
     ],
 )
 def test_frames_that_cannot_be_used(tmp_path: Path, cells: str, words: str) -> None:
@@ -242,11 +243,40 @@ def test_frames_that_cannot_be_used(tmp_path: Path, cells: str, words: str) -> N
     text = json.dumps({"measured": {"cube": pose}, "image": "good.png", "scenario": made})
     for name in ("frames/good.json", "outside.json"):
         (tmp_path / name).write_text(text)
+    (tmp_path / "frames/missed.json").write_text(text.replace('"overlap": 0.9', '"overlap": 0.57'))
     (tmp_path / "frames/broken.json").write_text('{"measured": {}')
     (tmp_path / "lab.csv").write_text(f"policy,task,frame,success\n{cells}\n")
     with pytest.raises(UsageError, match="one problem") as caught:
         foretell.import_(tmp_path / "lab.csv", frames=tmp_path / "frames", out=tmp_path / "run")
     assert words in str(caught.value)
+
+
+def test_a_mask_that_misses_is_refused_unless_somebody_insists(
+    carrot: tuple[Path, Sight, np.ndarray], tmp_path: Path
+) -> None:
+    folder, sight, true = carrot
+    half = sight.silhouette(true).copy()
+    rows, _ = np.nonzero(half)
+    half[: int(np.quantile(rows, 0.35))] = False
+    options: dict[str, Any] = {**CARROT, "object": ("carrot",), "mask": (save(tmp_path, "half.png", half),)}
+    out = tmp_path / "trial.json"
+    why = "carrot: mask and silhouette do not agree (overlap "
+    assert why in problem(folder / "frame.png", **options, out=out) and not out.exists()
+    (measured,) = scenario(folder / "frame.png", **options, insist=True, out=out)
+    written = json.loads(out.read_text())
+    assert why in written["notes"][0] and written["insisted"] and why in measured.text()
+    assert len(read_scenario_file(out).scenarios) == 1
+    with pytest.raises(UsageError, match="mask and silhouette do not agree"):
+        texture(folder / "frame.png", **CARROT, object="carrot", mask=tmp_path / "half.png")
+
+
+def test_a_pose_beside_the_table_is_refused(tmp_path: Path) -> None:
+    how = {"task": "lift", "camera": "overview"}
+    sight = sight_of("cube", **how)
+    sunk = np.array([-0.02, 0.75, 0.0])  # in the air beside the table
+    mask = save(tmp_path, "mask.png", sight.silhouette(sunk))
+    frame = save(tmp_path, "frame.png", sight.picture(sunk))
+    assert "nothing is under the object at x -0.02" in problem(frame, **how, mask=(mask,))
 
 
 @pytest.mark.parametrize("text", ['{"measured": {}}', '{"measured": {}, "scenario": 3}', '{"measured"'])
@@ -287,5 +317,6 @@ def test_a_real_photograph_of_a_can() -> None:
         task="google_robot_pick_standing_coke_can",
         camera="google_robot/overhead",
         box=(214, 88, 260, 150),
+        insist=True,
     )
     assert measured.objects["can"].overlap > 0.8

@@ -134,8 +134,9 @@ def test_a_changed_file_is_another_world(pack):
 
 def test_without_a_pack_the_error_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.delenv("FORETELL_ASSETS", raising=False)
-    with pytest.raises(UsageError, match="no asset pack: set FORETELL_ASSETS to its folder"):
+    with pytest.raises(UsageError, match="no asset pack: set FORETELL_ASSETS to its folder") as raised:
         world_file()
+    assert str(raised.value).count("(given: ") == 1
     monkeypatch.setenv("FORETELL_ASSETS", str(tmp_path))
     with pytest.raises(UsageError, match="has no folder custom/models or simpler/custom/models"):
         world_file()

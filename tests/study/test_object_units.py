@@ -144,3 +144,29 @@ def test_a_world_forgets_the_layouts_of_objects_that_are_done() -> None:
     used = [layouts[0], None, layouts[3]]
     forget(layouts, events, used)
     assert list(layouts) == [0, 3, *range(7, KEPT + 5)] and list(events.values()) == list(layouts)
+
+
+def test_a_changed_object_is_refused_when_planning(tmp_path: Path) -> None:
+    made = box(tmp_path / "brick.obj", (0.04, 0.04, 0.05), mass=0.05)
+    task = make_task("lift")
+    (tmp_path / "one.json").write_text(with_object(task.scenario(0), task, made.asset).model_dump_json() + "\n")
+    part = made.folder / "part-00.obj"
+    part.write_text(part.read_text().replace("0.02", "0.03"))
+    for source in ({"objects": str(made.folder)}, {"file": str(tmp_path / "one.json")}):
+        study = {"tasks": ["lift"], "policies": ["expert"], "scenarios": source}
+        with pytest.raises(UsageError, match=r"part-00.obj was changed after it was imported"):
+            resolve_scenarios(Study.model_validate(study))
+
+
+def test_an_object_without_room_is_refused_when_planning(tmp_path: Path) -> None:
+    """What starts inside the arm is thrown up by physics, and counted as lifted."""
+    box(tmp_path / "house.obj", (0.7, 0.3, 0.1), mass=1.0)
+    box(tmp_path / "tower.obj", (0.10, 0.10, 0.60), mass=1.0)
+    study = {"tasks": ["lift"], "policies": ["expert"]}
+    for name, why in (
+        ("house", r"'house' is 0.7 x 0.3 m wide, and the area of task 'lift' is 0.42 x 0.6 m"),
+        ("tower", r"'tower' has no room in task 'lift': it starts \d+ mm inside 'panda/\w+' at seed 0"),
+    ):
+        source = {"objects": str(tmp_path / "objects" / name), "count": 1}
+        with pytest.raises(UsageError, match=why):
+            resolve_scenarios(Study.model_validate({**study, "scenarios": source}))

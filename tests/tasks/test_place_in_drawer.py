@@ -127,7 +127,7 @@ def test_an_apple_that_was_inside_counts_for_good() -> None:
     assert "left_scene" not in world.verdict(SLOT)[0].events
 
 
-def test_the_second_instruction_comes_after_100_actions() -> None:
+def test_the_second_instruction_comes_after_101_actions() -> None:
     task = placing()
     policy = Done(at=10_000)
     task.time_limit = (HALF_WAY + 4) / task.action_rate

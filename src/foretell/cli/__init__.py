@@ -59,6 +59,14 @@ def _files(folder: Path) -> dict[str, Path]:
     return {f.stem.rstrip("_").replace("_", "-"): f for f in files if not f.stem.startswith("_")}
 
 
+RESUMES = ". Every finished episode is kept. Run the same command to resume"
+STOPPED = {
+    **dict.fromkeys(("demo", "redteam", "run", "testset"), RESUMES),
+    **dict.fromkeys(("identify", "import-object"), ". Nothing was written"),
+}
+"""Verb -> what a person should know when it was stopped."""
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run one verb. Errors a user can act on are printed in a line or two; others show their traceback."""
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -84,7 +92,7 @@ def main(arguments: list[str] | None = None) -> None:
         _fail(message_of(error), 1)
     except KeyboardInterrupt as stop:
         code = 128 + (stop.args[0] if stop.args else signal.SIGINT)
-        _fail("stopped. Every finished episode is kept. Run the same command to resume", code)
+        _fail(f"stopped{STOPPED.get(arguments[0], '') if arguments else ''}", code)
     except BrokenPipeError:  # the reader of our output has gone: `foretell show RUN | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     finally:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from threading import Timer
 from typing import Annotated
 
 import tyro
@@ -17,6 +18,9 @@ import tyro
 from foretell.cli._flags import Json, Switch, World, named
 
 __all__ = ["main"]
+
+SILENT = 2.0
+"""Seconds before the first word on how far it is."""
 
 
 def main(
@@ -57,12 +61,22 @@ def main(
     from foretell.study.progress import Bar
 
     with Bar() as bar:
-        bar.say("replaying the recordings")
-        identified = identify(
-            data, robot, world=world, controller=controller, fit=fit, vary=vary, way=way, to=to, held_out=held_out,
-            width=width, evaluations=evaluations, seed=seed, out=out,
-            notify=lambda tried, loss: bar.say(f"{tried} values of θ tried"),
-        )  # fmt: skip
+        # what is wrong with the arguments is said at once, and should stand alone
+        soon = Timer(SILENT, bar.say, ["replaying the recordings"])
+        soon.daemon = True
+        soon.start()
+
+        def notify(tried: int, loss: float) -> None:
+            soon.cancel()
+            bar.say(f"{tried} values of θ tried")
+
+        try:
+            identified = identify(
+                data, robot, world=world, controller=controller, fit=fit, vary=vary, way=way, to=to, held_out=held_out,
+                width=width, evaluations=evaluations, seed=seed, out=out, notify=notify,
+            )  # fmt: skip
+        finally:
+            soon.cancel()
     page = None
     if fit and out is not None:
         from foretell.report.identified import write_fit

@@ -48,12 +48,14 @@ def main(
         density: How much a cubic metre of it weighs.
         friction: Sliding friction on a table.
         parts: The largest number of convex parts. 1 is the convex hull.
-        threshold: How far parts may stray from the shape, as CoACD measures it. Smaller is closer, with more parts.
+        threshold: How far parts may stray from the shape, as CoACD measures it: 0.01 to 1. Smaller is closer.
     """
     from foretell.import_object import import_object
+    from foretell.study.progress import Bar
 
-    made = import_object(
-        mesh, out=out, name=name, words=words, scale=scale, up=cast(Literal["x", "y", "z"] | None, up), mass=mass,
-        density=density, friction=friction, parts=parts, threshold=threshold,
-    )  # fmt: skip
+    with Bar() as bar:
+        made = import_object(
+            mesh, out=out, name=name, words=words, scale=scale, up=cast(Literal["x", "y", "z"] | None, up), mass=mass,
+            density=density, friction=friction, parts=parts, threshold=threshold, notify=bar.say,
+        )  # fmt: skip
     print(json.dumps(made.to_dict(), indent=2) if json_ else made.text())

@@ -7,8 +7,10 @@
 | `ee_base` | (T + 1, 7) | optional: position and quaternion (w, x, y, z) of the tool in the base frame |
 | `ik_failed` | (T,) | optional: whether inverse kinematics failed |
 | `sub_qpos` | (T n + 1, joints) | optional: joints after every physics step, n of them in an action |
+| `time` | (T + 1,) | optional: seconds, as the rows of `qpos`; it tells where rows are missing |
 
-Other fields are not read.
+A file of one sequence may leave out `SEQUENCE/`. `action` and `observation` are `actions` and `qpos` with a row for
+each step, as RLDS has them: the last action is not used. Other fields are not read.
 """
 
 from __future__ import annotations
@@ -22,7 +24,12 @@ import numpy as np
 from foretell.arrays import Bools, Floats
 from foretell.errors import UsageError
 
-__all__ = ["Recording", "read_npz"]
+__all__ = ["Recording", "read_npz", "require_times"]
+
+GAP = 1.5
+"""Action periods between two rows from which on something is missing."""
+OFF = 0.2
+"""Share by which the usual time between rows may differ from an action's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,25 +52,58 @@ class Recording:
         return None if self.fine is None else (len(self.fine) - 1) // len(self.actions)
 
 
-def read_npz(path: Path, joints: int, size: int) -> list[Recording]:
-    """All sequences of a file, for a robot with so many joints that takes so many numbers in an action."""
+def require_times(path: Path, name: str, times: Floats, rate: float) -> None:
+    """Raises UsageError where times (s) do not increase, have gaps, or are those of another rate."""
+    steps = np.diff(times)
+    if (steps <= 0).any():
+        row = int(np.argmax(steps <= 0)) + 1
+        raise UsageError(f"identify: {path}: sequence {name!r:.100}: time does not increase at row {row + 1}")
+    if abs((usual := float(np.quantile(steps, 0.5, method="lower"))) * rate - 1) > OFF:
+        raise UsageError(
+            f"identify: {path}: sequence {name!r:.100} has a row every {usual:.3g} s, and the robot's controller takes "
+            f"an action every {1 / rate:.3g} s; time should be in seconds, and the rows at that rate"
+        )
+    if (steps > GAP / rate).any():
+        row = int(np.argmax(steps > GAP / rate))
+        raise UsageError(
+            f"identify: {path}: sequence {name!r:.100} has a gap of {steps[row]:.3g} s after row {row + 1}, and an "
+            f"action takes {1 / rate:.3g} s; make it two sequences that begin at rest, or leave it out"
+        )
+
+
+def read_npz(path: Path, joints: int, size: int, rate: float) -> list[Recording]:
+    """All sequences of a file, for a robot with so many joints that takes so many numbers in an action, so many actions
+    a second."""
     try:
         if not zipfile.is_zipfile(path):
             raise ValueError("it is no archive")
         with np.load(path, allow_pickle=False) as arrays:
-            fields = {key: arrays[key] for key in arrays.files if key.rpartition("/")[2] in FIELDS}
+            fields = {key: arrays[key] for key in arrays.files if key.rpartition("/")[2] in (*FIELDS, *STEPS)}
     except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
         raise UsageError(f"identify: {path} is no NumPy file with named arrays (.npz): {error}") from None
+    fields = {(key if "/" in key else f"{path.stem}/{key}"): array for key, array in fields.items()}
+    _use_steps(path, fields)
     names = list(dict.fromkeys(key.rpartition("/")[0] for key in fields))
-    if not names or names == [""]:
-        raise UsageError(f"identify: {path} has no arrays named SEQUENCE/actions and SEQUENCE/qpos")
-    return [_recording(path, name, fields, joints, size) for name in names]
+    if not names:
+        raise UsageError(f"identify: {path} has no arrays named actions and qpos, or SEQUENCE/actions and so on")
+    return [_recording(path, name, fields, joints, size, rate) for name in names]
 
 
-FIELDS = ("actions", "qpos", "ee_base", "ik_failed", "sub_qpos")
+FIELDS = ("actions", "qpos", "ee_base", "ik_failed", "sub_qpos", "time")
+STEPS = {"action": "actions", "observation": "qpos"}
 
 
-def _recording(path: Path, name: str, fields: dict[str, np.ndarray], joints: int, size: int) -> Recording:
+def _use_steps(path: Path, fields: dict[str, np.ndarray]) -> None:
+    """Give what has a row for each step the names and rows of actions and the states around them."""
+    for key in [key for key in fields if key.rpartition("/")[2] in STEPS]:
+        name, _, which = key.rpartition("/")
+        array = fields.pop(key)
+        if f"{name}/{STEPS[which]}" in fields:
+            raise UsageError(f"identify: {path}: sequence {name!r:.100} has both {which} and {STEPS[which]}")
+        fields[f"{name}/{STEPS[which]}"] = array[:-1] if which == "action" and array.ndim else array
+
+
+def _recording(path: Path, name: str, fields: dict[str, np.ndarray], joints: int, size: int, rate: float) -> Recording:
     def field(which: str, rows: int | None, columns: int | None) -> np.ndarray | None:
         array = fields.get(f"{name}/{which}")
         if array is None:
@@ -86,6 +126,9 @@ def _recording(path: Path, name: str, fields: dict[str, np.ndarray], joints: int
     count = len(actions)
     q = field("qpos", count + 1, joints)
     failed, ee = field("ik_failed", count, None), field("ee_base", count + 1, 7)
+    times = field("time", count + 1, None)
+    if times is not None:
+        require_times(path, name, times.astype(float), rate)
     fine = fields.get(f"{name}/sub_qpos")
     if fine is not None and (fine.ndim != 2 or fine.shape[1] != joints or (len(fine) - 1) % count):
         raise UsageError(

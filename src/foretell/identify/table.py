@@ -18,13 +18,11 @@ import numpy as np
 
 from foretell.arrays import Floats
 from foretell.errors import UsageError
-from foretell.identify.recording import Recording
+from foretell.identify.recording import Recording, require_times
 
 __all__ = ["read_csv", "read_lerobot"]
 
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
-GAP = 1.5
-"""Action periods between two rows from which on something is missing."""
 
 
 def read_csv(path: Path, joints: Sequence[str], size: int, rate: float) -> list[Recording]:
@@ -123,14 +121,5 @@ def _recording(
     if len(q) < 2:
         raise UsageError(f"identify: {path}: sequence {name!r:.100} has one row; a motion has two or more")
     if times is not None:
-        steps = np.diff(times)
-        if (steps <= 0).any():
-            row = int(np.argmax(steps <= 0)) + 1
-            raise UsageError(f"identify: {path}: sequence {name!r:.100}: time does not increase at row {row + 1}")
-        if (steps > GAP / rate).any():
-            row = int(np.argmax(steps > GAP / rate))
-            raise UsageError(
-                f"identify: {path}: sequence {name!r:.100} has a gap of {steps[row]:.3g} s after row {row + 1}, and an "
-                f"action takes {1 / rate:.3g} s; make it two sequences that begin at rest, or leave it out"
-            )
+        require_times(path, name, times, rate)
     return Recording(name=name, actions=actions[:-1], q=q, ee=ee, source=f"{path.name}/{name}")

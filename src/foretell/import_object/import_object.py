@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -22,13 +23,17 @@ from foretell.import_object.mesh import Piece, read_mesh
 from foretell.import_object.parts import Weighed, closed, convex_parts, weigh
 from foretell.import_object.picture import picture_of
 from foretell.notebook import Displayed
-from foretell.objects.imported import FILE, FORMAT, MOST_PARTS, imported
+from foretell.objects.imported import FILE, FORMAT, MOST_PARTS, MOST_WORDS, imported
 from foretell.objects.png import write_png
 
 __all__ = ["ImportedObject", "import_object"]
 
 DENSITY = 500.0
 """kg/m^3 where neither mass nor density is given: wood, or a box that is not full."""
+LIGHT, HEAVY = 10.0, 25_000.0
+"""kg/m^3: foam, and more than any metal. What is outside has a wrong mass or a wrong size."""
+FINE, COARSE = 0.01, 1.0
+"""Concavity that CoACD takes."""
 SMALLEST, LARGEST = 0.005, 1.0
 """Metres along the longest side, outside of which the unit is in doubt."""
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
@@ -85,6 +90,7 @@ def import_object(
     friction: float = 1.0,
     parts: int = 16,
     threshold: float = 0.05,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> ImportedObject:
     """Make an object of a mesh (GLB, OBJ, COLLADA or STL), in a folder of its name within `out`.
 
@@ -92,6 +98,7 @@ def import_object(
     None: y for GLB, z for others. `mass` in kg, or `density` in kg/m^3. `friction`: sliding friction. `parts`: how many
     convex parts at most; 1 is the convex hull. `threshold`: how far parts may stray from the shape, CoACD's concavity.
     `name`: the folder's, and the unit of evaluation; None: the file's. `words`: the name as an instruction says it.
+    `notify` is called with a message about slow steps.
     """
     path = Path(mesh)
     _check_numbers(scale=scale, mass=mass, density=density, friction=friction, threshold=threshold)
@@ -99,6 +106,12 @@ def import_object(
         raise UsageError("give mass or density, not both")
     if not 1 <= parts <= MOST_PARTS:
         raise UsageError(f"parts is {parts}, it must be from 1 to {MOST_PARTS}")
+    if not FINE <= threshold <= COARSE:
+        raise UsageError(f"threshold is {threshold:g}, it must be from {FINE:g} to {COARSE:g}")
+    if density is not None and not LIGHT <= density <= HEAVY:
+        raise UsageError(f"density is {density:g}, it must be from {LIGHT:g} to {HEAVY:,.0f} kg/m^3")
+    if words is not None and not (words.strip() and words.isprintable() and len(words) <= MOST_WORDS):
+        raise UsageError(f"words are {words!r:.80}, they must be up to {MOST_WORDS} letters without control characters")
     if up is not None and up not in TURNS:
         raise UsageError(f"up is {up!r}, it must be x, y or z")
     name = _name(path, name)
@@ -113,8 +126,9 @@ def import_object(
     pieces = [_moved(piece, np.eye(3), -middle) for piece in pieces]
     try:
         whole, mended = closed(pieces)
-        convex, other = convex_parts(whole, parts, threshold)
+        convex, other = convex_parts(whole, parts, threshold, notify)
         weighed = weigh(convex, mass, density or DENSITY)
+        _check_density(weighed)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
     notes += [note for note in (mended, other) if note]
@@ -131,6 +145,8 @@ def import_object(
         "axes": weighed.axes,
         "friction": friction,
     }
+    if folder.exists():
+        notes.append(f"{folder} was there before, and is replaced: studies that ran on it keep their rows")
     source = {"file": path.name, "sha256": _digest(path.read_bytes()), "scale": scale or unit, "up": up, "notes": notes}
     source |= {"volume": weighed.volume, "threshold": threshold, "parts": parts}
     return _write(folder, about, source, convex, pieces, weighed, notes)
@@ -173,6 +189,17 @@ def _check_size(sides: Floats, scale: float | None, path: Path) -> list[str]:
     if scale is None:
         raise UsageError(f"{what}: {hint}, or --scale 1 if it is right")
     return [f"the object is {longest:.3g} m along its longest side: {hint}"]
+
+
+def _check_density(weighed: Weighed) -> None:
+    """Raises UsageError for a mass that no object of this size has."""
+    density = weighed.mass / weighed.volume
+    if not LIGHT <= density <= HEAVY:
+        litres = f"{1000 * weighed.volume:.3g} litres"
+        raise UsageError(
+            f"mass is {weighed.mass:.3g} kg and the convex parts have {litres}, which is {density:.3g} kg/m^3; it must "
+            f"be from {LIGHT:g} to {HEAVY:,.0f}: check the mass (kg) and the scale (m)"
+        )
 
 
 def _moved(piece: Piece, matrix: Floats, shift: Floats | float = 0.0) -> Piece:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from foretell.arrays import Bytes, Floats, Ints
-from foretell.errors import UsageError, suggest
+from foretell.errors import UsageError
 from foretell.files import read_file
 
 __all__ = ["KINDS", "Piece", "need", "read_mesh"]
@@ -65,7 +65,7 @@ def read_mesh(path: Path, most: int = MOST_PIECES) -> tuple[list[Piece], float, 
     for what is no mesh, or has more pieces than `most`."""
     kind = path.suffix.lower()
     if kind not in KINDS:
-        raise UsageError(f"{path}: a mesh ends in {', '.join(KINDS)}; {suggest(kind, KINDS)}")
+        raise UsageError(f"{path}: a mesh ends in {', '.join(KINDS)}, not in {kind or 'nothing'!r:.20}")
     try:
         data = read_file(path, MOST_BYTES, follow=True)
     except FileNotFoundError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,10 @@ CONVEX = 0.985
 """Share of its convex hull that a mesh fills if it is as good as convex."""
 CELLS = 30
 """Of the grid on which a surface with holes is made anew."""
+OPEN = 0.2
+"""Share of its convex hull's surface that a mesh with holes may lack if it is as good as convex."""
+NEAR = 0.01
+"""Share of its size by which it may lie below its hull then."""
 
 
 def closed(pieces: list[Piece]) -> tuple[Any, str | None]:
@@ -61,9 +65,12 @@ def _cleaned(mesh: Any) -> Any:
     return mesh
 
 
-def convex_parts(whole: Any, most: int, threshold: float) -> tuple[list[Floats], str | None]:
+def convex_parts(
+    whole: Any, most: int, threshold: float, notify: Callable[[str], None] = lambda text: None
+) -> tuple[list[Floats], str | None]:
     """Vertices (k, 3) of at most so many convex parts of a mesh, and a note where they are not what was asked for.
-    threshold: how far parts may stray from the shape, as a share of its size (CoACD's concavity)."""
+    threshold: how far parts may stray from the shape, as a share of its size (CoACD's concavity). `notify` is called
+    with a message about slow steps."""
     hull, volume = _hull(whole)
     if most == 1 or (whole.is_watertight and whole.volume > CONVEX * volume):
         return [hull], None
@@ -74,12 +81,26 @@ def convex_parts(whole: Any, most: int, threshold: float) -> tuple[list[Floats],
             "one object, or give --parts 1 for the convex hull of all"
         )
     tight = bool(whole.is_watertight)
+    if not tight and _on_hull(whole):
+        return [hull], "the mesh has holes that could not be filled: it lies on its convex hull, which is used"
+    notify("cutting the mesh into convex parts")
     parts = _cut(whole, most, threshold, remesh=not tight)
     holes = "" if tight else "the mesh has holes that could not be filled: "
     if not parts or len(parts) > most:
         why = f"it needs {len(parts)} convex parts, more than {most}" if parts else "it could not be cut into parts"
         return [hull], f"{holes or 'the mesh: '}{why}, and its convex hull is used"
     return parts, f"{holes}its surface was made anew, closed, on a grid of {CELLS} cells" if holes else None
+
+
+def _on_hull(whole: Any) -> bool:
+    """Whether a surface with holes lies on its convex hull, and covers most of it."""
+    from scipy.spatial import ConvexHull
+
+    points = np.concatenate([np.asarray(whole.vertices), np.asarray(whole.triangles_center)])
+    shell = ConvexHull(points, qhull_options="Qt Pp")
+    depth = np.min(-(points @ shell.equations[:, :3].T + shell.equations[:, 3]), axis=1)
+    size = float(np.ptp(points, axis=0).max())
+    return bool(depth.max() < NEAR * size and whole.area > (1 - OPEN) * shell.area)
 
 
 def _cut(whole: Any, most: int, threshold: float, remesh: bool) -> list[Floats]:

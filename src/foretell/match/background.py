@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from foretell.errors import UsageError
+from foretell.errors import UsageError, suggest
 from foretell.match.opencv import opencv
 from foretell.match.picture import boxed, read_mask, require_png, write_picture
 from foretell.match.video import read_frames
@@ -40,15 +40,20 @@ class Plate:
     """(height, width) bool: hidden, and never seen free. These pixels are made up from their neighbours."""
     out: Path | None = None
     world: Path | None = None
+    unchecked: str | None = None
+    """A camera that no task was asked about."""
 
     @property
     def notes(self) -> list[str]:
+        notes = []
+        if self.unchecked is not None:
+            notes.append(f"whether tasks have a camera {self.unchecked!r:.100} is not checked: name a task (--task)")
         if self.doubtful > 0.05:
-            return [
+            notes.append(
                 f"in {self.doubtful:.0%} of the pixels no colour holds in half of the frames: does the camera move "
                 "(use a tripod), or does the robot cover them for most of the time (say when they are free: --free)?"
-            ]
-        return []
+            )
+        return notes
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; the picture is left out."""
@@ -88,6 +93,7 @@ def background(
     mask: str | Path | None = None,
     camera: str | None = None,
     world: str | Path | None = None,
+    task: str | None = None,
 ) -> Plate:
     """The scene of a video without what moves in it: each pixel has its median colour.
 
@@ -95,7 +101,7 @@ def background(
     left, top, right, bottom in pixels, and from and to in seconds, six numbers for each box. Something that never moves
     is hidden by `hide` (boxes of four numbers) or `mask` (a picture, bright there): there the plate is inpainted. `out`
     is the PNG file to write. `world` is a world file to write or extend: it gets the plate behind the pictures of
-    `camera`, or of all cameras.
+    `camera`, or of all cameras. `task` is a task that should have this camera.
     """
     target = None if out is None else require_png(out, "out")
     file = None if world is None else require_world(world)
@@ -103,6 +109,8 @@ def background(
         raise UsageError(f"world: {world} needs the plate as a file: give out (-o plate.png) too")
     if camera is not None and file is None:
         raise UsageError(f"camera: {camera!r:.100} is named, and no world: give world (--world lab.yaml) too")
+    if camera is not None and task is not None:
+        _require_camera(camera, task)
     opencv()
     frames, times = read_frames(video)
     height, width = frames.shape[1:3]
@@ -117,7 +125,15 @@ def background(
     if target is not None and file is not None:
         cameras = {} if camera is None else {"cameras": [camera]}
         add_transform(file, {"use": "background", "image": relative(target, file), **cameras})
-    return Plate(**{**vars(plate), "out": target, "world": file})
+    return Plate(**{**vars(plate), "out": target, "world": file, "unchecked": camera if task is None else None})
+
+
+def _require_camera(camera: str, task: str) -> None:
+    from foretell.match.mounted import bench_of
+
+    known = bench_of(task, "mujoco").world.cameras
+    if camera not in known:
+        raise UsageError(f"camera: {camera!r:.100} is not in task {task!r}; {suggest(camera, known)}")
 
 
 def _stretches(

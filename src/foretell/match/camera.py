@@ -38,6 +38,8 @@ class MatchedView:
     """A point that does not agree with the others."""
     out: Path | None = None
     world: Path | None = None
+    shape: str | None = None
+    """What to know where the camera of the task takes pictures of another shape."""
 
     @property
     def residuals(self) -> np.ndarray:
@@ -64,7 +66,7 @@ class MatchedView:
             notes.append(
                 "the points are far off: are they the right ones, in metres, and is the lens without distortion?"
             )
-        return notes
+        return [*notes, *([self.shape] if self.shape else [])]
 
     def transform(self, name: str) -> dict[str, Any]:
         """What a world file says of the camera of this name."""
@@ -153,9 +155,11 @@ def camera(
     match = solve(picture, *gathered(picture, points, board, at, lines), lens=lens, fit=fit)
     if target is not None:
         write_picture(target, draw_residuals(picture, match))
+    shape = None
     if file is not None and camera is not None:
-        add_transform(file, on_its_body(match.transform(camera), file, task))
-    return MatchedView(**{**vars(match), "out": target, "world": file})
+        transform, shape = on_its_body(match.transform(camera), file, task)
+        add_transform(file, transform)
+    return MatchedView(**{**vars(match), "out": target, "world": file, "shape": shape})
 
 
 def gathered(

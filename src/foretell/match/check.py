@@ -16,6 +16,7 @@ from foretell.match.colour import ciede2000, lab
 from foretell.match.mounted import bench_of
 from foretell.match.opencv import opencv
 from foretell.match.picture import read_mask, read_picture
+from foretell.match.sight import require_shape
 from foretell.sim.bench import Bench
 from foretell.sim.params import MujocoFile, load_world
 from foretell.sim.photo import resize
@@ -78,7 +79,13 @@ class Resemblance:
         if self.covered is None:
             return ["the real silhouette is not known: give a mask, or a clean plate (foretell match background)"]
         if not self.covered.any():
+            if self.known_from == "mask":
+                return ["the mask is empty: it should be bright where the real robot and objects are"]
             return ["nothing differs from the plate in the real frame: is it a frame of the empty scene?"]
+        if not self.foreground.any():
+            return ["the simulated frame shows none of the parts that make up the silhouette"]
+        if self.overlap == 0:
+            return [f"the silhouettes share no pixel: is the {self.known_from} of this frame, and the camera matched?"]
         return []
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,11 +104,11 @@ class Resemblance:
 
     def text(self) -> str:
         overlap = "not known" if self.overlap is None else f"{self.overlap:.3f} (intersection over union)"
-        where = "both silhouettes" if self.covered is not None else "the simulated silhouette"
+        where = "both silhouettes are" if self.covered is not None else "the simulated silhouette is"
         lines = [
             f"silhouette overlap  {overlap}",
-            f"colour distance     {self.colour:.1f} (mean CIEDE2000 where {where} are; 2 is just seen)",
-            f"elsewhere           {self.colour_elsewhere:.1f}",
+            f"colour distance     {_known(self.colour)} (mean CIEDE2000 where {where}; 2 is just seen)",
+            f"elsewhere           {_known(self.colour_elsewhere)}",
         ]
         lines += [f"  {name:<18}{value:.1f}" for name, value in self.parts.items()]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
@@ -130,6 +137,7 @@ def check(
     if camera not in bench.world.cameras:
         raise UsageError(f"camera: {camera!r:.100} is not in task {task!r}; {suggest(camera, bench.world.cameras)}")
     height, width = frame.shape[:2]
+    require_shape(bench, camera, (height, width), f"real: {real}")
     shrink = max(1.0, height / Renderer.TALLEST, width / Renderer.WIDEST)
     size = int(height / shrink), int(width / shrink)
     streams = {f"{camera}/{kind}": Stream((*size, depth)) for kind, depth in (("rgb", 3), ("segmentation", 1))}
@@ -207,6 +215,10 @@ def _differs(frame: np.ndarray, plate: np.ndarray) -> Bools:
     large = figures[:, cv2.CC_STAT_AREA] >= SMALLEST
     large[0] = False
     return np.asarray(large[labels])
+
+
+def _known(value: float) -> str:
+    return "not known" if np.isnan(value) else f"{value:.1f}"
 
 
 def _colour(real: np.ndarray, simulated: np.ndarray, where: Bools) -> float:

@@ -22,7 +22,7 @@ from foretell.match.mask import object_hints, read_frame
 from foretell.match.opencv import opencv
 from foretell.match.part_colours import looks_of
 from foretell.match.picture import require_png, write_picture
-from foretell.match.pose import locate_by
+from foretell.match.pose import locate_by, require_sure
 from foretell.match.shading import Fit, Surface, around, fit_along, fit_light, spread
 from foretell.match.sight import Sight, layout_of, open_bench, require_size, view_of
 from foretell.match.world import add_transform, require_world
@@ -40,6 +40,8 @@ RINGS = (24.0, 8.0, 3.0)
 """Degrees around the direction at which others are drawn, with their shadows, and compared with the picture."""
 ODD = 0.15
 """Difference, of 1, beyond which a pixel counts no more."""
+REMAINS, PLAIN = 0.5, 5.0
+"""Share of the first difference, and grey levels, above which a fit explains too little."""
 SHADED = 0.02
 """How much darker, of 1, a pixel in a cast shadow is."""
 
@@ -56,8 +58,25 @@ class Lit:
     after: float
     """The same under the fitted light, with cast shadows if that is nearer."""
     pixels: int
+    object_notes: tuple[str, ...] = ()
+    """What is known of the object that was located."""
     out: Path | None = None
     world: Path | None = None
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know before the light is used."""
+        notes = list(self.object_notes)
+        if self.after > max(REMAINS * self.before, PLAIN):
+            notes.append(
+                f"the light explains little: {self.after:.1f} of {self.before:.1f} grey levels remain. Does the world "
+                "have the camera and the looks of the picture (foretell match camera, match texture)?"
+            )
+        if (most := max(self.fit.ambient.max(), self.fit.colour.max())) > 1:
+            notes.append(f"a light of {most:.2f} is brighter than white (1): the parts are darker than in the picture")
+        if self.sd > 20:
+            notes.append("the direction is hardly told: few surfaces face different ways, or the light is even")
+        return notes
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able."""
@@ -69,6 +88,7 @@ class Lit:
             "before": self.before,
             "after": self.after,
             "pixels": self.pixels,
+            "notes": self.notes,
             "out": None if self.out is None else str(self.out),
             "world": None if self.world is None else str(self.world),
         }
@@ -83,8 +103,7 @@ class Lit:
             f"mean difference over {self.pixels} pixels of known parts: {self.before:.1f} before, "
             f"{self.after:.1f} after (of 255)",
         ]
-        if self.sd > 20:
-            lines.append("note: the direction is hardly told: few surfaces face different ways, or the light is even")
+        lines += [f"note: {note}" for note in self.notes]
         lines += [f"picture: {self.out}"] * (self.out is not None)
         lines += [f"world: {self.world}, which a study can name"] * (self.world is not None)
         return "\n".join(lines)
@@ -100,6 +119,7 @@ def light(
     mask: str | Path | None = None,
     box: Sequence[int] = (),
     layout: int | None = None,
+    insist: bool = False,
     world: str | Path | None = None,
     out: str | Path | None = None,
 ) -> Lit:
@@ -107,7 +127,8 @@ def light(
 
     `parts`: what is fitted to; by default all that the camera sees of robots, objects and furniture. Their colours are
     those of the world, up to one brightness each. `object` is located by `mask` or `box`, if its place is not that of
-    the layout. `world`: a world file to write or extend; what it says already holds. `out`: a picture of the result.
+    the layout; `insist` takes a pose at which mask and silhouette do not agree. `world`: a world file to write or
+    extend; what it says already holds. `out`: a picture of the result.
     """
     out = None if out is None else require_png(out, "--out")
     target = None if world is None else require_world(world)
@@ -117,10 +138,13 @@ def light(
     frame = read_frame(image)
     require_size(bench, camera, frame, image)
     height, width = frame.shape[:2]
+    doubts: list[str] = []
     if object is not None:
         sight = Sight(bench, object, camera, (height, width))
         hint = object_hints(frame, [object], [] if mask is None else [mask], box)[object]
-        pos, quat = sight.placement(locate_by(sight, frame, hint)[0].pose)
+        located, _ = locate_by(sight, frame, hint)
+        doubts = require_sure(sight, located, insist=insist)
+        pos, quat = sight.placement(located.pose)
         bench.put(object, pos.tolist(), quat.tolist())
     known, rows, columns = surface(bench, camera, height, width, parts)
     real = frame[rows, columns] / 255.0
@@ -152,7 +176,9 @@ def light(
     before = 255 * float(np.abs(drawn[rows, columns] / 255.0 - real).mean())
     after = 255 * min(float(np.abs(shown(fit, shadows=on) - real).mean()) for on in (True, False))
     sd = spread(left, dull, fit)
-    lit = Lit(fit=fit, sd=sd, before=before, after=after, pixels=len(rows), out=out, world=target)
+    lit = Lit(
+        fit=fit, sd=sd, before=before, after=after, pixels=len(rows), object_notes=tuple(doubts), out=out, world=target
+    )
     if target is not None:
         add_transform(target, _transform(fit))
     if out is not None:

@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from foretell.errors import UsageError, suggest
+from foretell.match.sight import require_shape
 from foretell.registry import resolve
 from foretell.rotation import conjugate, multiply, rotate
 from foretell.sim.bench import Bench
@@ -28,14 +29,14 @@ def bench_of(task: str, world: Any, layout: int | None = None) -> Bench:
     return Bench(built, scenario=known[layout], world=world)
 
 
-def on_its_body(transform: dict[str, Any], world: Path, task: str | None) -> dict[str, Any]:
-    """The transform of a camera whose pose is in the task frame, as a world file needs it. Raises UsageError where the
-    task has no such camera."""
+def on_its_body(transform: dict[str, Any], world: Path, task: str | None) -> tuple[dict[str, Any], str | None]:
+    """The transform of a camera whose pose is in the task frame, as a world file needs it, and what to know where the
+    task's camera takes pictures of another shape. Raises UsageError where the task has no such camera."""
     (name,) = transform["cameras"]
     if task is None:
         if "/" in name:
             raise UsageError(f"camera: {name!r:.100} is on a robot: give the task too, which says where the robot is")
-        return transform
+        return transform, None
     bench = bench_of(task, load_world(world) if world.exists() else "mujoco")
     if name not in bench.world.cameras:
         raise UsageError(f"camera: {name!r:.100} is not in task {task!r}; {suggest(name, bench.world.cameras)}")
@@ -47,4 +48,9 @@ def on_its_body(transform: dict[str, Any], world: Path, task: str | None) -> dic
     back = conjugate(data.xquat[body])
     pos = rotate(back, np.asarray(transform["pos"]) - data.xpos[body])
     quat = multiply(back, np.asarray(transform["quat"]))
-    return {**transform, "pos": [round(v, 6) for v in pos.tolist()], "quat": [round(v, 8) for v in quat.tolist()]}
+    note = None
+    try:
+        require_shape(bench, name, (transform["height"], transform["width"]), "the picture")
+    except UsageError as error:
+        note = str(error)
+    return {**transform, "pos": [round(v, 6) for v in pos.tolist()], "quat": [round(v, 8) for v in quat.tolist()]}, note

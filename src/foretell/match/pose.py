@@ -18,8 +18,9 @@ from foretell.match.likeness import best_turns, ranked
 from foretell.match.mask import Hint, cut_again, cut_out
 from foretell.match.opencv import opencv
 from foretell.match.sight import Sight
+from foretell.reality.frames import DOUBTFUL
 
-__all__ = ["Located", "locate", "locate_by", "overlap"]
+__all__ = ["Located", "locate", "locate_by", "overlap", "require_sure"]
 
 TURNS = 24
 """Directions from which the search begins."""
@@ -37,7 +38,7 @@ SECTORS = 12
 EDGE = 0.5
 """Pixels by which the whole outline of a mask may be off: a tool draws it a little too wide or too narrow."""
 LEAST = 0.5
-"""Overlap below which a mask is not that of the object."""
+"""Overlap below which a mask is not that of the object. Half of it will do before a pose is refined."""
 ALIKE = 0.015
 """Overlaps that differ by less do not tell poses apart."""
 SURE = math.radians(20)
@@ -119,6 +120,26 @@ def locate_by(sight: Sight, image: Bytes, hint: Hint) -> tuple[Located, Bools]:
     mask = cut_out(image, hint)
     mask = cut_again(image, sight.silhouette(locate(sight, mask, None).pose))
     return locate(sight, mask, image), mask
+
+
+def require_sure(sight: Sight, located: Located, *, insist: bool) -> list[str]:
+    """What a person should know of a pose. Raises UsageError where it is off its support; and where mask and
+    silhouette do not agree, unless somebody insists."""
+    if not sight.supported(located.pose):
+        x, y, _ = located.pose
+        raise UsageError(
+            f"match: {sight.part}: nothing is under the object at x {x:+.3f} m, y {y:+.3f} m: is it the mask of "
+            f"{sight.part!r}, and was the picture taken by camera {sight.camera!r}?"
+        )
+    if located.overlap >= DOUBTFUL:
+        return []
+    why = f"mask and silhouette do not agree (overlap {located.overlap:.0%}, below {DOUBTFUL:.0%})"
+    if not insist:
+        raise UsageError(
+            f"match: {sight.part}: {why}: is it the mask of {sight.part!r}? Draw a better one, or take the pose as it "
+            "is with --insist (insist=True in Python)"
+        )
+    return [f"{sight.part}: {why}: look at the picture, and draw a better mask"]
 
 
 def _require_fit(sight: Sight, mask: Bools, score: float, least: float = LEAST / 2) -> None:

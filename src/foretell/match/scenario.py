@@ -16,7 +16,7 @@ from foretell.files import require_writable
 from foretell.match.mask import Hint, object_hints, read_frame
 from foretell.match.opencv import opencv
 from foretell.match.picture import write_picture
-from foretell.match.pose import Located, locate_by
+from foretell.match.pose import Located, locate_by, require_sure
 from foretell.match.sight import Sight, layout_of, open_bench, require_movable, require_size
 from foretell.reality.frames import Frame, Pose
 from foretell.registry import resolve
@@ -29,8 +29,6 @@ __all__ = ["MeasuredScenario", "scenario"]
 
 COLOURS = ((0, 220, 255), (255, 0, 255), (255, 190, 0), (64, 255, 64))
 """Of the outlines of objects in a picture."""
-DOUBTFUL = 0.85
-"""Overlap below which a person should look."""
 WHITE = (255, 255, 255)
 """Of the outlines of masks."""
 
@@ -52,6 +50,8 @@ class MeasuredScenario:
     objects: Mapping[str, Located]
     picture: Bytes
     """(height, width, 3) the frame, with the outlines of the objects where they were located."""
+    notes: tuple[str, ...] = ()
+    """What a person should know before it is used."""
     path: Path | None = None
     """The file that was written, if any; its picture is beside it."""
 
@@ -59,7 +59,8 @@ class MeasuredScenario:
     def frame(self) -> Frame:
         """What is written: m and degrees."""
         poses = {name: self._pose(name) for name in self.objects}
-        return Frame(measured=poses, image=self.image.name, scenario=self.scenario)
+        about: dict[str, Any] = {"notes": self.notes, "insisted": bool(self.notes)}
+        return Frame(measured=poses, image=self.image.name, scenario=self.scenario, **about)
 
     def _pose(self, name: str) -> Pose:
         located, placed = self.objects[name], self.scenario.placements[name]
@@ -87,10 +88,7 @@ class MeasuredScenario:
             lines.append(f"  {name}: {place}, {turn}; overlap {pose.overlap:.0%}")
             others = ", ".join(f"{yaw:+.0f}°" for yaw in pose.other_yaws)
             lines += [f"    {line}" for line in [WHY[self.objects[name].by].format(others)] if line]
-            if pose.overlap < DOUBTFUL:
-                lines.append(
-                    "    note: mask (white) and silhouette do not agree well: look at the picture, draw a mask"
-                )
+        lines += [f"  note: {note}" for note in self.notes]
         return "\n".join([*lines, *([f"  written: {self.path}, {_beside(self.path)}"] if self.path else [])])
 
 
@@ -104,6 +102,7 @@ def scenario(
     mask: Sequence[str | Path] = (),
     box: Sequence[int] = (),
     layout: int | None = None,
+    insist: bool = False,
     out: str | Path | None = None,
 ) -> list[MeasuredScenario]:
     """Find where the objects of a task lie in one or more pictures of a matched camera.
@@ -111,9 +110,10 @@ def scenario(
     `object`: their names; the only one that moves, if none is given. `mask`: a picture for each object, bright where it
     is seen; of several pictures, a folder for each object, with a mask of each picture's name. `box`: left, top, right
     and bottom around each object, in pixels. `layout`: the number of the published layout that says whether objects lie
-    or stand, and where those are that are not measured; by default the middle of where the task puts them. `out`: a
-    file (`scenarios: {file: ...}` of a study reads it); of several pictures, a folder. A picture of the result goes
-    beside it. Raises UsageError where a picture does not show what it should.
+    or stand, and where those are that are not measured; by default the middle of where the task puts them. `insist`:
+    take poses at which mask and silhouette do not agree (an overlap below 85 %). `out`: a file (`scenarios: {file:
+    ...}` of a study reads it); of several pictures, a folder. A picture of the result goes beside it. Raises UsageError
+    where a picture does not show what it should.
     """
     images = [Path(image)] if isinstance(image, str | Path) else [Path(path) for path in image]
     if not images:
@@ -132,7 +132,7 @@ def scenario(
         hints = object_hints(frame, names, mask, box, path.stem)
         for name in names:
             bench.put(name, start.placements[name].pos, start.placements[name].quat)
-        measured.append(_measure(bench, camera, path, frame, hints, file))
+        measured.append(_measure(bench, camera, path, frame, hints, file, insist))
     return measured
 
 
@@ -169,14 +169,17 @@ def _beside(file: Path) -> Path:
 
 
 def _measure(
-    bench: Bench, camera: str, path: Path, frame: Bytes, hints: Mapping[str, Hint], file: Path | None
-) -> MeasuredScenario:
+    bench: Bench, camera: str, path: Path, frame: Bytes, hints: Mapping[str, Hint], file: Path | None,
+    insist: bool,
+) -> MeasuredScenario:  # fmt: skip
     height, width = frame.shape[:2]
     cv2, picture = opencv(), np.ascontiguousarray(frame)
     placed, objects = dict(bench.scenario.placements), {}
+    notes: list[str] = []
     for number, (name, hint) in enumerate(hints.items()):
         sight = Sight(bench, name, camera, (height, width))
         located, mask = locate_by(sight, frame, hint)
+        notes += require_sure(sight, located, insist=insist)
         objects[name] = located
         pos, quat = sight.placement(located.pose)
         bench.put(name, pos.tolist(), quat.tolist())  # it may hide a part of the next
@@ -185,7 +188,9 @@ def _measure(
             edges, _ = cv2.findContours(shape.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
             cv2.drawContours(picture, edges, -1, colour, 1)
     built = Scenario.model_validate(bench.scenario.model_copy(update={"placements": placed}).model_dump())
-    measured = MeasuredScenario(image=path, scenario=built, objects=objects, picture=picture, path=file)
+    measured = MeasuredScenario(
+        image=path, scenario=built, objects=objects, picture=picture, notes=tuple(notes), path=file
+    )
     if file is not None:
         file.write_text(measured.frame.model_dump_json() + "\n")
         write_picture(_beside(file), picture)

@@ -19,9 +19,11 @@ from foretell.sim.render import Renderer, View, shared_renderer
 from foretell.sim.scene import lens_of
 from foretell.tasks.task import Task
 
-__all__ = ["Sight", "layout_of", "open_bench", "require_movable", "require_size", "view_of"]
+__all__ = ["Sight", "layout_of", "open_bench", "require_movable", "require_shape", "require_size", "view_of"]
 
 GEOM = int(mujoco.mjtObj.mjOBJ_GEOM)
+SLACK = 0.02
+"""m by which what is under an object may be lower than under the scenario's place of it."""
 
 
 def layout_of(task: Task, number: int | None) -> Scenario:
@@ -48,14 +50,18 @@ def require_size(bench: Bench, camera: str, image: Bytes, path: str | Path) -> N
     if height > Renderer.TALLEST or width > Renderer.WIDEST:
         most = f"{Renderer.WIDEST}x{Renderer.TALLEST}"
         raise UsageError(f"image: {path} has {width}x{height} pixels; at most {most} are drawn: shrink it")
-    across, up = bench.drawn.cam_resolution[bench.drawn.camera(camera).id].tolist()
-    if (
-        bench.drawn.cam_sensorsize[bench.drawn.camera(camera).id][1] > 0
-        and abs(width * up / (height * across) - 1) > 0.01
-    ):
+    require_shape(bench, camera, (height, width), f"image: {path}")
+
+
+def require_shape(bench: Bench, camera: str, size: tuple[int, int], what: str) -> None:
+    """Raises UsageError where a picture of a size (height, width) has another shape than those of the camera."""
+    model, eye = bench.drawn, bench.drawn.camera(camera).id
+    height, width = size
+    across, up = model.cam_resolution[eye].tolist()
+    if model.cam_sensorsize[eye][1] > 0 and abs(width * up / (height * across) - 1) > 0.01:
         raise UsageError(
-            f"image: {path} has {width}x{height} pixels, and camera {camera!r} takes {across}x{up}: another shape, so "
-            "it is not a picture of this camera, or it was cut"
+            f"{what} has {width}x{height} pixels, and camera {camera!r} takes {across}x{up}: another shape, so it is "
+            "not a picture of this camera, or it was cut"
         )
 
 
@@ -175,6 +181,22 @@ class Sight:
         ray = self._axes @ [(pixel[0] - self.lens.cx) / self.lens.fx, (pixel[1] - self.lens.cy) / self.lens.fy, 1.0]
         way = (self._z - self._eye[2]) / ray[2] if abs(ray[2]) > 1e-6 else -1.0
         return (self._eye + way * ray)[:2] if 0 < way < 20 else None
+
+    def supported(self, pose: Floats) -> bool:
+        """Whether the object has something under it there, about as far below as where the scenario puts it."""
+        data = mujoco.MjData(self._model)
+        data.qpos[:] = self._qpos
+        mujoco.mj_kinematics(self._model, data)
+        geom, body = np.zeros(1, dtype=np.int32), self._model.body(self.part).id
+
+        def below(x: float, y: float) -> float:
+            """m down to what is there; infinite where nothing is."""
+            start, down = np.array([x, y, self._z + SLACK / 2]), np.array([0.0, 0.0, -1.0])
+            far = float(mujoco.mj_ray(self._model, data, start, down, None, 1, body, geom, None))
+            return far if far >= 0 else np.inf
+
+        x, y, _ = self._bench.scenario.placements[self.part].pos
+        return below(float(pose[0]), float(pose[1])) < below(x, y) + SLACK
 
     def motion(self, points: Floats, pose: Floats) -> Floats:
         """(n, 2, 3) how points (n, 3) of the object move in the picture with the pose: pixels per m, m and rad."""

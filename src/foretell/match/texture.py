@@ -21,7 +21,7 @@ from foretell.match.mask import object_hints, read_frame
 from foretell.match.opencv import opencv
 from foretell.match.part_colours import part_colours
 from foretell.match.picture import require_png, write_picture
-from foretell.match.pose import Located, locate_by
+from foretell.match.pose import Located, locate_by, require_sure
 from foretell.match.sight import Sight, layout_of, open_bench, require_size, view_of
 from foretell.match.world import add_transform, relative, replaced, require_world
 from foretell.objects.chart import SurfaceChart, charts, texels
@@ -58,6 +58,7 @@ class Textured:
     after: float
     picture: Bytes
     """(height, 3 width, 3) the photograph, the world before and after."""
+    notes: tuple[str, ...] = ()
     out: Path | None = None
     world: Path | None = None
 
@@ -70,6 +71,7 @@ class Textured:
             "colours": {name: list(colour) for name, colour in self.colours.items()},
             "before": self.before,
             "after": self.after,
+            "notes": list(self.notes),
             "out": None if self.out is None else str(self.out),
             "world": None if self.world is None else str(self.world),
         }
@@ -83,6 +85,7 @@ class Textured:
             )
         lines += [f"{name}: {' '.join(f'{c:.3f}' for c in colour)}" for name, colour in self.colours.items()]
         lines.append(f"colour distance from the picture (CIEDE2000): {self.before:.1f} before, {self.after:.1f} after")
+        lines += [f"note: {note}" for note in self.notes]
         lines += [f"picture: {self.out}"] * (self.out is not None)
         lines += [f"world: {self.world}, which a study can name"] * (self.world is not None)
         return "\n".join(lines)
@@ -98,14 +101,16 @@ def texture(
     box: Sequence[int] = (),
     parts: Sequence[str] = (),
     layout: int | None = None,
+    insist: bool = False,
     world: str | Path | None = None,
     out: str | Path | None = None,
 ) -> Textured:
     """Take the looks of an object, and colours of parts, from a picture of a matched camera.
 
-    `object` is located by `mask` or `box` as `match.scenario` does it. `parts`: names of robots or furniture, which get
-    the median colours of their pixels. `world`: a world file to write or extend; what it says already holds, such as
-    its camera and light. `out`: a picture of the result. Raises UsageError where the picture does not show them.
+    `object` is located by `mask` or `box` as `match.scenario` does it; `insist` takes a pose at which mask and
+    silhouette do not agree. `parts`: names of robots or furniture, which get the median colours of their pixels.
+    `world`: a world file to write or extend; what it says already holds, such as its camera and light. `out`: a picture
+    of the result. Raises UsageError where the picture does not show them.
     """
     if object is None and not parts:
         raise UsageError("texture: give an object (--object), parts (--parts), or both")
@@ -119,12 +124,14 @@ def texture(
     height, width = frame.shape[:2]
     where, transforms = np.zeros((height, width), dtype=bool), []
     located = picture = asset = None
+    notes: list[str] = []
     seen = 0.0
     with TemporaryDirectory() as folder:
         if object is not None:
             sight = Sight(bench, object, camera, (height, width))
             hint = object_hints(frame, [object], [] if mask is None else [mask], box)[object]
             located, seen_mask = locate_by(sight, frame, hint)
+            notes = require_sure(sight, located, insist=insist)
             pos, quat = sight.placement(located.pose)
             bench.put(object, pos.tolist(), quat.tolist())
             asset = bench.scenario.placements[object].asset
@@ -146,7 +153,7 @@ def texture(
         write_picture(out, both)
     return Textured(
         asset=asset, located=located, texture=picture, seen=seen, colours=colours, before=before, after=after,
-        picture=both, out=out, world=target,
+        picture=both, notes=tuple(notes), out=out, world=target,
     )  # fmt: skip
 
 

@@ -31,12 +31,14 @@ from foretell.objects.label import material
 from foretell.objects.piece import SEEN, Inertia, add_piece
 
 __all__ = [
-    "FILE", "FORMAT", "MOST_PARTS", "ImportedLook", "ObjectFile", "describe", "imported", "imported_asset",
-    "is_imported",
+    "FILE", "FORMAT", "MOST_PARTS", "MOST_WORDS", "ImportedLook", "ObjectFile", "describe", "imported",
+    "imported_asset", "is_imported", "require_unchanged",
 ]  # fmt: skip
 
 FILE, FORMAT = "object.json", 1
 MOST_PARTS = 64
+MOST_WORDS = 200
+"""Letters of the words for an object."""
 CORNERS = 64
 """Of a convex part, by which it touches: contacts with more cost more and change little."""
 HASH = 16
@@ -68,7 +70,7 @@ class ObjectFile(_ImportedModel):
 
     format: int = FORMAT
     name: Name
-    words: str = Field(max_length=200)
+    words: str = Field(max_length=MOST_WORDS)
     """The name as an instruction says it."""
     size: tuple[Positive, Positive, Positive]
     mass: Positive
@@ -107,6 +109,17 @@ def imported(folder: str | Path) -> str:
 @lru_cache(maxsize=4096)
 def describe(name: str) -> ObjectFile:
     """What `object.json` of an asset's name says. Raises UsageError where the object is missing, or was changed."""
+    return _described(name)
+
+
+def require_unchanged(name: str) -> None:
+    """Raises UsageError where a file of an object is missing, or was changed, also since it was read before."""
+    about, where = _described(name), Path(name.rpartition("@")[0])
+    for file in dict.fromkeys(about.files):
+        _checked(where, file, about.sha256.get(file))
+
+
+def _described(name: str) -> ObjectFile:
     folder, _, wanted = name.rpartition("@")
     contents = _contents(Path(folder))
     if _hash(contents) != wanted:

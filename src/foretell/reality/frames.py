@@ -17,7 +17,10 @@ from foretell.files import SMALL, inside, read_file
 from foretell.reality.sheet import SheetLine, TrialSheet, plain_name
 from foretell.scenario import Placement, Scenario, first_fault
 
-__all__ = ["Frame", "Pose", "fill"]
+__all__ = ["DOUBTFUL", "Frame", "Pose", "fill"]
+
+DOUBTFUL = 0.85
+"""Overlap of mask and silhouette below which the mask may be that of something else."""
 
 
 class _FrameModel(BaseModel):
@@ -47,6 +50,10 @@ class Frame(_FrameModel):
     image: str
     """The name of the picture."""
     scenario: Scenario
+    notes: tuple[str, ...] = ()
+    """What a person should know before it is used."""
+    insisted: bool = False
+    """Whether somebody wanted it though mask and silhouette do not agree."""
 
 
 def fill(sheet: TrialSheet, folder: Path | None, tolerance: float) -> Mapping[int, Mapping[str, Placement]]:
@@ -58,7 +65,7 @@ def fill(sheet: TrialSheet, folder: Path | None, tolerance: float) -> Mapping[in
             raise UsageError(f"frames: {sheet.path} has no column 'frame' that names the frame of each trial")
         return {}
     placed: dict[int, dict[str, Placement]] = {}
-    unsure = 0
+    unsure = doubtful = 0
     for at, line in enumerate(sheet.lines):
         if (frame := _read(sheet, line, sheet.path.parent if folder is None else folder)) is None:
             continue
@@ -73,11 +80,15 @@ def fill(sheet: TrialSheet, folder: Path | None, tolerance: float) -> Mapping[in
                 sheet.columns.setdefault(f"{column}.{axis}", f"{name}.{axis}")
             placed.setdefault(line.number, {})[name] = frame.scenario.placements[name]
             unsure += max(pose.sd_x, pose.sd_y) > tolerance
+            doubtful += pose.overlap < DOUBTFUL
         sheet.lines[at] = SheetLine(line.number, cells)
     sheet.notes.append(f"positions of {counted(len(placed), 'trial')} are those of their frames")
     if unsure:
         objects = counted(unsure, "position of a frame has", "positions of frames have")
         sheet.notes.append(f"{objects} a standard deviation above {1000 * tolerance:g} mm: see how sure they are")
+    if doubtful:
+        objects = counted(doubtful, "position of a frame comes from a mask", "positions of frames come from masks")
+        sheet.notes.append(f"{objects} with an overlap below {DOUBTFUL:.0%}, on which somebody insisted")
     return placed
 
 
@@ -106,5 +117,11 @@ def _read(sheet: TrialSheet, line: SheetLine, folder: Path) -> Frame | None:
         return None
     if missing := frame.measured.keys() - frame.scenario.placements.keys():
         sheet.tell(line, "frame", f"{path} measures {min(missing)!r}, which its scenario does not place")
+        return None
+    doubtful = [name for name, pose in frame.measured.items() if pose.overlap < DOUBTFUL]
+    if doubtful and not frame.insisted:
+        overlap = frame.measured[doubtful[0]].overlap
+        why = f"mask and silhouette of {doubtful[0]!r} have an overlap of {overlap:.0%}, below {DOUBTFUL:.0%}"
+        sheet.tell(line, "frame", f"{path}: {why}: draw a better mask, or measure it again with --insist")
         return None
     return frame

@@ -13,10 +13,13 @@ from typing import Any
 
 from foretell.clock import Clock, Realtime, Virtual
 from foretell.counting import counted
+from foretell.errors import UsageError
 from foretell.latency.latency import Latency
 from foretell.notebook import Displayed
 from foretell.rollout import Job
 from foretell.rollout.video import FRAME_S, every
+from foretell.sim.bench import Bench
+from foretell.sim.world import MujocoWorld
 from foretell.study.config import Study, load_study
 from foretell.study.films import at_most
 from foretell.study.patience import Patience
@@ -52,16 +55,19 @@ class Estimate(Displayed):
     """Whether cells stop by a rule, so that there may be fewer episodes."""
     films: int = 0
     """Episodes that are filmed at most."""
+    unfilmed: str | None = None
+    """Why nothing can be filmed."""
     early: bool = True
     """Whether all episodes end when they are solved. Those of a task that is judged at its end do not."""
 
     def text(self) -> str:
         sooner = " (solved episodes end sooner)" if self.early else ""
         films = f", with up to {counted(self.films, 'film')}" if self.films else ""
+        note = f"\nnote: nothing will be filmed: {self.unfilmed}" if self.unfilmed else ""
         minutes = f"{self.seconds / 60:.1f} min" if self.seconds > 90 else f"{self.seconds:.0f} s"
         return (
             f"{'at most ' * self.until}{counted(self.episodes, 'episode')}, at most {minutes} here{sooner}{films}, "
-            f"about {self.bytes / 1e6:.1f} MB"
+            f"about {self.bytes / 1e6:.1f} MB{note}"
         )
 
 
@@ -90,6 +96,7 @@ def estimate(
     untried = attended(study.world)  # nothing is tried on a robot for an estimate
     early = all(make_task(entry.use).success_rule == "any" for entry in study.tasks)
     films = left = at_most(study.record, episodes)
+    unfilmed: str | None = None
     per_task: dict[str, float] = {}
     by_group: dict[JobGroup, list[Planned]] = {}
     for episode in episodes:
@@ -123,7 +130,10 @@ def estimate(
         frames = limit / every(session.world.task.action_rate, session.world.task.time_limit)
         filming = filmed * (frames * FRAME_S + limit / actions)
         per_task[group.task.use] = used + (len(mine) * limit / actions + filming) / min(crew, cores)
+        if films and unfilmed is None:
+            unfilmed = _undrawn(session)
         session.close()
+    films = 0 if unfilmed else films
     size = len(episodes) * ROW_BYTES + films * VIDEO_BYTES + _steps_bytes(episodes)
     return Estimate(
         episodes=len(episodes),
@@ -133,7 +143,19 @@ def estimate(
         until=study.until is not None,
         early=early,
         films=films,
+        unfilmed=unfilmed,
     )
+
+
+def _undrawn(session: Session) -> str | None:
+    """Why the scene of a session cannot be drawn, such as meshes that are missing; None where it can."""
+    if not isinstance(session.world, MujocoWorld):
+        return None
+    try:
+        _ = Bench.on(session.world).drawn
+    except UsageError as error:
+        return str(error)
+    return None
 
 
 def _steps_bytes(episodes: list[Planned]) -> int:

@@ -15,6 +15,7 @@ from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
 from foretell.factors import arms, factor
 from foretell.fingerprint.source import own_classes
+from foretell.objects.imported import is_imported, require_unchanged
 from foretell.scenario import Scenario, checked
 from foretell.stats.order import by_id
 from foretell.study.config import Study, TaskEntry
@@ -22,6 +23,7 @@ from foretell.study.films import FAILURES, while_it_runs
 from foretell.study.fix import fixed
 from foretell.study.objects import objects_in, with_object
 from foretell.study.patience import Patience
+from foretell.study.room import require_room
 from foretell.study.scenario_file import ScenarioFile, read_scenario_file
 from foretell.study.scenarios import Scenarios
 from foretell.tasks.make import make_task
@@ -207,6 +209,8 @@ def _listed(study: Study) -> tuple[list[Scenario], str, str]:
 def _check_fit(scenarios: Sequence[Scenario], use: str, task: Task, where: str) -> None:
     """Raises UsageError for a scenario that lacks an object of the task, or has a factor that the task cannot have."""
     needed = set(task.scenario(0).placements)
+    for name in dict.fromkeys(p.asset for s in scenarios for p in s.placements.values() if is_imported(p.asset)):
+        require_unchanged(name)
     for scenario in scenarios:
         if missing := sorted(needed - set(scenario.placements)):
             raise UsageError(f"scenarios: {where}: scenario {scenario.id} of {use!r} does not place {missing[0]!r}")
@@ -241,6 +245,7 @@ def _of_objects(study: Study, use: str, task: Task) -> Scenarios:
     each = source.count or 1
     drawn = _drawn(study.model_copy(update={"scenarios": source.model_copy(update={"count": each})}), task)
     made = [with_object(layout, task, name) for name in objects_in(source.objects) for layout in drawn]
+    require_room(made, task)
     return Scenarios.of(_in_turn(study, use, made))
 
 

@@ -29,6 +29,7 @@ def main(
     mask: Annotated[Path | None, named("MASK.png", default="none")],
     camera: Annotated[str | None, named("CAMERA", default="all cameras")],
     world: Annotated[Path | None, named("WORLD.yaml", default="none")],
+    task: Annotated[str | None, named("TASK", default="the camera is not checked")],
     json_: Json = False,
 ) -> None:
     """Take what moves out of a video of a fixed camera: each pixel gets its median colour.
@@ -41,8 +42,9 @@ def main(
         mask: A picture of the video's size that is bright there.
         camera: The camera of the world that the video was taken with.
         world: A world file to write or extend. It shows the plate behind simulated robots and objects.
+        task: A task that should have this camera, as `foretell list tasks` names it.
     """
     from foretell.match import background
 
-    plate = background(video, out=out, free=free, hide=hide, mask=mask, camera=camera, world=world)
+    plate = background(video, out=out, free=free, hide=hide, mask=mask, camera=camera, world=world, task=task)
     print(json.dumps(plate.to_dict(), indent=2) if json_ else plate.text())

@@ -13,7 +13,7 @@ from typing import Annotated
 
 import tyro
 
-from foretell.cli._flags import Json, named
+from foretell.cli._flags import Json, Switch, named
 
 __all__ = ["main"]
 
@@ -28,6 +28,7 @@ def main(
     mask: Annotated[Path | None, named("MASK.png", default="none")],
     box: Annotated[tuple[int, ...], named("LEFT TOP RIGHT BOTTOM")],
     layout: Annotated[int | None, named("N", default="the middle of where the task puts objects")],
+    insist: Switch,
     world: Annotated[Path | None, named("WORLD.yaml", default="none")],
     out: Annotated[Path | None, named("PICTURE.png", default="nothing is drawn", short="-o")],
     json_: Json = False,
@@ -43,13 +44,14 @@ def main(
         mask: A picture that is bright where this object is seen.
         box: A box around it, in pixels, if there is no mask.
         layout: The published layout that says where objects are.
+        insist: Take a pose at which mask and silhouette do not agree (an overlap below 85 %).
         world: A world file to write or extend. Its camera and its looks hold already.
         out: The picture to write: the photograph, the world before, and the world after.
     """
     from foretell.match import light
 
     lit = light(
-        image, task=task, camera=camera, parts=parts, object=object, mask=mask, box=box, layout=layout, world=world,
-        out=out,
+        image, task=task, camera=camera, parts=parts, object=object, mask=mask, box=box, layout=layout, insist=insist,
+        world=world, out=out,
     )  # fmt: skip
     print(json.dumps(lit.to_dict(), indent=2) if json_ else lit.text())

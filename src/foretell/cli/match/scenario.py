@@ -13,7 +13,7 @@ from typing import Annotated
 
 import tyro
 
-from foretell.cli._flags import Json, World, named
+from foretell.cli._flags import Json, Switch, World, named
 
 __all__ = ["main"]
 
@@ -28,6 +28,7 @@ def main(
     mask: Annotated[tuple[Path, ...], named("MASK.png|FOLDER ...")],
     box: Annotated[tuple[int, ...], named("LEFT TOP RIGHT BOTTOM ...")],
     layout: Annotated[int | None, named("N", default="the middle of where the task puts objects")],
+    insist: Switch,
     out: Annotated[Path | None, named("FILE.json|FOLDER", default="nothing is written", short="-o")],
     json_: Json = False,
 ) -> None:
@@ -42,11 +43,13 @@ def main(
         mask: For each object a picture that is bright where it is seen, or a folder of masks named like the pictures.
         box: For each object a box around it, in pixels, if there is no mask.
         layout: The published layout that says whether objects lie or stand, and where the others are.
+        insist: Take a pose at which mask and silhouette do not agree (an overlap below 85 %).
         out: The file to write, with a picture of the result beside it. For several pictures, a folder.
     """
     from foretell.match import scenario
 
     measured = scenario(
-        image, task=task, camera=camera, world=world, object=object, mask=mask, box=box, layout=layout, out=out
-    )
+        image, task=task, camera=camera, world=world, object=object, mask=mask, box=box, layout=layout, insist=insist,
+        out=out,
+    )  # fmt: skip
     print(json.dumps([m.to_dict() for m in measured], indent=2) if json_ else "\n".join(m.text() for m in measured))

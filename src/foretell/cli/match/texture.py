@@ -13,7 +13,7 @@ from typing import Annotated
 
 import tyro
 
-from foretell.cli._flags import Json, named
+from foretell.cli._flags import Json, Switch, named
 
 __all__ = ["main"]
 
@@ -28,6 +28,7 @@ def main(
     box: Annotated[tuple[int, ...], named("LEFT TOP RIGHT BOTTOM")],
     parts: Annotated[tuple[str, ...], named("PART ...", default="none")],
     layout: Annotated[int | None, named("N", default="the middle of where the task puts objects")],
+    insist: Switch,
     world: Annotated[Path | None, named("WORLD.yaml", default="none")],
     out: Annotated[Path | None, named("PICTURE.png", default="nothing is drawn", short="-o")],
     json_: Json = False,
@@ -43,13 +44,14 @@ def main(
         box: A box around the object, in pixels, if there is no mask.
         parts: Robots or furniture, such as `table`, which get the median colours of their pixels.
         layout: The published layout that says whether objects lie or stand.
+        insist: Take a pose at which mask and silhouette do not agree (an overlap below 85 %).
         world: A world file to write or extend. Its camera and its light hold already.
         out: The picture to write: the photograph, the world before, and the world after.
     """
     from foretell.match import texture
 
     textured = texture(
-        image, task=task, camera=camera, object=object, mask=mask, box=box, parts=parts, layout=layout, world=world,
-        out=out,
+        image, task=task, camera=camera, object=object, mask=mask, box=box, parts=parts, layout=layout, insist=insist,
+        world=world, out=out,
     )  # fmt: skip
     print(json.dumps(textured.to_dict(), indent=2) if json_ else textured.text())
