@@ -171,7 +171,8 @@ def predict(folder: Path, options: argparse.Namespace) -> None:
     made = record(folder / "standin.npz", GoogleRobot, "google_robot", "standin", 0.02)
     show_losses(made, list(worlds.values())[1:])
     for name in list(worlds)[1:]:
-        print(f"== {name}\n{foretell.predictivity(real=runs / 'standin', sim=runs / name, stand_in=True)}", flush=True)
+        answer = foretell.predictivity(real=runs / "standin", sim=runs / name, stand_in=True)
+        print(f"== {name}\n{answer.text()}", flush=True)
 
 
 def identify_timed(made: Path, robot: str, **options: Any) -> Identified:

@@ -32,7 +32,7 @@ ONLY_SHELL = {
     "leaderboard": {"html"},  # pages belong to foretell.report
     "match camera": {"click", "port", "open"},  # foretell.view.clicks.click_points
     "match check": {"out"},  # as of leaderboard
-    "reproduce": {"brief"},  # about printing
+    "reproduce": {"brief", "out"},  # about printing; pages belong to foretell.report
     "run": {"dry_run"},  # foretell.study.estimate.estimate
 }
 ONLY_PYTHON = {"figure": {"runs", "name"}, "tune": {"folds", "hold_out"}}  # these two stand in the study
