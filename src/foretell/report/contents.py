@@ -24,6 +24,7 @@ ORDER = (
     "pictures",
     "success",
     "stages",
+    "ways",
     "failures",
     "events",
     "reality",
