@@ -176,8 +176,8 @@ def _write(module: nn.Module, inputs: dict[str, torch.Tensor], outputs: list[str
 
 def _data(recipe: DrivingRecipe) -> str:
     text = (
-        f"{64 * recipe.rounds * recipe.length} actions on 256 routes through apartments that no study uses. "
-        "The expert follows the shortest way"
+        f"{64 * recipe.rounds * recipe.length} actions of the scripted expert, which follows the shortest way, "
+        "on 256 routes through apartments that no study uses"
     )
     return text + ("." if recipe.rounds == 1 else "; the student drives more and more (DAgger).")
 
