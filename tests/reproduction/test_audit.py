@@ -104,7 +104,7 @@ def test_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
     main(["reproduce", "audit"])
     text = capsys.readouterr().out
     assert text.index("Claim level: the next policy") < text.index("Claim level: too few to say")
-    assert "shown not the best, OpenVLA" in text and "24 papers, 55 panels." in text
+    assert "shown not the best; that is OpenVLA" in text and "24 papers, 55 panels." in text
     main(["reproduce", "audit", "--json"])
     found = json.loads(capsys.readouterr().out)
     assert found == json.loads(json.dumps(foretell.reproduce("audit")))

@@ -185,3 +185,16 @@ def test_mmrv_may_charge_the_gap_in_simulation():
     assert mmrv(real, sim, gap="sim", ties="code") == mmrv(sim, real, ties="code")
     with pytest.raises(ValueError, match="gap must be 'real' or 'sim', got 'both'"):
         mmrv(real, sim, gap="both")
+
+
+@pytest.mark.parametrize(
+    ("means", "n", "worth"),
+    [
+        ([0.7, 0.35], [20, 20], "finite-sample"),
+        ([0.67, 0.33], [3, 3], "finite-sample"),  # printed with two digits
+        ([0.745, 0.5], [45, 45], "asymptotic"),  # no whole number of successes
+        ([0.71, 0.5], [20, 20], "asymptotic"),
+    ],
+)
+def test_only_counts_of_successes_have_a_finite_sample_bound(means, n, worth):
+    assert trials(means, n, None, False, "real").guarantee == worth

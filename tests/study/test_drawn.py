@@ -89,7 +89,7 @@ def test_resuming_draws_a_sample_and_what_it_runs(folder: Path, draws: list[int]
     before = (folder / "scenarios.parquet").read_bytes()
     again = foretell.run(STUDY, out=folder, workers=0, limit=2)
     assert (again.planned, again.ran, again.skipped) == (2 * COUNT, 2, 3)
-    assert len(set(draws)) < COUNT / 2 and len(draws) <= SAMPLE + 2 + 3  # and some for the parts of the scene
+    assert len(set(draws)) < COUNT / 2 and len(draws) <= SAMPLE + 2 + 4  # and some for the parts of the scene
     assert (folder / "scenarios.parquet").read_bytes() == before
     rows = read(folder).to_pylist()
     assert len({row["episode"] for row in rows}) == 5 and {row["scenario"] for row in rows} <= set(names_of(folder))

@@ -133,3 +133,9 @@ def test_a_goal_behind_a_wall_is_refused() -> None:
     room = Room(name="two halves", outline=np.array([[0.0, 0], [6, 0], [6, 4], [0, 4]]), obstacles=(wall,))
     with pytest.raises(UsageError, match=r"no way leads from \(1, 1\) to \(5, 1\) in room 'two halves'"):
         TASK.between(room, (1.0, 1.0, 0.0), (5.0, 1.0))
+
+
+@pytest.mark.parametrize("given", [-3.0, 0.0, math.inf, math.nan])
+def test_a_stored_length_that_is_none_is_refused(legs: list[Scenario], given: float) -> None:
+    with pytest.raises(UsageError, match=r"facts.shortest: .* gives 6\.4"):
+        PointNav().check(legs[0].model_copy(update={"facts": {"shortest": given}}))

@@ -89,6 +89,16 @@ def test_what_is_not_better_is_not_recommended(here: Path) -> None:
     assert "Not recommended" in found.text()
 
 
+def test_a_world_file_that_studies_may_name_stays(here: Path) -> None:
+    space = {"theta.lag": {"choices": [0.1, 0.6]}}
+    first = tuned(space=space, folds={"policies": 1, "scenarios": 1}, anyway=True, out="runs/stays")
+    assert first.file is not None
+    text = first.file.read_text()
+    again = tuned(space={"theta.lag": {"choices": [0.1, 0.1001]}}, out="runs/stays")
+    assert again.file is None and first.file.read_text() == text
+    assert any("is of an earlier call" in note for note in again.notes)
+
+
 def test_it_is_written_anyway_if_asked(here: Path) -> None:
     found = tuned(space={"theta.lag": {"choices": [0.1, 0.6]}}, folds={"policies": 1, "scenarios": 1}, anyway=True)
     assert found.improvement.low is None and "nothing is held out" in str(found.improvement.reason)

@@ -36,9 +36,9 @@ def line(row: Audited) -> list[str]:
     if row.picked is None:
         return [*cells, "-", "-"]
     made = row.picked.decision
-    pick = "the best" if made.agrees else f"not the best, {listed(row.picked.names(made.winners))}"
-    if made.shown != "open":
-        pick = "shown the best" if made.shown == "yes" else pick.replace("not", "shown not", 1)
+    shown = "" if made.shown == "open" else "shown "
+    best = f"{shown}not the best; that is {listed(row.picked.names(made.winners))}"
+    pick = f"{listed(row.picked.names(made.picks))}: {f'{shown}the best' if made.agrees else best}"
     factor, digits = (100.0, 1) if row.picked.points else (1.0, 2)
     return [*cells, pick, _number(made.regret, factor, digits, "()")]
 

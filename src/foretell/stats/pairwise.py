@@ -82,8 +82,16 @@ class Trials:
     def guarantee(self) -> Guarantee:
         """What bounds of its differences are worth."""
         large = self.paired and self.outcomes is not None and self.outcomes[0].size > EXACT
-        whole = self.n is None or bool((self.n == np.round(self.n)).all())
-        return "finite-sample" if self.binary and not large and whole else "asymptotic"
+        return "finite-sample" if self.binary and not large and self._counts else "asymptotic"
+
+    @property
+    def _counts(self) -> bool:
+        """Whether means may be shares of successes, printed with two digits or more."""
+        if self.n is None:
+            return True
+        successes = self.means * self.n
+        near = np.abs(successes - np.round(successes)) <= 0.0051 * self.n
+        return bool(((self.n == np.round(self.n)) & near).all())
 
     def without(self, policy: int) -> Trials:
         """All but one policy."""

@@ -137,7 +137,13 @@ class PointNav(Task):
             raise UsageError(f"start.locobot: should be x, y (m) and yaw (rad) (given: {start!r:.100})")
         home, goal = scenario.placements["room"].pos, scenario.placements["goal"].pos
         room = Room.named(scenario.placements["room"].asset)
-        self.shortest(room, (start[0] - home[0], start[1] - home[1]), (goal[0] - home[0], goal[1] - home[1]))
+        length = self.shortest(room, (start[0] - home[0], start[1] - home[1]), (goal[0] - home[0], goal[1] - home[1]))
+        given = scenario.facts.get("shortest", length)
+        if not (0 < given < math.inf or given == length):
+            raise UsageError(
+                f"facts.shortest: is {given:g} m, and the map of room {room.name!r} gives {length:g} m: correct it, or "
+                "leave it out"
+            )
 
     def reached(self, state: State) -> dict[str, Bools]:
         way = journey(state)

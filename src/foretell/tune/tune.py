@@ -86,8 +86,9 @@ def tune(
     tuned = _answer(landscape, objective, tuning, fits, alpha)
     if (tuned.recommended or anyway) and tuned.point:
         tuned = replace(tuned, file=folder / FILE)
-    else:
-        (folder / FILE).unlink(missing_ok=True)  # of an earlier call, which searched otherwise
+    elif (folder / FILE).exists():  # studies may name it
+        earlier = f"{folder / FILE} is of an earlier call; this call does not recommend it"
+        tuned = replace(tuned, notes=(*tuned.notes, earlier))
     tuned.write()
     return tuned
 
