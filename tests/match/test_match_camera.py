@@ -324,7 +324,7 @@ def test_a_matched_world_shows_what_the_real_camera_does(lab: Path) -> None:
 
 @pytest.mark.gl
 def test_a_camera_on_a_robot_is_said_on_its_body(lab: Path) -> None:
-    with pytest.raises(UsageError, match="'panda/wrist' is on a robot: give the task too"):
+    with pytest.raises(UsageError, match="'panda/wrist' is on a robot: give the task"):
         camera(lab / "table.png", points=lab / "points.csv", camera="panda/wrist", world=lab / "lab.yaml")
     camera(lab / "table.png", points=lab / "points.csv", camera="panda/wrist", world=lab / "lab.yaml", task="lift")
     head: dict[str, Any] = {"camera": "google_robot/overhead", "task": "google_robot_pick_coke_can"}

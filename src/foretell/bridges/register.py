@@ -98,9 +98,28 @@ FEWER = {
     "widowx_carrot_on_plate": 60,
     "widowx_stack_cube": 60,
     "widowx_put_eggplant_in_basket": 120,
+    "google_robot_pick_coke_can": 80,
+    "google_robot_pick_horizontal_coke_can": 80,
+    "google_robot_pick_vertical_coke_can": 80,
+    "google_robot_pick_standing_coke_can": 80,
+    "google_robot_pick_object": 80,
+    "google_robot_move_near": 80,
+    "google_robot_move_near_v0": 80,
+    "google_robot_move_near_v1": 80,
+    "google_robot_open_drawer": 113,
+    "google_robot_open_top_drawer": 113,
+    "google_robot_open_middle_drawer": 113,
+    "google_robot_open_bottom_drawer": 113,
+    "google_robot_close_drawer": 113,
+    "google_robot_close_top_drawer": 113,
+    "google_robot_close_middle_drawer": 113,
+    "google_robot_close_bottom_drawer": 113,
+    "google_robot_place_in_closed_drawer": 200,
+    "google_robot_place_in_closed_top_drawer": 200,
+    "google_robot_place_in_closed_middle_drawer": 200,
+    "google_robot_place_in_closed_bottom_drawer": 200,
+    "google_robot_place_apple_in_closed_top_drawer": 200,
 }
-FEWER |= {task: 80 for task in IDS.values() if "_pick_" in task or "_move_" in task}
-FEWER |= {task: 200 if "place" in task else 113 for task in IDS.values() if task.endswith("drawer")}
 """That of the others."""
 
 

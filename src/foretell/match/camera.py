@@ -149,7 +149,7 @@ def camera(
     """
     target = None if out is None else require_png(out, "out")
     if (camera is None) != (world is None):
-        raise UsageError("camera and world: give both, or neither: a world file says which of its cameras this is")
+        raise UsageError("camera and world: give both, or neither: the world file gets the pose of this camera")
     file = None if world is None else require_world(world)
     picture = read_picture(image, "image")
     match = solve(picture, *gathered(picture, points, board, at, lines), lens=lens, fit=fit)

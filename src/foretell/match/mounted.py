@@ -35,7 +35,7 @@ def on_its_body(transform: dict[str, Any], world: Path, task: str | None) -> tup
     (name,) = transform["cameras"]
     if task is None:
         if "/" in name:
-            raise UsageError(f"camera: {name!r:.100} is on a robot: give the task too, which says where the robot is")
+            raise UsageError(f"camera: {name!r:.100} is on a robot: give the task that has this robot")
         return transform, None
     bench = bench_of(task, load_world(world) if world.exists() else "mujoco")
     if name not in bench.world.cameras:

@@ -53,7 +53,7 @@ class TaskView:
 
     def scale(self, action: ActionSpec) -> np.ndarray:
         """(7,) what an action is divided by: its parts are then about -1 to 1, and +1 closes the gripper."""
-        shut = -1.0 if action.dims[-1].meaning == "gripper opening" else 1.0
+        shut = -1.0 if action.dims[-1].grips == "opening" else 1.0
         return np.array([self.translation] * 3 + [self.rotation] * 3 + [shut])
 
 
