@@ -1,5 +1,8 @@
 """Metrics per task and their mean, from rates or from trials on common scenarios."""
 
+from dataclasses import replace
+
+import made
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
@@ -255,3 +258,18 @@ def test_trials_on_common_scenarios_are_paired():
 
     found = predictivity(real=side(REAL), sim=side(SIM)).decisions[""].decision
     assert found.regret.method == "regret, paired differences" and found.regret.guarantee == "finite-sample"
+
+
+def test_policies_of_one_name_and_other_weights_are_told_apart(tmp_path):
+    rates_of = {"a": 0.2, "b": 0.5, "c": 0.8}
+    folders = []
+    for side, changes in (("real", {"world": "standin", "stands_in": True}), ("sim", {})):
+        scenarios, episodes = made.rows(rates_of, 20, **changes)
+        if side == "sim":
+            episodes = [replace(e, policy_hash="0" * 16) if e.policy == "b" else e for e in episodes]
+        folders.append(made.run(tmp_path / side, scenarios, episodes))
+    notes = predictivity(real=folders[0], sim=folders[1], stand_in=True).notes
+    assert [note for note in notes if "other weights" in note] == [
+        note for note in notes if note.startswith("warning: b has other weights or code in real")
+    ]
+    assert any("other weights" in note for note in notes)

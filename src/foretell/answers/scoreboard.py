@@ -195,6 +195,12 @@ def _board(tables: list[Table], proxy: str | None) -> tuple[Scoreboard, list[str
         if name not in others:
             continue
         both, _ = choose(tables, Choice(policy=name), ("policy",))
+        weights = [[h for h in labels(table, "policy_hash") if h] for table in both]
+        if all(weights) and weights[0] != weights[1]:
+            notes.append(
+                f"warning: {plain(name)} has other weights or code in real ({weights[0][0][:8]}) than in sim "
+                f"({weights[1][0][:8]}): these may be two policies"
+            )
         a, b, _, about = held_out(measure(both[0]), measure(both[1], unit_range=proxy is None))
         notes += a.notes() + b.notes() + about
         known = set(b.ids)
