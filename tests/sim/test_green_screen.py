@@ -110,8 +110,12 @@ def test_where_depth_cannot_tell_a_segmentation_does() -> None:
     glass = Bench("lift")
     model = glass.drawn
     assert shared_renderer().split(model, glass.world.snapshot(0), view, glass.parts.still(model)) is not None
-    model.mat_rgba[:, 3] = 0.4
-    assert shared_renderer().split(model, glass.world.snapshot(0), view, glass.parts.still(model)) is None
+    solid = model.mat_rgba.copy()
+    try:
+        model.mat_rgba[:, 3] = 0.4
+        assert shared_renderer().split(model, glass.world.snapshot(0), view, glass.parts.still(model)) is None
+    finally:
+        model.mat_rgba[:] = solid  # other tests draw the same model
 
 
 @pytest.mark.gl
