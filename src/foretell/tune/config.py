@@ -144,10 +144,8 @@ def load_tuning(
     if not isinstance(section.get("space"), Mapping) and "space" in section:
         section["space"] = _spelled(section["space"])
     if missing := [name for name in ("real", "space") if not section.get(name)]:
-        what = {"real": "the run folder of the real episodes", "space": "the values of θ to try"}[missing[0]]
-        raise UsageError(
-            f"tune: {missing[0]}: {what} is missing; give it under `tune:` in the study, or as an argument"
-        )
+        what = {"real": "the run folder of the real episodes is", "space": "the values of θ to try are"}[missing[0]]
+        raise UsageError(f"tune: {missing[0]}: {what} missing; give it under `tune:` in the study, or as an argument")
     try:
         tuning = Tuning.model_validate(section)
     except ValidationError as error:
