@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
 
 from foretell.policies.onnx import Onnx
@@ -65,9 +66,12 @@ def test_an_exported_student_acts_as_it_does(tmp_path: Path, memory: int) -> Non
     policy.reset(course.slots, [""] * 4, [0, 1, 2, 3])
     actions = policy.act(course.slots, course.world.observe(course.slots, policy.spec.reads)).actions
     assert actions.shape == (4, 1, 4) and np.allclose(actions.sum(axis=2), 1, atol=1e-5)
-    draws = torch.randn(4, 4)
-    chances, _ = student(torch.from_numpy(course.look()), draws, student.rest(4))
-    assert chances.shape == (4, 1, 4)
+    seen, draws, rest = course.look(), torch.randn(4, 4), student.rest(4)
+    parts = dict(zip(["locobot/lidar", "goal/polar", "locobot/bump"], np.split(seen, [72, 74], axis=1), strict=True))
+    given = {**parts, "noise": draws.numpy(), **({"memory": rest.numpy()} if memory else {})}
+    file = onnxruntime.InferenceSession(tmp_path / "student.onnx", providers=["CPUExecutionProvider"])
+    for own, exported in zip(student(torch.from_numpy(seen), draws, rest), file.run(None, given), strict=False):
+        assert np.allclose(own.detach().numpy(), exported, atol=1e-5)
 
 
 def test_noise_draws_actions_by_their_chances() -> None:
