@@ -33,7 +33,7 @@ from foretell.world import EpisodeCut
 
 __all__ = ["LiveRobot"]
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 CLOSE, SETTLE_S = 0.05, 2.0
 """An arm has reached its start when no joint is farther from it, rad; it has so many seconds to settle."""
 OFF, TURNED = 0.1, 0.2
@@ -69,7 +69,12 @@ class LiveRobot:
         """Wall seconds that each stop took, from the order to the last send."""
         self._number, self._going = 0, False
         self._handlers: dict[int, Any] = {}
-        if threading.current_thread() is threading.main_thread():
+        self.signalled_success = False
+        """Whether the person ended the trial by saying that it succeeded."""
+
+    def _listen(self) -> None:
+        """Hear signals before all others do, the person's terminal among them."""
+        if not self._handlers and threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
                 self._handlers[number] = signal.signal(number, self._signalled)
 
@@ -88,7 +93,7 @@ class LiveRobot:
     def prepare(self, scenario: Scenario, trial: int, episode: str) -> None:
         """Have the scene set, and the robot at its start. Raises EpisodeCut where the scene cannot be set, and
         KeyboardInterrupt where the person ends the study."""
-        self._going = False
+        self._going = self.signalled_success = False
         self._number += 1
         self._connect()
         card = SceneCard(
@@ -179,6 +184,7 @@ class LiveRobot:
     # -- while it runs ----------------------------------------------------------------------------------------
 
     def _start(self) -> None:
+        self._listen()
         self.link.start()
         self.watchdog.start(time.monotonic())
 
@@ -191,17 +197,18 @@ class LiveRobot:
         if not self._going:
             self._going = True
             self._start()
-        if (key := self._poll(driven=True)) is not None:
-            raise EpisodeCut("stopped", None, f"the person pressed {key}")
+        if (word := self._poll(driven=True)) is not None:
+            self.signalled_success = word == "success"
+            raise EpisodeCut("stopped", None, f"the person said {word}")
         self.link.aim(targets)
 
     def _poll(self, driven: bool) -> str | None:
         """What the person says; the robot is held then. Raises EpisodeCut where somebody is silent, or the link is
         lost. driven: by a policy."""
-        key = self.person.poll()
-        if key is not None:
+        word = self.person.poll()
+        if word is not None:
             self.halt()
-            return key
+            return word
         now, link = time.monotonic(), self.link
         if link.fault is not None:
             self.halt()
@@ -253,9 +260,10 @@ class LiveRobot:
         """Stop the robot, disconnect, write what is left, and give the terminal back."""
         try:
             self.link.close()
-            self.person.close()
-            self.recorder.close()
         finally:
             for number, handler in self._handlers.items():
                 if signal.getsignal(number) == self._signalled:
                     signal.signal(number, handler)
+            self._handlers.clear()
+            self.person.close()
+            self.recorder.close()

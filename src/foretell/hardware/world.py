@@ -183,7 +183,7 @@ class RobotWorld:
         try:
             self._live.tick(self._bodies[0].targets(int(ticks[0])))
         except EpisodeCut as cut:
-            self._end[0] = cut.end
+            self._end[0] = "success" if self._live.signalled_success else cut.end
             self._live.finish()
             raise
 
