@@ -163,8 +163,9 @@ class Link:
         doing = "connect"
         try:
             connect(self.driver)
+            due = time.monotonic()
             while not self._closing:
-                due = time.monotonic() + self.period
+                due = max(due + self.period, time.monotonic())
                 doing = "get_observation"
                 self._look()
                 doing = "send_action"

@@ -67,7 +67,7 @@ class LiveRobot:
         self.person = make_person(run)
         self.stops_s: list[float] = []
         """Wall seconds that each stop took, from the order to the last send."""
-        self._number, self._going = 0, False
+        self._number, self._going, self._episode = 0, False, ""
         self._handlers: dict[int, Any] = {}
         self.signalled_success = False
         """Whether the person ended the trial by saying that it succeeded."""
@@ -115,7 +115,7 @@ class LiveRobot:
             except EpisodeCut as cut:  # the link was lost on the way: no trial has begun
                 self._mended(str(cut))
         self.body.start(self.link.reading)
-        self.recorder.start(episode, self.link.reading)
+        self._episode = episode
 
     def _frame(self, camera: str) -> Bytes | None:
         return self.link.reading.frames.get(camera)
@@ -197,6 +197,7 @@ class LiveRobot:
         if not self._going:
             self._going = True
             self._start()
+            self.recorder.start(self._episode, self.link.reading)
         if (word := self._poll(driven=True)) is not None:
             self.signalled_success = word == "success"
             raise EpisodeCut("stopped", None, f"the person said {word}")
