@@ -22,10 +22,11 @@ from foretell.hardware.arm import ArmBody
 from foretell.hardware.base import BaseBody
 from foretell.hardware.cameras import size_of
 from foretell.hardware.driver import RobotDriver, features_of, make_driver
-from foretell.hardware.file import RobotFile
+from foretell.hardware.file import RobotFile, WatchdogEntry
 from foretell.hardware.limits import REASONS, SendLimits, make_limits
 from foretell.hardware.link import Sends
 from foretell.hardware.live import LiveRobot
+from foretell.hardware.reading import Reading
 from foretell.scenario import Scenario
 from foretell.sim.noise import Noise
 from foretell.spec import Feature, Stream
@@ -83,13 +84,25 @@ class RobotWorld:
 
     @cached_property
     def driver(self) -> RobotDriver:
-        """The driver, made and checked against the file, and not connected."""
-        driver = make_driver(self.file)
-        self._bodies[0].map.check(driver)
-        return driver
+        """The driver, which is not connected."""
+        return make_driver(self.file)
+
+    @property
+    def cameras(self) -> tuple[str, ...]:
+        return tuple(self.file.cameras)
+
+    @property
+    def watchdog(self) -> WatchdogEntry:
+        """Seconds of silence after which the robot is stopped."""
+        return self.file.watchdog
+
+    def measure(self) -> Reading:
+        """Read the robot, which must be connected and not attended. Raises WorldError where it gives nonsense."""
+        return self._bodies[0].map.read(self.driver.get_observation())
 
     @cached_property
     def features(self) -> dict[str, Feature]:
+        self._bodies[0].map.check(self.driver)
         gives = features_of(self.driver, "observation_features")
         features = dict(self._bodies[0].features)
         for name, camera in self.file.cameras.items():
@@ -106,7 +119,7 @@ class RobotWorld:
 
     def attend(self, run: Path) -> None:
         """From now on the robot is driven, and a person attends to it."""
-        if self._live is None:
+        if self._live is None and self.features:  # which checks the driver's keys
             self._live = LiveRobot(
                 run,
                 file=self.file,
