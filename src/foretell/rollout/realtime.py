@@ -141,6 +141,9 @@ class _Realtime(AsynchronousDriver):
         self.asked = self.answered = -1
         self.latencies, self.late, self.sensor, self.drawn = [], [], [], {}
         self.flood = (0, 0)
+        if "reset" not in self.world.can:  # nobody waits at a table that is set until a policy has loaded
+            with contextlib.suppress(CompanionDied, CompanionFailed):  # it is tried again below
+                mind.open()
         yield from super()._start(fresh)
         if self.jobs[0] is None:
             return

@@ -65,7 +65,8 @@ def batches_of(
     for name, episode in chosen.items():
         group = episode.group
         if group not in batches:
-            batches[group] = Batch(asked[group], opened[group], deque(), isinstance(group.clock, Realtime))
+            opening = {**asked[group], "folder": str(folder)} if opened[group].real else asked[group]
+            batches[group] = Batch(opening, opened[group], deque(), isinstance(group.clock, Realtime))
         batches[group].jobs.append(
             Job(
                 policy=episode.policy,

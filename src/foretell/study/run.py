@@ -101,6 +101,8 @@ def run(
         groups = dict.fromkeys(group for group, _ in groupby(episodes, attrgetter("group")))
         asked = {group: asked_of(study, group, policies, watch) for group in groups}
         opened = {group: crew.inspect(arguments) for group, arguments in asked.items()}
+        for note in dict.fromkeys(note for group in opened.values() if group.real for note in group.notes):
+            notify(note)  # of reality: before anything moves
         with Store(path) as store:
             store.write_latencies(settler.fresh)
             store.write_study(written.to_yaml())
