@@ -12,6 +12,7 @@ import numpy as np
 from foretell.errors import UsageError, suggest
 from foretell.robots.robot import Robot
 from foretell.scenario import Scenario
+from foretell.spec import Stream
 from foretell.world import Recordable, World
 
 __all__ = ["RehearsedBase"]
@@ -32,7 +33,7 @@ class RehearsedBase:
     def __init__(self, robot: str, embodiment: Robot, silent: float = SILENT_S):
         self.robot, self._silent = robot, silent
         self.action = list(LIMITS)
-        self.observation = [*LIMITS, "x.pos", "y.pos", "theta.pos"]
+        self.observation = [*LIMITS, "x.pos", "y.pos", "theta.pos", "bump"]
         self._home = (0.0, 0.0)
         self._moves: dict[str, float] = {}
         self._stand()
@@ -44,12 +45,15 @@ class RehearsedBase:
         self._stand()
         return scenario
 
-    def read(self, world: World) -> dict[str, float]:
+    def read(self, world: World) -> dict[str, Any]:
         """What the driver measures."""
         assert isinstance(world, Recordable)
         place = world.trace(0)
         x, y = place["believed_x"] + self._home[0], place["believed_y"] + self._home[1]
-        return {**self._moves, "x.pos": x, "y.pos": y, "theta.pos": math.degrees(place["believed_yaw"])}
+        bump, lidar = (f"{self.robot}/{name}" for name in ("bump", "lidar"))
+        seen = world.observe(SLOT, {bump: Stream(), lidar: Stream()})
+        where = {"x.pos": x, "y.pos": y, "theta.pos": math.degrees(place["believed_yaw"])}
+        return {**self._moves, **where, "bump": float(seen[bump][0, 0]), "lidar": seen[lidar][0]}
 
     def clipped(self, action: Mapping[str, Any]) -> dict[str, float]:
         """The velocities as the wheels take them."""
@@ -84,7 +88,8 @@ class RehearsedBase:
     def file(self) -> dict[str, Any]:
         """Its part of a world file."""
         pose = ["x.pos", "y.pos", "theta.pos"]
-        return {"base": {"x": "x.vel", "theta": "theta.vel", "unit": "deg/s", "pose": pose}}
+        keys = {"x": "x.vel", "theta": "theta.vel", "unit": "deg/s", "pose": pose, "bump": "bump", "lidar": "lidar"}
+        return {"base": keys}
 
     def _stand(self) -> None:
         self._moves = dict.fromkeys(LIMITS, 0.0)
