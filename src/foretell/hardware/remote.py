@@ -24,7 +24,7 @@ from foretell.hardware.wire import LinkLost, WireError
 
 __all__ = ["DriverFailed", "HostedRobot", "RemoteRobot"]
 
-PATIENCE_S, OPENING_S = 1.0, 60.0
+PATIENCE_S, OPENING_S = 1.0, 120.0
 """Wall seconds for an answer; for one to `connect` and for a driver to load."""
 TYPES = {"float": float, "int": int, "bool": bool, "str": str}
 
