@@ -155,7 +155,7 @@ class TerminalPerson:
         )
         form = self._fill(Form(task=task), leave=True)
         if form is not None:
-            self._last = correct(self.folder, last, form.judgement)
+            self._last = correct(self.folder, task, last, form.judgement)
             self._say("The correction is kept.")
 
     def _fill(self, form: Form, leave: bool = False) -> Form | None:
