@@ -1,7 +1,7 @@
 """Feetech STS3215 servos behind a pseudo-terminal: their packets, registers and motion, as LeRobot's bus talks to them.
 
-A packet is FF FF, id, length, instruction, parameters, checksum. Words are little-endian. A servo in position mode turns
-towards its goal; one in velocity mode turns for ever. 4096 steps are a turn.
+A packet is FF FF, id, length, instruction, parameters, checksum. Words are little-endian. A servo in position mode
+turns towards its goal; one in velocity mode turns for ever. 4096 steps are a turn.
 """
 
 from __future__ import annotations

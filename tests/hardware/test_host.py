@@ -165,20 +165,20 @@ def test_a_driver_that_hangs_costs_no_more_than_the_patience(driver: Path, bare:
 
 
 @pytest.mark.parametrize(
-    ("kind", "zero", "held"),
+    ("kind", "rest", "held"),
     [
-        ("Arm", (), ["send", {"waist.pos": 42.0}]),
-        ("Base", ("x.vel",), ["send", {"x.vel": 0.0}]),
-        ("Stopping", (), ["stop"]),
+        ("Arm", {}, ["send", {"waist.pos": 42.0}]),
+        ("Base", {"x.vel": 0.0}, ["send", {"x.vel": 0.0}]),
+        ("Stopping", {}, ["stop"]),
     ],
 )
 def test_a_robot_is_held_when_foretell_is_killed(
-    driver: Path, bare: Path, kind: str, zero: tuple[str, ...], held: list[Any]
+    driver: Path, bare: Path, kind: str, rest: dict[str, float], held: list[Any]
 ) -> None:
     script = (
         "import sys, time\n"
         "from foretell.hardware.remote import HostedRobot\n"
-        f"robot = HostedRobot({f'{driver}:{kind}'!r}, python={str(bare)!r}, zero={zero!r})\n"
+        f"robot = HostedRobot({f'{driver}:{kind}'!r}, python={str(bare)!r}, rest={rest!r})\n"
         "robot.connect()\n"
         "robot.send_action({key: 42.0 for key in robot.action_features})\n"
         "print('ready', flush=True)\n"

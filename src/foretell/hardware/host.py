@@ -108,23 +108,23 @@ def _called(robot: Any, name: Any, arguments: dict[str, Any]) -> Any:
     return answer if name in ("get_observation", "send_action") else None
 
 
-def hold(robot: Any, zero: list[str]) -> None:
-    """Stop the robot: by its own `stop`, or by sending it what it measures, and nothing (`zero`) as a velocity."""
+def hold(robot: Any, rest: dict[str, float]) -> None:
+    """Stop the robot: by its own `stop`, or by sending it what it measures, and `rest`, such as 0 as a velocity."""
     if callable(getattr(robot, "stop", None)):
         robot.stop()
         return
     measured = robot.get_observation()
-    targets = {key: 0.0 if key in zero else float(measured[key]) for key in robot.action_features}
+    targets = {key: float(rest[key] if key in rest else measured[key]) for key in robot.action_features}
     if all(map(math.isfinite, targets.values())):
         robot.send_action(targets)
 
 
-def _leave(robot: Any, zero: list[str], report: Callable[[str], None]) -> None:
+def _leave(robot: Any, rest: dict[str, float], report: Callable[[str], None]) -> None:
     """Hold and disconnect; in a process that has lost its parent nobody else would."""
     connected = getattr(robot, "is_connected", True)
     if not (connected() if callable(connected) else connected):
         return
-    for act in (lambda: hold(robot, zero), robot.disconnect):
+    for act in (lambda: hold(robot, rest), robot.disconnect):
         try:
             act()
         except Exception as error:
@@ -177,7 +177,7 @@ def main(descriptor: int) -> int:
             wire.send(link, {"refused": words, "trace": traceback.format_exc()[-12000:]})
             return 2
         serve_driver(link, robot, wire)
-        _leave(robot, hello.get("zero", []), lambda text: print(text, file=sys.stderr))
+        _leave(robot, hello.get("rest", {}), lambda text: print(text, file=sys.stderr))
     return 0
 
 

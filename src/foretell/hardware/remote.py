@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -158,11 +158,11 @@ class HostedRobot(RemoteRobot):
         options: Mapping[str, Any] | None = None,
         *,
         python: str | Path = sys.executable,
-        zero: Sequence[str] = (),
+        rest: Mapping[str, float] | None = None,
     ):
-        """`use`: "package.module:Class" there, or "file.py:Class". `zero`: keys of an action that are velocities, which
-        are 0 where the robot is held."""
-        self._use, self._python, self._options, self._zero = use, str(python), dict(options or {}), list(zero)
+        """`use`: "package.module:Class" there, or "file.py:Class". `rest`: key of an action -> what it is where the
+        robot is held, such as 0 of a velocity; the others are then sent as they are measured."""
+        self._use, self._python, self._options, self._rest = use, str(python), dict(options or {}), dict(rest or {})
         self._process: subprocess.Popen[bytes] | None = None
         self._ending: threading.Thread | None = None
         super().__init__(f"{use} in {python}")
@@ -196,7 +196,7 @@ class HostedRobot(RemoteRobot):
             raise UsageError(f"driver.python: {self._python} cannot be run: {error}") from None
         finally:
             theirs.close()
-        return ours, {"use": self._use, "options": self._options, "zero": self._zero}
+        return ours, {"use": self._use, "options": self._options, "rest": self._rest}
 
 
 def _end(process: subprocess.Popen[bytes], grace: float = 6.0) -> None:
