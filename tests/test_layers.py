@@ -26,6 +26,7 @@ LAYERS = [
         "terminal",
         "counting",
         "notebook",
+        "verdict_lines",
     ),
     ("fingerprint",),
     ("registry", "spec"),

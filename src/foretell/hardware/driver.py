@@ -53,7 +53,9 @@ def make_driver(file: RobotFile) -> RobotDriver:
     if file.python is not None:
         from foretell.hardware.remote import HostedRobot
 
-        made: Any = HostedRobot(file.target, options, python=file.python)
+        rest = {key: value for key, value in file.hold.items() if value is not None}
+        rest |= {file.base.x: 0.0, file.base.theta: 0.0} if file.base is not None else {}
+        made: Any = HostedRobot(file.target, options, python=file.python, rest=rest)
     else:
         kind = load(file.target, field=f"{where}.use")
         config = getattr(kind, "config_class", None)

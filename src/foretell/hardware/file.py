@@ -181,6 +181,9 @@ class RobotFile(WorldFile):
     overlay: str | None = None
     """A simulated world, by name or file, whose cameras stand as those of the robot: what the person sees of the scene
     to be set is drawn by it."""
+    rehearsal: bool = False
+    """Whether nobody's robot is behind the driver, but a simulation that plays it. Rows then say that they stand in for
+    reality."""
     _folder: Path = PrivateAttr(default=Path())
 
     @model_validator(mode="after")

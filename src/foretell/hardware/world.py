@@ -64,6 +64,7 @@ class RobotWorld:
         self.task, self.slots = task, slots
         self.file = RobotFile.load(world)
         self.name, self.hash, self.params = self.file.name, self.file.hash, self.file.params
+        self.stands_in = self.file.rehearsal
         self.tick = 1.0 / self.file.rate
         self.controller = controller or task.controller
         self._bodies: dict[int, ArmBody | BaseBody] = {}

@@ -17,11 +17,11 @@ from typing import Any, Self
 from foretell.files import create, read_file
 from foretell.person.judgement import Judgement
 from foretell.person.person import TrialCard
+from foretell.tasks.task import Task
+from foretell.verdict_lines import append_verdict
 
-__all__ = ["VERDICTS", "LastTrial", "append_verdict", "correct"]
+__all__ = ["LastTrial", "correct"]
 
-VERDICTS = "verdicts"
-"""Folder of a run that has a file of lines for each judge."""
 LAST = "desk/last.json"
 MOST = 1 << 20
 """Bytes of the file of the last trial."""
@@ -68,27 +68,12 @@ class LastTrial:
             return None
 
 
-def correct(run: Path, last: LastTrial, judgement: Judgement) -> LastTrial:
+def correct(run: Path, task: Task, last: LastTrial, judgement: Judgement) -> LastTrial:
     """Keep a correction of the last trial; returns the trial as it is judged now."""
     about = {"scenario": last.scenario, "trial": last.trial, "judged": last.judged, "seconds": last.seconds}
+    made = judgement.verdict(task, last.seconds)
     line = {"kind": "correction", "episode": None, "judge": "person", **about, **judgement.to_dict()}
-    append_verdict(run, "person", {**line, "wall_time": time.time()})
+    append_verdict(run, "person", {**line, "score": made.score, "reason": made.reason, "wall_time": time.time()})
     changed = replace(last, judgement=judgement)
     changed.keep(run)
     return changed
-
-
-def append_verdict(run: Path, judge: str, line: dict[str, Any]) -> None:
-    """Append a line to the file of a judge; it is on disk when this returns. A torn line of a crash before is ended
-    first, so that it spoils no other."""
-    folder = run / VERDICTS
-    folder.mkdir(parents=True, exist_ok=True)
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-    fd = os.open(folder / f"{judge}.jsonl", flags, 0o666)
-    try:
-        end = os.lseek(fd, 0, os.SEEK_END)
-        torn = end > 0 and os.pread(fd, 1, end - 1) != b"\n"
-        os.write(fd, b"\n" * torn + json.dumps(line, allow_nan=False).encode() + b"\n")
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from foretell.errors import ForetellError
+from foretell.person.board import SceneBoard
 from foretell.person.corrections import LastTrial, correct
 from foretell.person.judgement import ENTER, ESCAPE, Form, Judgement, Question
 from foretell.person.keys import Keys
@@ -38,60 +39,78 @@ ENDS = {
     "stopped": "it was stopped",
     "success": "success was signalled",
 }
+WHY = "Why can it not be set? (Esc goes back) "
 RUNNING = "While the robot runs: space, s, q or Esc stops it. y says that it has succeeded."
 
 
-def make_person(folder: Path | None = None) -> Person:
+def make_person(folder: Path | None = None, overlay: str = "mujoco") -> Person:
     """The person of a run. `folder`: the run folder, for corrections and for the page; without one there is only the
-    terminal."""
-    return TerminalPerson(folder)
+    terminal. `overlay`: the simulated world whose view the page lays over the cameras' pictures."""
+    return TerminalPerson(folder, overlay)
 
 
 class TerminalPerson:
-    """Asks on the terminal of standard input. It takes the terminal at the first question, and `close` gives it
-    back."""
+    """Asks on the terminal of standard input, and on the desk of a run folder. It takes the terminal at the first
+    question, and `close` gives it back."""
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, overlay: str = "mujoco") -> None:
         self.folder = folder
         self._keys: Keys | None = None
         self._screen: TextIO = sys.stderr
+        self._board = None if folder is None else SceneBoard(folder, overlay)
         self._frames: dict[str, Mapping[str, Any] | None] = {}
         self._last: LastTrial | None = None
+        self._question = ""
+        """What the page was asked last."""
 
     def set_scene(self, scene: SceneCard) -> None:
         self._take().drain()
+        head, about = _head(scene), self._frame(scene.task)
+        words = scene_words(scene.scenario, about)
+        if self._board is not None:
+            self._board.set(scene, head, words, about)
         while True:
-            self._say(f"\n{_head(scene)}\n{scene_words(scene.scenario, self._frame(scene.task))}")
+            self._say(f"\n── {head} ──\n{words}")
             key = self._answer(Question("Set this scene.", self._choices()))
             if key == ENTER:
-                self._say(RUNNING)
-                return
+                break
             if key == "b":
                 self._take_back(scene.task)
             elif key == "p":
                 self._answer(Question("Paused.", {"p": "go on"}), remind=False)
-            elif key == "x" and (why := self._line("Why can it not be set? (Esc goes back) ")) is not None:
+            elif key == "x" and (why := self._line(Question(WHY, {}, typing=True))) is not None:
                 raise SceneSkipped(f"the person could not set this scene: {why or 'no reason given'}")
             elif key == "q" and self.ask("Stop the study? Finished trials are kept."):
                 raise KeyboardInterrupt
+        self._say(RUNNING)
+        self._run()
 
     def ask(self, question: str) -> bool:
         self._take().drain()
-        return self._answer(Question(question, {"y": "yes", "n": "no"})) == "y"
+        answer = self._answer(Question(question, {"y": "yes", "n": "no"})) == "y"
+        self._run()
+        return answer
 
     def poll(self) -> Signal | None:
-        keys, signal = self._take(), None
+        keys = self._take()
+        signal: Signal | None = None
         keys.ask_alive()
         while (key := keys.read()) is not None:
             if key.lower() in STOPS:
                 return "stop"
             signal = "success" if key.lower() == SUCCESS else signal
-        return "stop" if keys.gone else signal  # type: ignore[return-value]
+        while self._board is not None and (answer := self._board.desk.answer()) is not None:
+            if answer.key in STOPS:  # whatever question was on the page
+                return "stop"
+            signal = "success" if (answer.question, answer.key) == (self._question, SUCCESS) else signal
+        return "stop" if keys.gone else signal
 
     def judge(self, trial: TrialCard) -> Judgement:
         self._take().drain()
-        why = ENDS.get(trial.end, trial.end)
-        self._say(f"\nThe trial has ended after {trial.seconds:.1f} s: {why}.")
+        ended = f"The trial has ended after {trial.seconds:.1f} s: {ENDS.get(trial.end, trial.end)}."
+        self._say(f"\n{ended}")
+        if self._board is not None:
+            self._board.ended(ended)
         form = self._fill(Form(task=trial.task))
         assert form is not None
         if self.folder is not None:
@@ -107,6 +126,8 @@ class TerminalPerson:
         if self._keys is not None:
             self._keys.close()
             self._keys = None
+        if self._board is not None:
+            self._board.close()
         if self._screen is not sys.stderr:
             with contextlib.suppress(OSError):
                 self._screen.close()
@@ -155,7 +176,7 @@ class TerminalPerson:
         )
         form = self._fill(Form(task=task), leave=True)
         if form is not None:
-            self._last = correct(self.folder, last, form.judgement)
+            self._last = correct(self.folder, task, last, form.judgement)
             self._say("The correction is kept.")
 
     def _fill(self, form: Form, leave: bool = False) -> Form | None:
@@ -163,7 +184,7 @@ class TerminalPerson:
         asked = ""
         while not form.done:
             if form.typed is not None:
-                note = self._line(form.question.text, form.note)
+                note = self._line(form.question, form.note)
                 form.typed = None
                 if note is not None:
                     form.write(note)
@@ -178,25 +199,39 @@ class TerminalPerson:
 
     def _answer(self, question: Question, *, leave: bool = False, remind: bool = True, listed: bool = True) -> str:
         """The key of one of the options. `listed`: the options are shown too, because they were not before."""
-        allowed = {*question.options, *({ESCAPE} if leave else ())}
+        options = {**question.options, **({ESCAPE: "leave it so"} if leave else {})}
         self._show(question, listed)
+        self._publish(Question(question.text, options))
         since = time.monotonic()
         while True:
-            key = self._key()
-            if key is not None and key in allowed:
-                self._say({ENTER: ""}.get(key, key) if key.isprintable() or key == ENTER else "")
+            key, _ = self._next()
+            key = key.lower() if key is not None else None
+            if key is not None and key in options:
+                self._say(key if key.isprintable() else "")
                 return key
             if remind and time.monotonic() - since > REMIND_S:
                 since = time.monotonic()
                 self._say("\a")
                 self._show(question)
 
-    def _key(self) -> str | None:
+    def _next(self) -> tuple[str | None, str | None]:
+        """A key of the terminal or the page, or a line of text of the page; nothing if nobody does anything."""
         keys = self._take()
         key = keys.read(LOOK_S)
         if keys.gone or key in LEAVE:
             raise KeyboardInterrupt
-        return key.lower() if key is not None else None
+        answer = self._board.desk.answer() if key is None and self._board is not None else None
+        if answer is not None and answer.question == self._question:
+            return answer.key, answer.text
+        return key, None
+
+    def _publish(self, question: Question, text: str = "") -> None:
+        if self._board is not None:
+            self._question = self._board.ask(question, text)
+
+    def _run(self) -> None:
+        if self._board is not None:
+            self._question = self._board.running()
 
     def _show(self, question: Question, listed: bool = True) -> None:
         short = len(question.options) <= 3
@@ -206,17 +241,15 @@ class TerminalPerson:
         after = f"  [{', '.join(options)}]" if short else ""
         self._say(f"{plain(question.text)}{after} ", end="")
 
-    def _line(self, question: str, text: str = "") -> str | None:
+    def _line(self, question: Question, text: str = "") -> str | None:
         """A line of text; None after Esc."""
-        self._say(f"{question}{text}", end="")
+        self._say(f"{question.text}{text}", end="")
+        self._publish(question, text)
         while True:
-            keys = self._take()
-            key = keys.read(LOOK_S)
-            if keys.gone or key in LEAVE:
-                raise KeyboardInterrupt
-            if key in (ENTER, ESCAPE):
-                self._say("")
-                return None if key == ESCAPE else text.strip()
+            key, whole = self._next()
+            if key in (ENTER, ESCAPE) or whole is not None:
+                self._say(whole or "")
+                return None if key == ESCAPE else (text if whole is None else whole).strip()
             if key in ("\x7f", "\b") and text:
                 text = text[:-1]
                 self._say("\b \b", end="", data=False)
@@ -234,8 +267,8 @@ class TerminalPerson:
 
 def _head(scene: SceneCard) -> str:
     if scene.number is None:
-        return "── Next trial ──"
-    return f"── Trial {scene.number}{f' of {scene.count}' if scene.count else ''} ──"
+        return "Next trial"
+    return f"Trial {scene.number}{f' of {scene.count}' if scene.count else ''}"
 
 
 def _named(key: str) -> str:
