@@ -19,7 +19,8 @@ SIZE = (48, 64, 3)
 
 class _Fake:
     """`log`: a file for what is sent. The other options are faults: seconds that observation number `hang_at` takes, a
-    key that is left out, is not finite or has another shape, and the number of the observation that raises."""
+    key that is left out, is not finite or has another shape, the number of the observation that raises, and the sends
+    after which every observation does."""
 
     def __init__(
         self,
@@ -31,10 +32,12 @@ class _Fake:
         nan_key: str | None = None,
         flat_key: str | None = None,
         raise_at: int | None = None,
+        lost_after: int | None = None,
         slow_s: float = 0.0,
     ):
         self.log = None if log is None else Path(log)
         self.hang_at, self.hang_s, self.raise_at, self.slow_s = hang_at, hang_s, raise_at, slow_s
+        self.lost_after = lost_after
         self.lost_key, self.nan_key, self.flat_key = lost_key, nan_key, flat_key
         self.is_connected, self.connects, self.looks = False, 0, 0
         self.sent: list[tuple[float, dict[str, float]]] = []
@@ -55,7 +58,7 @@ class _Fake:
             time.sleep(self.slow_s)
         if self.looks == self.hang_at:
             time.sleep(self.hang_s)
-        if self.looks == self.raise_at:
+        if self.looks == self.raise_at or len(self.sent) == self.lost_after:
             raise ConnectionError("the cable is out")
         self._move()
         seen = self._observe()
