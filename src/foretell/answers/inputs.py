@@ -17,12 +17,13 @@ import numpy as np
 import pyarrow as pa
 
 from foretell.answers.words import plain
+from foretell.episodes.blind import blind_words
 from foretell.episodes.cells import cells_of
 from foretell.episodes.columns import cells, codes, grouped
 from foretell.episodes.names import names_of, other_words
 from foretell.episodes.parts import DamagedError, read_parquet
 from foretell.episodes.planned import planned_rows
-from foretell.episodes.provenance import design_of
+from foretell.episodes.provenance import design_of, read_provenance
 from foretell.episodes.read import read_columns
 from foretell.episodes.stopped import HORIZON, in_turn
 from foretell.errors import UsageError, suggest
@@ -218,7 +219,9 @@ def _run(run: Path, metric: str | None) -> Table:
     if not rows.num_rows:
         raise UsageError(f"{run}: no scenario counts yet: the first of the plan is still to come")
     table = _episodes(rows, str(run), metric)
-    return replace(table, design=design_of(run), notes=tuple(str(w.message) for w in damage), run=run)
+    about = read_provenance(run)
+    said = [f"{run}: {words}"] if (words := blind_words(about)) else []
+    return replace(table, design=design_of(about), notes=(*(str(w.message) for w in damage), *said), run=run)
 
 
 def _episodes(rows: pa.Table, name: str, metric: str | None) -> Table:
