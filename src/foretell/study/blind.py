@@ -8,6 +8,7 @@ the drawn order, the number of trials that is planned, and every sitting: a stre
 from __future__ import annotations
 
 import getpass
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -117,6 +118,8 @@ class Conduct:
         before = read_provenance(run)
         self.state = begin(study, before, self.key)
         self.mask = mask_for(study, self.state)
+        self.hush = None if self.mask is None else os.devnull
+        """Where policies print while they are looked at, before there is a run folder."""
         earlier = before.get("sittings")
         self._sittings: list[Any] = earlier if isinstance(earlier, list) else []
         self._began = _now()

@@ -109,7 +109,7 @@ def run(
             episodes = conduct.in_order(episodes)
         groups = dict.fromkeys(group for group, _ in groupby(episodes, attrgetter("group")))
         asked = {group: asked_of(study, group, policies, watch) for group in groups}
-        opened = {group: crew.inspect(arguments) for group, arguments in asked.items()}
+        opened = {group: crew.inspect({**opening, "hush": conduct.hush}) for group, opening in asked.items()}
         with Store(path) as store:
             store.write_latencies(settler.fresh)
             store.write_study(written.to_yaml())
