@@ -93,12 +93,12 @@ PROMPT = "move the puck to the mark: done? [y/n] "
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, text in POLICIES.items():
         (tmp_path / name).write_text(text)
         monkeypatch.delitem(sys.modules, name.removesuffix(".py"), raising=False)
     (tmp_path / "secret.yaml").write_text(yaml.safe_dump(STUDY))
-    yield numpy_world.enter(tmp_path, monkeypatch)
+    return numpy_world.enter(tmp_path, monkeypatch)
 
 
 def leaks(text: str) -> list[str]:
@@ -154,7 +154,7 @@ def test_no_byte_on_the_screen_or_on_a_page_names_a_policy_until_all_trials_are_
     assert "the falcon acts" in said and "the walrus acts" in said
     code, rest = converse(folder, "secret.yaml", [(PROMPT, "n"), ("why not? ", "too far")])
     assert code == 0, rest
-    before, _, after = rest.partition("1 episode run")
+    before, _, _after = rest.partition("1 episode run")
     assert "falcon" in before and "walrus" in before  # the table of a study that is closed
     assert leaks(before.partition("policy")[0]) == []  # up to the table
     assert re.search(r"the study is closed: A is (falcon|walrus), B is (falcon|walrus)", rest)
@@ -240,7 +240,7 @@ def test_errors_in_the_middle_of_a_study_name_nobody(folder: Path, monkeypatch: 
         raise ForetellError("policy 'walrus' (walrus.py:Walrus) changed while the study ran")
 
     monkeypatch.setattr(running, "fill", broken)
-    with pytest.raises(ForetellError, match="^policy '[AB]' ") as caught:
+    with pytest.raises(ForetellError, match=r"^policy '[AB]' ") as caught:
         foretell.run(REAL, workers=0)
     assert not [word for word in SECRETS if word in str(caught.value).lower()]
 

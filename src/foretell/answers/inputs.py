@@ -25,7 +25,7 @@ from foretell.episodes.parts import DamagedError, read_parquet
 from foretell.episodes.planned import planned_rows
 from foretell.episodes.provenance import design_of, read_provenance
 from foretell.episodes.read import read_columns
-from foretell.episodes.stopped import HORIZON, in_turn
+from foretell.episodes.stopped import HORIZON, PLANNED, in_turn, stopped_early
 from foretell.errors import UsageError, suggest
 from foretell.reality.sheet import plain_name, read_sheet
 
@@ -93,6 +93,11 @@ class Table:
     def horizon(self) -> int | None:
         """Largest number of scenarios of a study that stops by a rule. Rows then stand as planned."""
         return max((h for h in self.columns.get(HORIZON, ()) if h is not None), default=None)
+
+    @property
+    def early(self) -> int | None:
+        """Number of scenarios planned for real trials of which some are still to come, without a rule."""
+        return max((h for h in self.columns.get(PLANNED, ()) if h is not None), default=None)
 
     def __len__(self) -> int:
         return len(self.marks)
@@ -218,6 +223,8 @@ def _run(run: Path, metric: str | None) -> Table:
     rows = in_turn(run, rows.take(pa.array(planned_rows(run, rows["scenario"]))))
     if not rows.num_rows:
         raise UsageError(f"{run}: no scenario counts yet: the first of the plan is still to come")
+    if (planned := stopped_early(run, rows)) is not None:
+        rows = rows.append_column(PLANNED, planned)
     table = _episodes(rows, str(run), metric)
     about = read_provenance(run)
     said = [f"{run}: {words}"] if (words := blind_words(about)) else []
@@ -230,7 +237,7 @@ def _episodes(rows: pa.Table, name: str, metric: str | None) -> Table:
     direct = wanted in ("success", "score")
     kept = [
         c
-        for c in (*_EPISODES, *PROTOCOL, "judge", "real", "stands_in", "base", "factors", HORIZON)
+        for c in (*_EPISODES, *PROTOCOL, "judge", "real", "stands_in", "base", "factors", HORIZON, PLANNED)
         if c != "metrics" and c in rows.column_names
     ]
     columns = {c: cells(rows[c]) for c in kept}
