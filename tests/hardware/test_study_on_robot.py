@@ -184,6 +184,7 @@ def test_a_key_stops_the_robot_and_the_trial_is_judged(lab: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["Ctrl-C", "SIGTERM", "closed terminal"])
+@pytest.mark.slow
 @steadily
 def test_whatever_ends_the_program_stops_the_robot_first_and_no_trial_is_lost(lab: Path, how: str) -> None:
     write(lab, scenarios=1, tasks=[{"use": "widowx_carrot_on_plate", "time_limit": 20}])
@@ -214,6 +215,7 @@ def test_whatever_ends_the_program_stops_the_robot_first_and_no_trial_is_lost(la
         assert [row["success"] for row in rows(lab)] == [True]
 
 
+@pytest.mark.slow
 @steadily
 def test_a_silent_policy_fails_and_a_lost_link_is_run_again(lab: Path) -> None:
     write(lab, scenarios=1, policies={"slow": {"use": "nudge.py:Nudge", "nap": 1.5}})

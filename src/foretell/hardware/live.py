@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections import Counter
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -36,6 +37,8 @@ __all__ = ["LiveRobot"]
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 CLOSE, SETTLE_S = 0.05, 2.0
 """An arm has reached its start when no joint is farther from it, rad; it has so many seconds to settle."""
+_TRIALS: Counter[Path] = Counter()
+"""Run folder -> trials that this process has prepared: tasks may take turns, each with a link of its own."""
 OFF, TURNED = 0.1, 0.2
 """How far a base may be from its start without a question, m and rad."""
 
@@ -67,7 +70,7 @@ class LiveRobot:
         self.person = make_person(run)
         self.stops_s: list[float] = []
         """Wall seconds that each stop took, from the order to the last send."""
-        self._number, self._going, self._episode = 0, False, ""
+        self._run, self._going, self._episode = run.resolve(), False, ""
         self._handlers: dict[int, Any] = {}
         self.signalled_success = False
         """Whether the person ended the trial by saying that it succeeded."""
@@ -94,13 +97,13 @@ class LiveRobot:
         """Have the scene set, and the robot at its start. Raises EpisodeCut where the scene cannot be set, and
         KeyboardInterrupt where the person ends the study."""
         self._going = self.signalled_success = False
-        self._number += 1
+        _TRIALS[self._run] += 1
         self._connect()
         card = SceneCard(
             scenario=scenario,
             task=self.task,
             trial=trial,
-            number=self._number,
+            number=_TRIALS[self._run],
             live=self._frame,
             cameras=tuple(self.file.cameras),
         )

@@ -67,7 +67,7 @@ class SceneBoard:
     def ask(self, question: Question, text: str = "") -> str:
         """Returns the name of the question."""
         about = {"text": question.text, "options": list(question.options.items()), "typing": question.typing}
-        return self._show("ask", {**about, "typed": text})
+        return self._show("ask", {**about, "typed": text, "chosen": list(question.chosen)})
 
     def running(self) -> str:
         """The robot may move from now on."""

@@ -25,7 +25,7 @@ from foretell.files import create, read_file
 from foretell.objects.png import write_png
 from foretell.person.person import Live, no_frame
 
-__all__ = ["DESK", "INBOX", "Answer", "Desk", "picture_name", "smaller"]
+__all__ = ["DESK", "INBOX", "Desk", "DeskAnswer", "picture_name", "smaller"]
 
 DESK, INBOX = "desk", "inbox"
 LOOK_S, LIVE_S = 0.05, 0.4
@@ -37,7 +37,7 @@ MOST = 1 << 16
 
 
 @dataclass(frozen=True)
-class Answer:
+class DeskAnswer:
     """What somebody did on the page."""
 
     question: str
@@ -59,7 +59,7 @@ class Desk:
         self._now: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._session, self._number = secrets.token_hex(4), 0
-        self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[DeskAnswer] = queue.SimpleQueue()
         self._live: tuple[Live, Sequence[str]] = (no_frame, ())
         self._writes: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
         self._ended = threading.Event()
@@ -89,7 +89,7 @@ class Desk:
         """Show what these cameras see from now on."""
         self._live = (live, cameras)
 
-    def answer(self) -> Answer | None:
+    def answer(self) -> DeskAnswer | None:
         """The next answer, if there is one. It never blocks."""
         try:
             return self._answers.get_nowait()
@@ -155,7 +155,7 @@ def smaller(frame: np.ndarray, widest: int = WIDEST) -> np.ndarray:
     return np.ascontiguousarray(frame[::step, ::step, :3]).astype(np.uint8, copy=False)
 
 
-def _answer(path: Path) -> Answer | None:
+def _answer(path: Path) -> DeskAnswer | None:
     """What a file of the inbox says; None where it says nothing."""
     try:
         given: Any = json.loads(read_file(path, MOST))
@@ -166,4 +166,4 @@ def _answer(path: Path) -> Answer | None:
     key, text = given.get("key"), given.get("text")
     if not all(value is None or isinstance(value, str) for value in (key, text)):
         return None
-    return Answer(given["question"], key, text)
+    return DeskAnswer(given["question"], key, text)

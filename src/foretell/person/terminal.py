@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -201,7 +202,7 @@ class TerminalPerson:
         """The key of one of the options. `listed`: the options are shown too, because they were not before."""
         options = {**question.options, **({ESCAPE: "leave it so"} if leave else {})}
         self._show(question, listed)
-        self._publish(Question(question.text, options))
+        self._publish(replace(question, options=options))
         since = time.monotonic()
         while True:
             key, _ = self._next()
