@@ -14,6 +14,7 @@ from foretell.hardware.rehearsal import Hands
 from foretell.registry import resolve
 from foretell.scenario import Scenario
 
+SCENE, START, VERDICT, MEND = "Set this scene.", "Is the way clear?", "Did the robot do it?", "Mend it. Try again?"
 SEEN_S = 0.3
 """Wall seconds after which the robot has been read again."""
 BUSY = ("the machine reached a speed", "this program gave no target", "the robot was silent", "no action for")
@@ -39,7 +40,7 @@ class Actor:
 
     def set_scene(self) -> Scenario:
         """Do as the card says, and say that it is ready."""
-        words = self.keyboard.see("Set this scene.")
+        words = self.keyboard.see(SCENE)
         (scenario,) = (s for s in self.scenarios if all(line in words for line in s.card().splitlines()))
         self.hands.set(scenario, moved="home")
         time.sleep(SEEN_S)
@@ -49,12 +50,12 @@ class Actor:
 
     def agree(self) -> None:
         """Let the arm go to its start."""
-        self.keyboard.see("Is the way clear?")
+        self.keyboard.see(START)
         self.keyboard.press("y")
 
-    def judge(self) -> bool:
+    def judge(self) -> None:
         """Say what is true."""
-        self.keyboard.see("Did the robot do it?")
+        self.keyboard.see(VERDICT)
         truth = self.hands.truth()
         self.truths.append(truth)
         self.keyboard.press("y" if truth["success"] else "n")
@@ -65,7 +66,17 @@ class Actor:
         self.keyboard.press("\n")
         self.keyboard.see("Note: none")
         self.keyboard.press("\n")
-        return bool(truth["success"])
+
+    def play(self) -> int:
+        """Do whatever is asked, up to the end of the program. Returns its exit code."""
+        answers = {SCENE: self.set_scene, START: self.agree, VERDICT: self.judge, MEND: self._mended}
+        while (asked := self.keyboard.see_any(list(answers))) is not None:
+            answers[asked]()
+        return self.keyboard.end()
+
+    def _mended(self) -> None:
+        self.keyboard.see(MEND)
+        self.keyboard.press("y")
 
 
 def _reached(task: str, stages: Sequence[str]) -> int:

@@ -130,4 +130,4 @@ def test_a_navigation_task_on_simulation_and_a_robot(tmp_path: Path, monkeypatch
     for table in tables.values():
         assert columns(table, "success", "judge", "blame") == {(True, "task", None)}, table
         assert {name for name, _ in table[0]["stages"]} == {"halfway", "close", "arrival", "stop"}
-        assert dict(table[0]["metrics"])["path_length"] == pytest.approx(0.5, abs=0.1)
+        assert 0.2 < dict(table[0]["metrics"])["path_length"] < 0.6  # one step of 0.25 m, or two
