@@ -7,6 +7,7 @@ writes and reads them, so that whoever drives the robot never waits for a disk. 
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import queue
@@ -21,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from foretell.errors import UsageError
 from foretell.files import create, read_file
 from foretell.objects.png import write_png
 from foretell.person.person import Live, no_frame
@@ -54,6 +56,7 @@ class Desk:
         self.folder = run / DESK
         self._inbox = self.folder / INBOX
         self._inbox.mkdir(parents=True, exist_ok=True)
+        self._lock_file = self._claim(run)
         for path in self._inbox.iterdir():  # answers to somebody before
             path.unlink(missing_ok=True)
         self._now: dict[str, Any] = {}
@@ -65,6 +68,16 @@ class Desk:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
+
+    def _claim(self, run: Path) -> int:
+        """One process at a time asks at a desk. The kernel frees the lock with the process."""
+        fd = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            raise UsageError(f"another process asks a person in {run}: end it first") from None
+        return fd
 
     def show(self, state: str, **about: Any) -> str:
         """Say what is asked, or what happens. Returns the name of the question; only answers to it count."""
@@ -101,6 +114,7 @@ class Desk:
             self.show("closed", text="Nobody runs this study now.")
             self._ended.set()
             self._thread.join(2.0)
+            os.close(self._lock_file)
 
     def _work(self) -> None:
         shown = 0.0

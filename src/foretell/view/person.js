@@ -88,6 +88,20 @@ function fileOf(kind, camera) {
   return `person/desk/${kind}-${camera.replace(/[^A-Za-z0-9_-]+/g, "_")}.png`;
 }
 
+async function films() {
+  const names = now.films || [];
+  for (const old of document.querySelectorAll("#films video")) URL.revokeObjectURL(old.src);
+  $("films").replaceChildren();
+  $("films").hidden = !names.length;
+  $("what").textContent = names.length ? "The robot was asked" : "Set the scene";
+  for (const name of names) {
+    const film = document.createElement("video");
+    Object.assign(film, { controls: true, muted: true, autoplay: true, loop: true, playsInline: true });
+    film.src = URL.createObjectURL(await (await load(`person/desk/films/${encodeURIComponent(name)}`)).blob());
+    $("films").append(film);
+  }
+}
+
 function frames() {
   const nodes = (now.cameras || []).map((camera) => {
     const figure = document.createElement("figure"), stack = document.createElement("div");
@@ -134,6 +148,7 @@ async function look() {
     if (set) {
       scene = now.scene;
       frames();
+      await films();
       $("above").hidden = !now.svg;
       if (now.svg) {
         const text = await (await load("person/desk/scene.svg")).text();

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from foretell.files import create, inside, read_file
 from foretell.person.desk import DESK, INBOX
+from foretell.person.review import FILMS
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -30,9 +31,9 @@ HERE = Path(__file__).parent
 REPORT = HERE.parent / "report"
 LARGEST = 1 << 14
 """Bytes of an answer."""
-MOST = 32 << 20
-"""Bytes of a picture."""
-KINDS = {".svg": "text/plain; charset=utf-8", ".png": "image/png"}
+MOST = 512 << 20
+"""Bytes of a picture or a film."""
+KINDS = {".svg": "text/plain; charset=utf-8", ".png": "image/png", ".mp4": "video/mp4"}
 """No SVG as such: a drawing of somebody else's run could act in the page's name."""
 FRESH = {"cache-control": "no-store"}
 KEY = 8
@@ -45,7 +46,7 @@ def person_page() -> str:
         "css": (REPORT / "page.css").read_text(encoding="utf-8") + (HERE / "person.css").read_text(encoding="utf-8"),
         "js": (HERE / "person.js").read_text(encoding="utf-8"),
         "policy": escape(
-            "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src blob: data:; "
+            "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src blob: data:; media-src blob:; "
             "connect-src 'self'; base-uri 'none'; form-action 'none'"
         ),
     }
@@ -63,7 +64,7 @@ def person_routes(board: Board, token: str) -> list[Route]:
     return [
         Route("/person", pages.index),
         Route("/person/now", pages.now),
-        Route("/person/desk/{name:str}", pages.file),
+        Route("/person/desk/{name:path}", pages.file),
         Route("/person/answer", pages.answer, methods=["POST"]),
     ]
 
@@ -88,7 +89,7 @@ class PersonPages:
         return _json({**((_now(run) if run else None) or nothing), "time": time.time()})
 
     def file(self, request: Request) -> Response:
-        """A picture of the desk."""
+        """A picture or a film of the desk."""
         from starlette.responses import Response
 
         if (refusal := self._refused(request)) is not None:
@@ -97,7 +98,7 @@ class PersonPages:
         path = None if run is None else inside(run, f"{DESK}/{name}")
         kind = KINDS.get(Path(name).suffix)
         try:
-            if path is not None and kind is not None and path.parent.name == DESK:
+            if path is not None and kind is not None and path.parent.name in (DESK, FILMS):
                 return Response(read_file(path, MOST), media_type=kind, headers=FRESH)
         except OSError:
             pass
