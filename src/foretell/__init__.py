@@ -44,6 +44,7 @@ _WHERE = {
     "demo": "foretell.demo",
     "doctor": "foretell.doctor.doctor",
     "figure": "foretell.report.figure",
+    "gate": "foretell.answers.gate",
     "identify": "foretell.identify.identify",
     "import_": "foretell.reality",
     "import_object": "foretell.import_object.import_object",
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from foretell.answers.budget import budget as budget
     from foretell.answers.clocks import clocks as clocks
     from foretell.answers.compare import compare as compare
+    from foretell.answers.gate import gate as gate
     from foretell.answers.predictivity import predictivity as predictivity
     from foretell.answers.show import show as show
     from foretell.catalogue import catalogue as catalogue
