@@ -113,7 +113,7 @@ def test_a_run_without_films_says_what_to_do(run: Path) -> None:
         film.unlink()
     with pytest.raises(foretell.UsageError, match=r"record: \{video: all\}"):
         second_judge(run, "ann", Scripted([]))
-    with pytest.raises(foretell.UsageError, match="leave out task and out"):
+    with pytest.raises(foretell.UsageError, match="by: it judges films"):
         foretell.judge(run, by="ann", task="lift")
 
 
