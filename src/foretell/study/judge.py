@@ -41,6 +41,7 @@ from foretell.study.detect import Detected, detect
 from foretell.study.films import steps as steps_of
 from foretell.study.judged import write_judged
 from foretell.study.plan import make_task
+from foretell.study.second import SecondJudged, second_judge
 from foretell.tasks.identity import task_hash
 from foretell.tasks.task import Task
 from foretell.world import Recordable, World
@@ -118,9 +119,10 @@ def judge(
     detector: Any = None,
     confirm: float = SHARE,
     seed: int = 0,
+    by: str | None = None,
     alpha: float = ALPHA,
     notify: Callable[[str], None] = lambda text: None,
-) -> Judged | Detected:
+) -> Judged | Detected | SecondJudged:
     """Judge the episodes of a run folder again from their recorded steps (`record: {steps: all}`).
 
     Each episode is judged by its own task, in its present version. `task` (a name, or `file.py:Class`) judges by
@@ -131,11 +133,18 @@ def judge(
     proposals into `RUN/verdicts`. A person confirms the share `confirm` of the scenarios, drawn by `seed`; then
     `foretell.bound(run, detector=NAME)` bounds the success rate whatever the detector's errors are. `notify` is called
     with a message about slow steps.
+
+    `by` is the name of a second judge, a person at this terminal. They see the films of the run one by one, in random
+    order, without the policy's name or the first verdict. Their verdicts go to `RUN/verdicts/NAME.jsonl`, and
+    `foretell show` tells how far they agree. Rows do not change. Call it again to go on.
     """
-    if detector is not None:
+    if detector is not None or by is not None:
         if task is not None or out is not None:
-            raise UsageError("detector: it judges films, and task and out are for recorded steps: give one of the two")
-        return detect(run, detector, confirm=confirm, seed=seed, notify=notify)
+            name = "detector" if by is None else "by"
+            raise UsageError(f"{name}: it judges films, and task and out are for recorded steps: give one of the two")
+        if detector is not None and by is not None:
+            raise UsageError("by: a person judges, or a detector does: give one of the two")
+        return detect(run, detector, confirm=confirm, seed=seed, notify=notify) if by is None else second_judge(run, by)
     run = Path(run)
     target = None if out is None else _free(Path(out))
     require_open(run, "judging by another rule")
