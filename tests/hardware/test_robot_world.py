@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from fake_robots import ARM, BASE, HOME, FakeArm, FakeBase
 from foretell.errors import UsageError
 from foretell.hardware import live
 from foretell.hardware.world import RobotWorld
+from foretell.judging.confirm import confirms
 from foretell.person import Judgement, SceneSkipped
 from foretell.spec import Stream
 from foretell.tasks.make import make_task
@@ -218,7 +220,7 @@ def test_silence_stops_the_robot_and_the_right_one_is_to_blame(
     )  # stop waits for the driver
     time.sleep(0.8)
     after = [at for at, _ in driver.sent if at > silent + (0.3 if who == "policy" else 0.2) + 0.2]
-    assert len(after) <= (1 if who == "link" else 0)  # its stop, when the driver returns
+    assert not after
     count = len(driver.sent)
     time.sleep(0.1)
     assert len(driver.sent) == count
@@ -351,3 +353,100 @@ def test_steps_of_a_base_are_judged_again_without_a_robot(attended: Any) -> None
 def test_a_robot_that_does_not_fit_its_task(contents: Any, task: str, more: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         RobotWorld(make_task(task), contents if isinstance(contents, str) else {**contents, **more})
+
+
+def test_a_key_stops_the_approach_too_and_the_scene_is_shown_again(attended: Any, person: Scripted) -> None:
+    driver = FakeArm(at=AWAY)
+    world = attended(driver=driver, approach=0.2)
+    began, stopped = time.monotonic(), list[tuple[float, int]]()
+
+    def stop_early() -> None:
+        if not stopped and driver.sent and time.monotonic() - began > 0.3:
+            stopped.append((time.monotonic(), len(driver.sent)))
+            person.say = "stop"
+
+    def look(scene: Any) -> None:
+        person.scenes += 1
+        if person.scenes == 2:
+            time.sleep(0.1)
+            assert len(driver.sent) <= stopped[0][1] + 2 and driver.sent[-1][0] - stopped[0][0] < 0.25
+            assert np.abs(driver.q[:6] - HOME).max() > 0.1  # it is still on its way
+            person.say = None
+
+    person.during, person.set_scene = stop_early, look  # type: ignore[method-assign]
+    begin(world)
+    assert person.scenes == 2 and np.allclose(driver.q[:6], HOME, atol=0.05)
+
+
+def test_a_terminal_that_falls_silent_stops_the_approach(attended: Any, person: Scripted) -> None:
+    driver = FakeArm(at=AWAY)
+    world = attended(driver=driver, approach=0.2, watchdog={"terminal": 0.2})
+
+    def fall_silent() -> None:
+        if driver.sent and person.silent_since is None:
+            person.silent_since = time.monotonic()
+
+    person.during, person.answers = fall_silent, [True, False]
+    with pytest.raises(KeyboardInterrupt):
+        begin(world)
+    assert "No trial can begin: the terminal was silent for 0.2 s" in person.asked[1]
+    assert person.silent_since is not None and driver.sent[-1][0] - person.silent_since < 0.45
+    assert np.abs(driver.q[:6] - HOME).max() > 0.1
+
+
+def test_an_arm_that_does_not_get_to_its_start_is_asked_about(attended: Any, person: Scripted) -> None:
+    class Weak(FakeArm):
+        def _go(self, seconds: float) -> None:
+            super()._go(seconds)
+            self.q[1] = AWAY[1]  # something is in its way
+
+    world = attended(driver=Weak(at=AWAY), approach=2.0)
+    person.answers = [True, False]
+    with pytest.raises(KeyboardInterrupt):
+        begin(world)
+    assert "The arm did not reach its start: 'shoulder' is 0.06 away. Try again?" in person.asked[1]
+
+
+DETECTOR = """
+class Bright:
+    def judge(self, frames, instruction):
+        assert instruction == "put carrot on plate" and frames.shape[1:] == (48, 64, 3)
+        if len(frames) > 40:
+            raise ValueError("too long")
+        return 0.9
+"""
+
+
+def test_a_detector_judges_what_the_coin_does_not_give_to_a_person(
+    attended: Any, person: Scripted, tmp_path: Path
+) -> None:
+    (tmp_path / "bright.py").write_text(DETECTOR)
+    world = attended(judge=f"{tmp_path}/bright.py:Bright", confirm=0.5)
+    scenarios = [world.task.scenario(seed) for seed in range(8)]
+    alone = next(s for s in scenarios if not confirms(s.id, 0.5))
+    shown = next(s for s in scenarios if confirms(s.id, 0.5))
+    person.success = False
+    begin(world, scenario=alone)
+    run(world, 0.3)
+    (verdict,) = world.verdict(SLOT)
+    assert (verdict.success, verdict.judge, person.judged) == (True, "detector", 0)
+    assert world.filmed(0) == "frames/e0-third.mp4"
+    begin(world, scenario=shown)
+    run(world, 0.3)
+    (verdict,) = world.verdict(SLOT)
+    assert (verdict.success, verdict.judge, person.judged) == (False, "person", 1)
+    lines = [json.loads(line) for line in (tmp_path / "verdicts/detector-Bright.jsonl").read_text().splitlines()]
+    assert [(line["success"], line["score"], line["chosen"]) for line in lines] == [
+        (True, 0.9, False),
+        (True, 0.9, True),
+    ]
+
+
+def test_a_detector_that_fails_costs_no_trial(attended: Any, person: Scripted, tmp_path: Path) -> None:
+    (tmp_path / "bright.py").write_text(DETECTOR.replace("> 40", "> 0"))
+    world = attended(judge=f"{tmp_path}/bright.py:Bright", confirm=0.01)
+    begin(world)
+    run(world, 0.2)
+    with pytest.warns(UserWarning, match="raised ValueError: too long.*the person judges this trial"):
+        (verdict,) = world.verdict(SLOT)
+    assert verdict.judge == "person" and person.judged == 1

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foretell.answers.aggregate import aggregate_entries, shift_table
+from foretell.answers.agreement import agreement_words, correction_words
 from foretell.answers.events import event_words
 from foretell.clock import label
 from foretell.episodes.blind import blind_words
@@ -139,9 +140,11 @@ def _print(page: Table | None) -> None:
 
 
 def remarks(run: str | Path) -> list[str]:
-    """What a reader of a run's figures must know besides: whether it is blind, or was unblinded early."""
+    """What a reader of a run's figures must know besides: whether it is blind, or was unblinded early; corrections of
+    verdicts, and how far second judges agree."""
     words = blind_words(read_provenance(run))
-    return [f"{words[0].upper()}{words[1:]}."] if words else []
+    blind = [f"{words[0].upper()}{words[1:]}."] if words else []
+    return [*blind, *correction_words(run), *agreement_words(run)]
 
 
 def table(rows: list[dict[str, Any]], remarks: Iterable[str] = ()) -> None:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from foretell.adapters.resize import resize
 from foretell.arrays import Bytes
 from foretell.camera import camera_features
 from foretell.errors import UsageError
 from foretell.hardware.arm import ArmBody
 from foretell.hardware.base import BaseBody
-from foretell.hardware.cameras import size_of
+from foretell.hardware.cameras import scaled, size_of
 from foretell.hardware.driver import RobotDriver, features_of, make_driver
 from foretell.hardware.file import RobotFile, WatchdogEntry
 from foretell.hardware.limits import REASONS, SendLimits, make_limits
@@ -70,7 +70,7 @@ class RobotWorld:
         self._bodies: dict[int, ArmBody | BaseBody] = {}
         body = self._body(0)
         self.controllers, self.action = body.controllers, body.action
-        self.judge = self.file.judge or ("task" if body.judges else "person")
+        self.judge = self.file.judge or ("task" if body.judges else "person")  # or a detector, by its name
         if self.judge == "task" and not body.judges:
             raise UsageError(f"{self.name}: judge: a task cannot see what an arm does to objects; use person")
         self.limits: SendLimits = make_limits(self.file, body.robot, body.map)
@@ -135,6 +135,10 @@ class RobotWorld:
         for slot, episode in zip(slots.tolist(), episodes, strict=True):
             self._episode[slot] = episode
 
+    def filmed(self, slot: int) -> str | None:
+        """The film of the first camera, within the run folder."""
+        return self._live.film if self._live is not None else None
+
     def reset(self, slots: np.ndarray, scenarios: Sequence[Scenario], trials: Sequence[int]) -> None:
         for slot, scenario, trial in zip(slots.tolist(), scenarios, trials, strict=True):
             self._scenario[slot], self._trial[slot], self._end[slot] = scenario, trial, None
@@ -172,10 +176,10 @@ class RobotWorld:
         """A camera's newest frame in the size that is asked for."""
         assert self._live is not None, "recorded trials have no frames here"
         reading, (height, width, _) = self._live.reading, stream.shape or feature.shape
-        key = (name, (height, width))
-        if key not in self._pictures or self._pictures[key][0] != reading.at:
-            camera = name.rpartition("/")[0]
-            image = resize(reading.frames[camera], height, width, "bilinear")
+        key, camera = (name, (height, width)), name.rpartition("/")[0]
+        fresh = 0.5 / self.file.cameras[camera].rate  # a camera has nothing new within half its period
+        if key not in self._pictures or reading.at - self._pictures[key][0] > fresh:
+            image = scaled(reading.frames[camera], height, width)
             image = self._noise.blur_image(0, camera, feature, image, int(self._age[0]))
             self._pictures[key] = (reading.at, image)
         return self._pictures[key][1]
@@ -226,10 +230,11 @@ class RobotWorld:
         self.progress(slots)
         own, seconds = self._bodies[0].verdict(), float(self._age[0] * self.tick)
         metrics = {**own.metrics, **self._live.metrics()}
-        if self.judge == "person":
+        if self.judge != "task":
             end = self._end[0] or ("time_limit" if seconds >= self.task.time_limit - self.tick else "stopped")
-            judgement = self._live.judge(self._of(0), self._trial[0], seconds, end)
-            return [judgement.verdict(self.task, seconds, metrics)]
+            judgement, judge = self._live.judge(self._of(0), self._trial[0], seconds, end)
+            verdict = judgement.verdict(self.task, seconds, metrics)
+            return [verdict if judge == "person" else replace(verdict, judge=judge, score=None)]
         return [
             Verdict(
                 success=own.success,

@@ -8,7 +8,7 @@ meet the new one by then, is undecided.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,15 +30,18 @@ from foretell.errors import UsageError
 from foretell.factors import adopt
 from foretell.factors.arms import targets
 from foretell.files import inside
+from foretell.judging.confirm import SHARE
 from foretell.notebook import Displayed
 from foretell.rollout.job import Outcome
 from foretell.rollout.recorded import Recorded, judge_steps
 from foretell.scenario import Scenario
 from foretell.stats import ALPHA, bound
 from foretell.study.config import Study, TaskEntry, load_study
+from foretell.study.detect import Detected, detect
 from foretell.study.films import steps as steps_of
 from foretell.study.judged import write_judged
 from foretell.study.plan import make_task
+from foretell.study.second import SecondJudged, second_judge
 from foretell.tasks.identity import task_hash
 from foretell.tasks.task import Task
 from foretell.world import Recordable, World
@@ -70,6 +73,10 @@ class Judged(Displayed):
     intervals, and how many are undecided now."""
     out: Path | None = None
     alpha: float = field(default=ALPHA, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form."""
+        return {**asdict(self), "run": str(self.run), "out": str(self.out) if self.out else None}
 
     def text(self) -> str:
         """The answer as text."""
@@ -104,13 +111,40 @@ class Judged(Displayed):
         return "\n".join([*lines, f"new rows: {self.out}"] if self.out else lines)
 
 
-def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = None, alpha: float = ALPHA) -> Judged:
+def judge(
+    run: str | Path,
+    *,
+    task: str | None = None,
+    out: str | Path | None = None,
+    detector: Any = None,
+    confirm: float = SHARE,
+    seed: int = 0,
+    by: str | None = None,
+    alpha: float = ALPHA,
+    notify: Callable[[str], None] = lambda text: None,
+) -> Judged | Detected | SecondJudged:
     """Judge the episodes of a run folder again from their recorded steps (`record: {steps: all}`).
 
     Each episode is judged by its own task, in its present version. `task` (a name, or `file.py:Class`) judges by
     another task: it takes the episodes whose task has the same name, or is a base class of this task. `out` writes a
     new run folder with the new rows.
+
+    `detector` (`file.py:Class`, an .onnx file, or an object with `judge`) judges the films instead, and writes its
+    proposals into `RUN/verdicts`. A person confirms the share `confirm` of the scenarios, drawn by `seed`; then
+    `foretell.bound(run, detector=NAME)` bounds the success rate whatever the detector's errors are. `notify` is called
+    with a message about slow steps.
+
+    `by` is the name of a second judge, a person at this terminal. They see the films of the run one by one, in random
+    order, without the policy's name or the first verdict. Their verdicts go to `RUN/verdicts/NAME.jsonl`, and
+    `foretell show` tells how far they agree. Rows do not change. Call it again to go on.
     """
+    if detector is not None or by is not None:
+        if task is not None or out is not None:
+            name = "detector" if by is None else "by"
+            raise UsageError(f"{name}: it judges films, and task and out are for recorded steps: give one of the two")
+        if detector is not None and by is not None:
+            raise UsageError("by: a person judges, or a detector does: give one of the two")
+        return detect(run, detector, confirm=confirm, seed=seed, notify=notify) if by is None else second_judge(run, by)
     run = Path(run)
     target = None if out is None else _free(Path(out))
     require_open(run, "judging by another rule")
@@ -254,7 +288,7 @@ def _same_world(row: dict[str, Any], world: World) -> None:
 def _row(row: dict[str, Any], task: Task, source: str, outcome: Outcome) -> Episode:
     """The new row: all but the verdict, and what names the task, is as it was."""
     named = {"task": task.name, "task_version": task.version, "task_hash": source}
-    judged = {k: v for k, v in asdict(outcome).items() if k != "trace" and not k.startswith("wall_")}
+    judged = {k: v for k, v in asdict(outcome).items() if k not in ("trace", "film") and not k.startswith("wall_")}
     name = key(
         world_hash=row["world_hash"],
         task=f"{task.name}/{row['controller']}",

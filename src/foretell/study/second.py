@@ -58,6 +58,10 @@ class SecondJudged(Displayed):
     without_film: int
     """Judged episodes of the run that have no film."""
 
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able."""
+        return {**vars(self), "run": str(self.run)}
+
     def text(self) -> str:
         lines = [f"{counted(self.judged, 'film')} judged by {self.judge}, {self.left} left"]
         if self.left:
