@@ -150,8 +150,8 @@ def test_no_byte_on_the_screen_or_on_a_page_names_a_policy_until_all_trials_are_
         assert leaks(text) == []
     assert set(foretell.read("runs/secret")["policy"].to_pylist()) == {"A", "B"}
     assert "Blind: policies go by codes until all trials are in." in screen
-    said = (folder / "runs/secret/errors/said.txt").read_text()
-    assert "the falcon acts" in said and "the walrus acts" in said
+    prints = (folder / "runs/secret/errors/prints.txt").read_text()
+    assert "the falcon acts" in prints and "the walrus acts" in prints
     code, rest = converse(folder, "secret.yaml", [(PROMPT, "n"), ("why not? ", "too far")])
     assert code == 0, rest
     before, _, _after = rest.partition("1 episode run")

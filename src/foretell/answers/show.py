@@ -143,13 +143,13 @@ def remarks(run: str | Path) -> list[str]:
     """What a reader of a run's figures must know besides: whether it is blind, or was unblinded early, and whether its
     scenarios had unequal chances."""
     words = blind_words(read_provenance(run))
-    said = [f"{words[0].upper()}{words[1:]}."] if words else []
+    lines = [f"{words[0].upper()}{words[1:]}."] if words else []
     if any(chosen.selection.rule != "uniform" for chosen in read_selection(run).values()):
-        said.append(
+        lines.append(
             "Scenarios were chosen with unequal chances, so these rates are not those over all scenarios: "
             "`foretell bound --real RUN --sim RUN` takes the chances into account."
         )
-    return said
+    return lines
 
 
 def table(rows: list[dict[str, Any]], remarks: Iterable[str] = ()) -> None:

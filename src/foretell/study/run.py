@@ -121,7 +121,7 @@ def run(
             keep_selection(store, study)
             about = {"study": study.name, "design": drawn.design, "studies": studies}
             about = {**about, **_about(study, written, opened), **provenance()}
-            asked = {group: {**opening, "hush": conduct.said(store)} for group, opening in asked.items()}
+            asked = {group: {**opening, "hush": conduct.prints(store)} for group, opening in asked.items()}
             try:
                 look = stopper(store)
 
