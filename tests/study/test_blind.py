@@ -103,7 +103,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def leaks(text: str) -> list[str]:
     """What of a text gives a policy away: names, classes, files, and hashes of weights or options."""
-    hashes = [h[:6] for row in raw(Path("runs/secret")) for h in (row["policy_hash"],)]
+    hashes = [h[:8] for row in raw(Path("runs/secret")) for h in (row["policy_hash"],)]
     return [word for word in (*SECRETS, *hashes) if word.lower() in text.lower()]
 
 
