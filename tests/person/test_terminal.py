@@ -259,7 +259,7 @@ def test_pause_and_stop_the_study(at) -> None:
 
 
 def test_a_question_that_nobody_answers_is_asked_again(at) -> None:
-    body = "import foretell.person.terminal as terminal\nterminal.REMIND_S = 0.4\n"
+    body = "import foretell.person.conversation as conversation\nconversation.REMIND_S = 0.4\n"
     body += "print('ANSWER', person.ask('Go?'), flush=True)\nend()"
     with at(body) as keyboard:
         for _ in range(3):

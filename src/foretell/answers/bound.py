@@ -233,7 +233,7 @@ def bound(
     tables, notes = choose(opened, Choice(task, policy, clock, arm))
     notes += check_roles(tables[0], tables[1] if sim is not None else None, stand_in)
     check_sources(real, sim)
-    horizon, more_notes = planned_horizon(tables[0], horizon, method)
+    horizon, more_notes = planned_horizon(tables[0], horizon, method, sim is None)
     notes += more_notes
     check_fixed(tables[1:])
     tried = measure(tables[0]) if horizon is None else measure(tables[0]).as_run()

@@ -13,16 +13,14 @@ from typing import Any
 from foretell.answers.inputs import Table
 from foretell.answers.words import plain
 from foretell.counting import counted
-from foretell.episodes.confirmed import confirmed
+from foretell.episodes.confirmed import PREFIX, confirmed
 from foretell.episodes.units import unit_of
 from foretell.episodes.verdicts import judges, newest, verdict_lines
 from foretell.errors import UsageError, suggest
 from foretell.judging.confirm import confirms
 
-__all__ = ["PREFIX", "Detection", "detected"]
+__all__ = ["Detection", "detected"]
 
-PREFIX = "detector-"
-"""Of the name of a detector's file of verdicts."""
 SHOWN = 5
 
 
@@ -88,8 +86,8 @@ def detected(rows: Table, detector: str) -> Detection:
     if waiting := [names[i] for i in chosen if i not in verdicts]:
         raise UsageError(
             f"detector: {len(waiting)} of {len(chosen)} episodes that a person confirms have no person's verdict yet "
-            f"({', '.join(waiting[:SHOWN])}): foretell judge {rows.run} --by NAME. Leaving some out would bias the "
-            "bound"
+            f"({', '.join(waiting[:SHOWN])}): foretell judge {rows.run} --detector {detector} --by NAME. Leaving "
+            "some out would bias the bound"
         )
     scores = {i: 0.0 if i in broken else float(lines[names[i]]["score"]) for i in counts}
     return Detection(

@@ -28,7 +28,7 @@ __all__ = ["NEEDED", "corrected", "has_corrections", "judges", "newest", "verdic
 MOST = 64 << 20
 """Bytes of a judge's file."""
 KINDS = ("person", "detector", "correction")
-NEEDED = ("scenario", "trial", "wall_started", "wall_s", "judge", "end")
+NEEDED = ("episode", "scenario", "trial", "wall_started", "wall_s", "judge", "end")
 """Columns by which a correction finds its row, and that it may change with it."""
 CHANGED = ("success", "success_any", "success_end", "score", "stages", "events", "failure_reason", "end")
 SLACK = 1.0
@@ -113,7 +113,10 @@ def corrected(run: str | Path, table: pa.Table) -> pa.Table:
 
 
 def _row_of(line: Mapping[str, Any], about: Mapping[str, list[Any]]) -> int | None:
-    """The row that was judged last before the verdict that is corrected: a world does not know its episode's key."""
+    """The row of this key; or that which was judged last before the verdict that is corrected, since a world may not
+    know its episode's key."""
+    if (key := line.get("episode")) is not None:
+        return about["episode"].index(key) if key in about["episode"] else None
     best: tuple[float, int] | None = None
     columns = (about[name] for name in ("scenario", "trial", "judge", "wall_started", "wall_s"))
     for row, (scenario, trial, judge, began, took) in enumerate(zip(*columns, strict=True)):

@@ -5,7 +5,7 @@ The simulated view is drawn for every camera that has a picture; the page lays i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +67,17 @@ class SceneBoard:
     def ask(self, question: Question, text: str = "") -> str:
         """Returns the name of the question."""
         about = {"text": question.text, "options": list(question.options.items()), "typing": question.typing}
-        return self._show("ask", {**about, "typed": text})
+        return self._show("ask", {**about, "typed": text, "chosen": list(question.chosen)})
 
     def running(self) -> str:
         """The robot may move from now on."""
         return self._show("run", {"text": "The robot runs.", "options": list(RUN_OPTIONS.items()), "typing": False})
+
+    def film(self, head: str, words: str, films: Sequence[str]) -> None:
+        """There is another film to judge; its files are in the desk's folder `films`."""
+        self._scene += 1
+        self._about = {"head": head, "words": words, "cameras": [], "svg": False}
+        self._about |= {"scene": self._scene, "films": list(films)}
 
     def ended(self, words: str) -> None:
         """The trial has ended; questions about it follow."""

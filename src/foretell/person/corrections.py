@@ -1,8 +1,8 @@
 """Corrections of verdicts: lines that are appended to `RUN/verdicts/person.jsonl`. The row stays as it was on disk;
 who reads the run applies the newest correction (`episodes.verdicts`).
 
-A world does not know the key of its episode. A correction names the trial by its scenario, its number and the time at
-which it was judged, which fit one row: an attended world runs one episode at a time.
+A world may not know the key of its episode. A correction names the trial also by its scenario, its number and the time
+at which it was judged, which fit one row: an attended world runs one episode at a time.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class LastTrial:
     judged: float
     """Unix time of the first verdict."""
     judgement: Judgement
+    episode: str | None = None
 
     @classmethod
     def of(cls, trial: TrialCard, judgement: Judgement) -> Self:
@@ -48,6 +49,7 @@ class LastTrial:
             seconds=trial.seconds,
             judged=time.time(),
             judgement=judgement,
+            episode=trial.episode,
         )
 
     def keep(self, run: Path) -> None:
@@ -72,7 +74,7 @@ def correct(run: Path, task: Task, last: LastTrial, judgement: Judgement) -> Las
     """Keep a correction of the last trial; returns the trial as it is judged now."""
     about = {"scenario": last.scenario, "trial": last.trial, "judged": last.judged, "seconds": last.seconds}
     made = judgement.verdict(task, last.seconds)
-    line = {"kind": "correction", "episode": None, "judge": "person", **about, **judgement.to_dict()}
+    line = {"kind": "correction", "episode": last.episode, "judge": "person", **about, **judgement.to_dict()}
     append_verdict(run, "person", {**line, "score": made.score, "reason": made.reason, "wall_time": time.time()})
     changed = replace(last, judgement=judgement)
     changed.keep(run)

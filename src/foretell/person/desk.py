@@ -7,6 +7,7 @@ writes and reads them, so that whoever drives the robot never waits for a disk. 
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import queue
@@ -21,11 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from foretell.errors import UsageError
 from foretell.files import create, read_file
 from foretell.objects.png import write_png
 from foretell.person.person import Live, no_frame
 
-__all__ = ["DESK", "INBOX", "Answer", "Desk", "picture_name", "smaller"]
+__all__ = ["DESK", "INBOX", "Desk", "DeskAnswer", "picture_name", "smaller"]
 
 DESK, INBOX = "desk", "inbox"
 LOOK_S, LIVE_S = 0.05, 0.4
@@ -37,7 +39,7 @@ MOST = 1 << 16
 
 
 @dataclass(frozen=True)
-class Answer:
+class DeskAnswer:
     """What somebody did on the page."""
 
     question: str
@@ -54,17 +56,28 @@ class Desk:
         self.folder = run / DESK
         self._inbox = self.folder / INBOX
         self._inbox.mkdir(parents=True, exist_ok=True)
+        self._lock_file = self._claim(run)
         for path in self._inbox.iterdir():  # answers to somebody before
             path.unlink(missing_ok=True)
         self._now: dict[str, Any] = {}
         self._lock = threading.Lock()
         self._session, self._number = secrets.token_hex(4), 0
-        self._answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[DeskAnswer] = queue.SimpleQueue()
         self._live: tuple[Live, Sequence[str]] = (no_frame, ())
         self._writes: queue.SimpleQueue[tuple[str, bytes]] = queue.SimpleQueue()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
         self._thread.start()
+
+    def _claim(self, run: Path) -> int:
+        """One process at a time asks at a desk. The kernel frees the lock with the process."""
+        fd = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            raise UsageError(f"another process asks a person in {run}: end it first") from None
+        return fd
 
     def show(self, state: str, **about: Any) -> str:
         """Say what is asked, or what happens. Returns the name of the question; only answers to it count."""
@@ -89,7 +102,7 @@ class Desk:
         """Show what these cameras see from now on."""
         self._live = (live, cameras)
 
-    def answer(self) -> Answer | None:
+    def answer(self) -> DeskAnswer | None:
         """The next answer, if there is one. It never blocks."""
         try:
             return self._answers.get_nowait()
@@ -101,6 +114,7 @@ class Desk:
             self.show("closed", text="Nobody runs this study now.")
             self._ended.set()
             self._thread.join(2.0)
+            os.close(self._lock_file)
 
     def _work(self) -> None:
         shown = 0.0
@@ -155,7 +169,7 @@ def smaller(frame: np.ndarray, widest: int = WIDEST) -> np.ndarray:
     return np.ascontiguousarray(frame[::step, ::step, :3]).astype(np.uint8, copy=False)
 
 
-def _answer(path: Path) -> Answer | None:
+def _answer(path: Path) -> DeskAnswer | None:
     """What a file of the inbox says; None where it says nothing."""
     try:
         given: Any = json.loads(read_file(path, MOST))
@@ -166,4 +180,4 @@ def _answer(path: Path) -> Answer | None:
     key, text = given.get("key"), given.get("text")
     if not all(value is None or isinstance(value, str) for value in (key, text)):
         return None
-    return Answer(given["question"], key, text)
+    return DeskAnswer(given["question"], key, text)

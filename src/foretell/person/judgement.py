@@ -102,6 +102,8 @@ class Question:
     """Key -> what it means."""
     typing: bool = False
     """Whether a line of text is wanted: every key but Enter and Esc is a letter of it."""
+    chosen: tuple[str, ...] = ()
+    """Options that are chosen already, where several may be."""
 
 
 def event_keys(task: Task) -> dict[str, str]:
@@ -143,7 +145,8 @@ class Form:
         if self.at == "events":
             chosen = ", ".join(EVENTS[name].words for name in self.events) or "nothing yet"
             events = {key: EVENTS[name].words for key, name in event_keys(self.task).items()}
-            return Question(f"What happened? So far: {chosen}", {**events, ENTER: "go on", **undo})
+            keys = tuple(LETTERS[name] for name in self.events)
+            return Question(f"What happened? So far: {chosen}", {**events, ENTER: "go on", **undo}, chosen=keys)
         note = f'"{self.note}"' if self.note else "none"
         return Question(f"{self.summary()} Note: {note}", {ENTER: "that is all", "t": "type a note", **undo})
 
@@ -151,7 +154,7 @@ class Form:
         """What was answered so far, in a sentence."""
         parts = ["success" if self.success else "failure"]
         if self.reached is not None:
-            parts.append(f"reached {self.task.stages[self.reached - 1].name}" if self.reached else "no stage reached")
+            parts.append(f"got to {self.task.stages[self.reached - 1].name!r}" if self.reached else "reached no stage")
         parts += [EVENTS[name].words for name in self.events]
         return f"{', '.join(parts).capitalize()}."
 

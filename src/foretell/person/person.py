@@ -62,6 +62,8 @@ class TrialCard:
     proposed: bool | None = None
     """What a detector says. The person is not shown it, so that their verdict is their own."""
     steps: int = 0
+    episode: str | None = None
+    """Key of the row, where the world knows it: then a correction names it."""
 
 
 class Person(Protocol):

@@ -1,38 +1,26 @@
-"""A person at the terminal where the study runs, and at the page of `foretell view` beside it: both see the same
-question, and the first answer counts."""
+"""The person of a run: who sets scenes, stops the robot and judges, at the terminal or on its page."""
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from foretell.errors import ForetellError
-from foretell.person.board import SceneBoard
+from foretell.person.conversation import Conversation
 from foretell.person.corrections import LastTrial, correct
 from foretell.person.judgement import ENTER, ESCAPE, Form, Judgement, Question
-from foretell.person.keys import Keys
 from foretell.person.person import Person, SceneCard, SceneSkipped, Signal, TrialCard
 from foretell.person.scene import scene_words
 from foretell.tasks.frame import frame
 from foretell.tasks.task import Task
-from foretell.terminal import plain, safe
 
 __all__ = ["STOPS", "TerminalPerson", "make_person"]
 
 STOPS = frozenset({" ", "s", "q", ESCAPE, "\x03", "\x04", "\x1a", "\x1c"})
 """Keys that stop the robot while it runs; Ctrl-C, Ctrl-D, Ctrl-Z and Ctrl-\\ among them."""
 SUCCESS = "y"
-LEAVE = frozenset({"\x03", "\x04"})
-"""Keys that stop the study wherever something is asked: Ctrl-C and Ctrl-D."""
-LOOK_S = 0.05
-"""Seconds between two looks at the page's answers."""
-REMIND_S = 60.0
-"""Seconds after which a question is asked again."""
 ENDS = {
     "time_limit": "the time is over",
     "terminated": "the policy declares itself done",
@@ -49,19 +37,13 @@ def make_person(folder: Path | None = None, overlay: str = "mujoco") -> Person:
     return TerminalPerson(folder, overlay)
 
 
-class TerminalPerson:
-    """Asks on the terminal of standard input, and on the desk of a run folder. It takes the terminal at the first
-    question, and `close` gives it back."""
+class TerminalPerson(Conversation):
+    """The person at the terminal where the study runs, and at the page beside it."""
 
     def __init__(self, folder: Path | None = None, overlay: str = "mujoco") -> None:
-        self.folder = folder
-        self._keys: Keys | None = None
-        self._screen: TextIO = sys.stderr
-        self._board = None if folder is None else SceneBoard(folder, overlay)
+        super().__init__(folder, overlay)
         self._frames: dict[str, Mapping[str, Any] | None] = {}
         self._last: LastTrial | None = None
-        self._question = ""
-        """What the page was asked last."""
 
     def set_scene(self, scene: SceneCard) -> None:
         self._take().drain()
@@ -122,23 +104,9 @@ class TerminalPerson:
     def heard(self) -> float:
         return time.monotonic() if self._keys is None else self._keys.heard()
 
-    def close(self) -> None:
-        if self._keys is not None:
-            self._keys.close()
-            self._keys = None
+    def _run(self) -> None:
         if self._board is not None:
-            self._board.close()
-        if self._screen is not sys.stderr:
-            with contextlib.suppress(OSError):
-                self._screen.close()
-            self._screen = sys.stderr
-
-    def _take(self) -> Keys:
-        if self._keys is None:
-            self._keys = Keys()
-            with contextlib.suppress(OSError):  # else a redirected stderr would hide the questions
-                self._screen = open(os.ttyname(self._keys.fd), "w", encoding="utf-8", errors="replace")  # noqa: SIM115
-        return self._keys
+            self._question = self._board.running()
 
     def _frame(self, task: Task) -> Mapping[str, Any] | None:
         if task.name not in self._frames:
@@ -179,97 +147,8 @@ class TerminalPerson:
             self._last = correct(self.folder, task, last, form.judgement)
             self._say("The correction is kept.")
 
-    def _fill(self, form: Form, leave: bool = False) -> Form | None:
-        """Ask until the form is done. None where the person leaves it, if they may."""
-        asked = ""
-        while not form.done:
-            if form.typed is not None:
-                note = self._line(form.question, form.note)
-                form.typed = None
-                if note is not None:
-                    form.write(note)
-                continue
-            question = form.question
-            key = self._answer(question, leave=leave, listed=form.at != asked)
-            asked = form.at
-            if key == ESCAPE:
-                return None
-            form.press(key)
-        return form
-
-    def _answer(self, question: Question, *, leave: bool = False, remind: bool = True, listed: bool = True) -> str:
-        """The key of one of the options. `listed`: the options are shown too, because they were not before."""
-        options = {**question.options, **({ESCAPE: "leave it so"} if leave else {})}
-        self._show(question, listed)
-        self._publish(Question(question.text, options))
-        since = time.monotonic()
-        while True:
-            key, _ = self._next()
-            key = key.lower() if key is not None else None
-            if key is not None and key in options:
-                self._say(key if key.isprintable() else "")
-                return key
-            if remind and time.monotonic() - since > REMIND_S:
-                since = time.monotonic()
-                self._say("\a")
-                self._show(question)
-
-    def _next(self) -> tuple[str | None, str | None]:
-        """A key of the terminal or the page, or a line of text of the page; nothing if nobody does anything."""
-        keys = self._take()
-        key = keys.read(LOOK_S)
-        if keys.gone or key in LEAVE:
-            raise KeyboardInterrupt
-        answer = self._board.desk.answer() if key is None and self._board is not None else None
-        if answer is not None and answer.question == self._question:
-            return answer.key, answer.text
-        return key, None
-
-    def _publish(self, question: Question, text: str = "") -> None:
-        if self._board is not None:
-            self._question = self._board.ask(question, text)
-
-    def _run(self) -> None:
-        if self._board is not None:
-            self._question = self._board.running()
-
-    def _show(self, question: Question, listed: bool = True) -> None:
-        short = len(question.options) <= 3
-        options = [f"{_named(key)} {words}" for key, words in question.options.items()]
-        if listed and not short:
-            self._say("".join(f"  {option}\n" for option in options), end="")
-        after = f"  [{', '.join(options)}]" if short else ""
-        self._say(f"{plain(question.text)}{after} ", end="")
-
-    def _line(self, question: Question, text: str = "") -> str | None:
-        """A line of text; None after Esc."""
-        self._say(f"{question.text}{text}", end="")
-        self._publish(question, text)
-        while True:
-            key, whole = self._next()
-            if key in (ENTER, ESCAPE) or whole is not None:
-                self._say(whole or "")
-                return None if key == ESCAPE else (text if whole is None else whole).strip()
-            if key in ("\x7f", "\b") and text:
-                text = text[:-1]
-                self._say("\b \b", end="", data=False)
-            elif key is not None and key.isprintable():
-                text += key
-                self._say(key, end="")
-
-    def _say(self, text: str, end: str = "\n", data: bool = True) -> None:
-        try:
-            self._screen.write((safe(text) if data and text != "\a" else text) + end)
-            self._screen.flush()
-        except OSError:  # the terminal is gone, which the next look at it tells
-            pass
-
 
 def _head(scene: SceneCard) -> str:
     if scene.number is None:
         return "Next trial"
     return f"Trial {scene.number}{f' of {scene.count}' if scene.count else ''}"
-
-
-def _named(key: str) -> str:
-    return {ENTER: "Enter", ESCAPE: "Esc"}.get(key, key)

@@ -32,6 +32,7 @@ from foretell.policy import TIMEOUT
 from foretell.registry import names, resolve
 from foretell.study.fix import FIXES
 from foretell.study.name import clean_name
+from foretell.study.order import Order
 from foretell.study.policy_entry import PolicyEntry, anchor_adapters
 from foretell.study.record import Record
 from foretell.study.until import Until
@@ -127,6 +128,12 @@ class Study(_StudyModel):
     trials: int = Field(default=1, ge=1, le=1_000_000)
     until: Until | None = None
     """Stop a cell when enough is known; None: run all scenarios."""
+    order: Order | None = None
+    """In which order episodes start: `random`, `mixed` or `planned` (see `study.order`). None: `random` in a world that
+    is reality, `planned` in simulation."""
+    blind: bool | None = None
+    """Whether policies go by codes until all episodes are in. None: in a world that is reality, if there are several
+    policies."""
     arms: list[InstanceOf[Arm]] = Field(default=[parse_arm("none")], min_length=1)
     """Perturbations, written as `factors.arms` describes."""
     clocks: list[InstanceOf[Clock]] = Field(default=[Sync()], min_length=1)

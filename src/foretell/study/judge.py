@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from foretell.counting import counted
 from foretell.episode import Episode, key
+from foretell.episodes.blind import require_open
 from foretell.episodes.cells import Cell
 from foretell.episodes.count import METHOD_NAMES
 from foretell.episodes.names import names_of
@@ -36,10 +37,11 @@ from foretell.rollout.recorded import Recorded, judge_steps
 from foretell.scenario import Scenario
 from foretell.stats import ALPHA, bound
 from foretell.study.config import Study, TaskEntry, load_study
-from foretell.study.detect import Detected, detect
+from foretell.study.detect import Detected, detect, to_confirm
 from foretell.study.films import steps as steps_of
 from foretell.study.judged import write_judged
 from foretell.study.plan import make_task
+from foretell.study.second import SecondJudged, second_judge
 from foretell.tasks.identity import task_hash
 from foretell.tasks.task import Task
 from foretell.world import Recordable, World
@@ -114,29 +116,37 @@ def judge(
     *,
     task: str | None = None,
     out: str | Path | None = None,
+    by: str | None = None,
     detector: Any = None,
     confirm: float = SHARE,
     seed: int = 0,
     alpha: float = ALPHA,
     notify: Callable[[str], None] = lambda text: None,
-) -> Judged | Detected:
+) -> Judged | SecondJudged | Detected:
     """Judge the episodes of a run folder again from their recorded steps (`record: {steps: all}`).
 
     Each episode is judged by its own task, in its present version. `task` (a name, or `file.py:Class`) judges by
     another task: it takes the episodes whose task has the same name, or is a base class of this task. `out` writes a
     new run folder with the new rows.
 
-    `detector` (`file.py:Class`, an .onnx file, or an object with `judge`) judges the films instead, and writes its
-    proposals into `RUN/verdicts`. A person confirms the share `confirm` of the scenarios, drawn by `seed`; then
-    `foretell.bound(run, detector=NAME)` bounds the success rate whatever the detector's errors are. `notify` is called
-    with a message about slow steps.
+    `by` is the name of a second judge, a person at this terminal. They see the films of the run one by one, in random
+    order, without the policy's name or the first verdict. Their verdicts go to `RUN/verdicts/NAME.jsonl`, and
+    `foretell show` tells how far they agree. Rows do not change. Call it again to go on.
+
+    `detector` (`file.py:Class`, an .onnx file, or an object with `judge`) judges the films, and writes its proposals
+    into `RUN/verdicts`. A person confirms the share `confirm` of the scenarios, drawn by `seed`: `by` together with the
+    name of the detector shows only these films. Then `foretell.bound(run, detector=NAME)` bounds the success rate
+    whatever the detector's errors are. `notify` is called with a message about slow steps.
     """
-    if detector is not None:
+    if by is not None or detector is not None:
         if task is not None or out is not None:
-            raise UsageError("detector: it judges films, and task and out are for recorded steps: give one of the two")
-        return detect(run, detector, confirm=confirm, seed=seed, notify=notify)
+            raise UsageError("by, detector: they judge films, and a task judges steps: leave out task and out")
+        if by is None:
+            return detect(run, detector, confirm=confirm, seed=seed, notify=notify)
+        return second_judge(run, by, only=None if detector is None else to_confirm(run, str(detector)))
     run = Path(run)
     target = None if out is None else _free(Path(out))
+    require_open(run, "judging by another rule")
     table = read(run)
     study = load_study(run / "study.yaml")
     chosen, uses = _chosen(run, study, table, task)

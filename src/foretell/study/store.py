@@ -211,7 +211,7 @@ class Store:
         self._check_open()
         plan = plan if isinstance(plan, pa.Table) else pa.Table.from_pylist(list(plan), schema=PLAN)
         plan = _with_retired(plan, np.zeros(len(plan), dtype=bool))
-        old, retired = plan_table(self.path, spared=True), 0
+        old, retired = plan_table(self.path, spared=True, masked=False), 0
         if len(old):
             mine = set(grouped([plan[c] for c in CELL])[1])
             again = {_asked(cell) for cell in mine}
