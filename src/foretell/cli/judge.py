@@ -1,12 +1,11 @@
-"""Judge recorded episodes again, by a changed rule, your own, or a second person.
+"""Judge recorded episodes again: by a rule, a person or a detector.
 
 Examples:
     foretell judge runs/first-study
-    foretell judge runs/first-study --task my_task.py:HigherLift
     foretell judge runs/first-study --task my_task.py:HigherLift --out runs/higher
     foretell judge runs/our-robot --by ann  # ann judges the films; foretell view plays them
     foretell judge runs/our-robot --detector my_detector.py:Judge --confirm 0.2
-    foretell judge runs/our-robot --detector Judge --by ann  # ann confirms the share that was drawn
+    foretell judge runs/our-robot --detector Judge --by ann  # ann confirms some
 """
 
 from __future__ import annotations
