@@ -1,9 +1,9 @@
-"""Judge recorded episodes again: by a rule, a person or a detector.
+"""Judge episodes again: by a rule, a person or a detector.
 
 Examples:
     foretell judge runs/first-study
     foretell judge runs/first-study --task my_task.py:HigherLift --out runs/higher
-    foretell judge runs/our-robot --by ann  # ann judges the films; foretell view plays them
+    foretell judge runs/our-robot --by ann  # ann judges the films
     foretell judge runs/our-robot --detector my_detector.py:Judge --confirm 0.2
     foretell judge runs/our-robot --detector Judge --by ann  # ann confirms some
 """
