@@ -103,7 +103,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def leaks(text: str) -> list[str]:
     """What of a text gives a policy away: names, classes, files, and hashes of weights or options."""
-    hashes = [h[:6] for row in raw(Path("runs/secret")) for h in (row["policy_hash"],)]
+    hashes = [h[:8] for row in raw(Path("runs/secret")) for h in (row["policy_hash"],)]
     return [word for word in (*SECRETS, *hashes) if word.lower() in text.lower()]
 
 
@@ -150,8 +150,8 @@ def test_no_byte_on_the_screen_or_on_a_page_names_a_policy_until_all_trials_are_
         assert leaks(text) == []
     assert set(foretell.read("runs/secret")["policy"].to_pylist()) == {"A", "B"}
     assert "Blind: policies go by codes until all trials are in." in screen
-    said = (folder / "runs/secret/errors/said.txt").read_text()
-    assert "the falcon acts" in said and "the walrus acts" in said
+    prints = (folder / "runs/secret/errors/prints.txt").read_text()
+    assert "the falcon acts" in prints and "the walrus acts" in prints
     code, rest = converse(folder, "secret.yaml", [(PROMPT, "n"), ("why not? ", "too far")])
     assert code == 0, rest
     before, _, _after = rest.partition("1 episode run")

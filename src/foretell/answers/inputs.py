@@ -227,8 +227,8 @@ def _run(run: Path, metric: str | None) -> Table:
         rows = rows.append_column(PLANNED, planned)
     table = _episodes(rows, str(run), metric)
     about = read_provenance(run)
-    said = [f"{run}: {words}"] if (words := blind_words(about)) else []
-    return replace(table, design=design_of(about), notes=(*(str(w.message) for w in damage), *said), run=run)
+    remarks = [f"{run}: {words}"] if (words := blind_words(about)) else []
+    return replace(table, design=design_of(about), notes=(*(str(w.message) for w in damage), *remarks), run=run)
 
 
 def _episodes(rows: pa.Table, name: str, metric: str | None) -> Table:

@@ -13,6 +13,7 @@ from typing import Any
 
 from foretell.clock import Realtime
 from foretell.episodes.provenance import provenance
+from foretell.episodes.selection import read_selection
 from foretell.errors import UsageError, suggest
 from foretell.registry import names
 from foretell.rollout import Outcome
@@ -29,6 +30,7 @@ from foretell.study.jobs import asked_of, batches_of
 from foretell.study.latencies import Settler
 from foretell.study.patience import uncollected
 from foretell.study.plan import JobGroup, Planned, check_size, left_out, make_task, plan, testset_of
+from foretell.study.select import record, select
 from foretell.study.session import Opened
 from foretell.study.status import Progress, Run
 from foretell.study.store import Store
@@ -110,15 +112,17 @@ def run(
         groups = dict.fromkeys(group for group, _ in groupby(episodes, attrgetter("group")))
         asked = {group: asked_of(study, group, policies, watch) for group in groups}
         opened = {group: crew.inspect({**opening, "hush": conduct.hush}) for group, opening in asked.items()}
+        _tell_first(opened, notify)
         with Store(path) as store:
             store.write_latencies(settler.fresh)
             store.write_study(written.to_yaml())
             keep_scenarios(store, drawn)
             if (made := testset_of(study)) and made.header:
                 store.write_testset(made.path.read_bytes())
+            keep_selection(store, study)
             about = {"study": study.name, "design": drawn.design, "studies": studies}
             about = {**about, **_about(study, written, opened), **provenance()}
-            asked = {group: {**opening, "hush": conduct.said(store)} for group, opening in asked.items()}
+            asked = {group: {**opening, "hush": conduct.prints(store)} for group, opening in asked.items()}
             try:
                 look = stopper(store)
 
@@ -145,6 +149,12 @@ def run(
                 crew.close()
                 for part in (store.path / "videos").glob("*.part.mp4"):  # of episodes that were cut off
                     part.unlink(missing_ok=True)
+
+
+def _tell_first(opened: dict[JobGroup, Opened], notify: Callable[[str], None]) -> None:
+    """Say what reality does before anything moves."""
+    for note in dict.fromkeys(note for group in opened.values() if group.real for note in group.notes):
+        notify(note)
 
 
 def _about(study: Study, written: Study, opened: dict[JobGroup, Opened]) -> dict[str, Any]:
@@ -181,6 +191,23 @@ def keep_scenarios(store: Store, drawn: Drawn) -> None:
     store.write_scenarios(s for arms in drawn.perturbed.values() for group in arms.values() for s in group)
     if drawn.inputs is not None:
         store.write_drawn(drawn.table())
+
+
+def keep_selection(store: Store, study: Study) -> None:
+    """The chances of scenarios that were chosen, into the run folder. Raises UsageError where other scenarios were
+    chosen when the study began: the simulated run has changed, and coins are flipped once."""
+    chosen = study.scenarios.select
+    if chosen is None:
+        return
+    names = [make_task(entry.use).name for entry in study.tasks]
+    drawn = {name: select(chosen, name, study.policies, study.scenarios.count)[0] for name in names}
+    before = read_selection(store.path)
+    if before and {name: mine.to_dict() for name, mine in before.items()} != {n: m.to_dict() for n, m in drawn.items()}:
+        raise UsageError(
+            f"scenarios: select: from: {chosen.source} has other episodes than when this study began, and would choose "
+            "other scenarios: restore it, or give this study another folder (--out)"
+        )
+    store.write_selection(record(chosen, drawn))
 
 
 def with_names(study: dict[str, Any], policies: Mapping[str, Any]) -> dict[str, Any]:
