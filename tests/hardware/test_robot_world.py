@@ -68,7 +68,7 @@ class Scripted:
 @pytest.fixture
 def person(monkeypatch: pytest.MonkeyPatch) -> Scripted:
     made = Scripted()
-    monkeypatch.setattr(live, "make_person", lambda run: made)
+    monkeypatch.setattr(live, "make_person", lambda run, overlay=None: made)
     return made
 
 
