@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
+import foretell
+from foretell.answers.compare import compare
 from foretell.answers.predictivity import predictivity
 from foretell.stats import METRICS, all_metrics
 
@@ -273,3 +275,6 @@ def test_policies_of_one_name_and_other_weights_are_told_apart(tmp_path):
         note for note in notes if note.startswith("warning: b has other weights or code in real")
     ]
     assert any("other weights" in note for note in notes)
+    tried = foretell.read(folders[0]).take([i for i in range(60) if i % 20 < 12])  # the others are control
+    told = compare(tried, sim=folders[1], policy=["a", "b"], stand_in=True).notes
+    assert [note[:30] for note in told if "other weights" in note] == ["warning: b has other weights or"[:30]]

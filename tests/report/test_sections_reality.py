@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ from foretell.answers.choice import Choice, choose
 from foretell.answers.inputs import open_table
 from foretell.answers.units import measure, pair
 from foretell.digest import digest
+from foretell.episodes.fitted import note_fitted
 from foretell.episodes.planned import CELL
 from foretell.report import bounds, reality, verdict
 from foretell.report.runs import Runs
-from foretell.report.section import Section, Words
+from foretell.report.section import Chart, Section, Words
 from foretell.study.store import Store
 from foretell.tasks.lift import Lift
 
@@ -51,6 +53,16 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
         made.run(folder / "real", *drawn(REAL, 30, "standin")),
         made.run(folder / "sim", *drawn(SIM, 330, "mujoco")),
     )
+
+
+def test_a_fitted_simulator_is_not_judged_by_what_it_saw(paths: tuple[Path, Path], tmp_path: Path) -> None:
+    """The page refuses what `predictivity` and `bound` refuse."""
+    real, sim = paths[0], shutil.copytree(paths[1], tmp_path / "sim")
+    note_fitted(sim, set(foretell.read(real)["scenario"].to_pylist()), [])
+    runs = Runs.open([real, sim])
+    for section in (reality.section(runs), bounds.section(runs)):
+        assert section is not None and "'mujoco' was fitted to the real trials of 30 of 30" in repr(section.blocks)
+        assert not any(isinstance(part, Chart) for part in section.blocks)
 
 
 @pytest.fixture(scope="module")

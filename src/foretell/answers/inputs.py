@@ -19,6 +19,7 @@ import pyarrow as pa
 from foretell.answers.words import plain
 from foretell.episodes.cells import cells_of
 from foretell.episodes.columns import cells, codes, grouped
+from foretell.episodes.fitted import episodes_of
 from foretell.episodes.names import names_of, other_words
 from foretell.episodes.parts import DamagedError, read_parquet
 from foretell.episodes.planned import planned_rows
@@ -74,6 +75,8 @@ class Table:
     """Place of each row in the source; given where some of its rows are left out."""
     run: Path | None = None
     """The run folder that the rows are from."""
+    fitted_episodes: frozenset[str] = frozenset()
+    """Real episodes that the rows' simulator was fitted to."""
 
     def __post_init__(self) -> None:
         if not self.rows:
@@ -218,7 +221,8 @@ def _run(run: Path, metric: str | None) -> Table:
     if not rows.num_rows:
         raise UsageError(f"{run}: no scenario counts yet: the first of the plan is still to come")
     table = _episodes(rows, str(run), metric)
-    return replace(table, design=design_of(run), notes=tuple(str(w.message) for w in damage), run=run)
+    notes, fitted = tuple(str(w.message) for w in damage), episodes_of(run)
+    return replace(table, design=design_of(run), notes=notes, run=run, fitted_episodes=fitted)
 
 
 def _episodes(rows: pa.Table, name: str, metric: str | None) -> Table:

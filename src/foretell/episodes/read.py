@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from foretell.episode import arrow_schema
 from foretell.episodes.columns import cells, encoded, ordered, plain_text, written_out
+from foretell.episodes.fitted import marked
 from foretell.episodes.folder import check_run
 from foretell.episodes.journal import journals, parse, to_table
 from foretell.episodes.parts import DamagedError, parts, read_part, release
@@ -50,7 +51,8 @@ def read(run: Path | str) -> pa.Table:
 def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Table:
     """The rows of `read`, with some columns only and text as dictionaries. This takes a tenth of the memory."""
     run = check_run(run)
-    wanted = None if columns is None else list(dict.fromkeys([*columns, *RANKED, *ORDER]))
+    also = ["parent"] if "world_params" in (columns or ()) else []
+    wanted = None if columns is None else list(dict.fromkeys([*columns, *RANKED, *ORDER, *also]))
     rows: list[dict[str, Any]] = []
     damaged: list[Path] = []
     # Journal first: a journal file that vanishes before we open it was sealed, and its part was named before
@@ -86,6 +88,7 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
     del tables, tail
     release()  # what was read is twice as large as what is kept
     table = _filmed(run, table) if "video" in table.column_names else table
+    table = marked(run, table) if "world_params" in table.column_names else table
     return table if columns is None else table.select(list(columns))
 
 
