@@ -192,7 +192,7 @@ class Tuned(Displayed):
         self.out.mkdir(parents=True, exist_ok=True)
         (self.out / "tune.json").write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
         if self.file is not None:
-            lines = {"sort_keys": False, "allow_unicode": True, "width": 110}
+            lines: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 110}
             text = yaml.safe_dump({k: v for k, v in self.world.items() if k not in FITTED}, **lines)
             text += yaml.safe_dump({k: self.world[k] for k in FITTED}, default_flow_style=None, **lines)
             self.file.write_text(text, encoding="utf-8")
