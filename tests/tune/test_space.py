@@ -126,6 +126,7 @@ def test_cma_needs_two_numbers() -> None:
         ({"real": "nowhere"}, "tune: real: nowhere is no run folder"),
         ({"real": None}, "tune: real: the run folder of the real episodes is missing"),
         ({"space": None}, "tune: space: the values of θ to try are missing"),
+        ({"space": {}}, "tune: space: is empty; name fields of the world with the values to try"),
         ({"space": {"theta.lagg": [0.1, 0.5]}}, "theta.lagg is not a field; did you mean 'lag'"),
         ({"space": ["theta.lag"]}, "should be such as 'theta.kp_scale="),
         ({"metric": "persson"}, "metric: 'persson' is not known; did you mean 'pearson'"),

@@ -67,7 +67,14 @@ def tune(
     `out`. `stand_in`: a simulated world plays reality in `real`. `policies` adds policy objects, as
     in `run`.
     """
-    given = {"real": real, "space": space or None, "way": way, "trials": trials, "metric": metric, "of": of}
+    given = {
+        "real": real,
+        "space": space if isinstance(space, Mapping) else space or None,
+        "way": way,
+        "trials": trials,
+        "metric": metric,
+        "of": of,
+    }
     loaded, tuning = load_tuning(study, {**given, "folds": folds, "hold_out": hold_out, "seed": seed}, policies)
     if not 0 < alpha < 1:
         raise UsageError(f"alpha: {alpha:g} should lie between 0 and 1")
