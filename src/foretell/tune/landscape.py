@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,12 +23,13 @@ from foretell.episodes.fitted import note_fitted
 from foretell.episodes.units import unit_of
 from foretell.errors import UsageError
 from foretell.study.config import Record, ScenarioSource, Study
-from foretell.study.engine import Engine, make_engine
-from foretell.study.run import engine_for, run
+from foretell.study.engine import Engine
+from foretell.study.run import run
 from foretell.study.session import Opened
+from foretell.tune.engine import GuardedEngine
 from foretell.tune.space import Point, SearchSpace
 
-__all__ = ["Landscape", "Tried", "engine_of"]
+__all__ = ["Landscape", "Tried"]
 
 Scores = dict[tuple[str, str], dict[str, tuple[float, float]]]
 """(task, policy) -> scenario -> real and simulated score."""
@@ -46,8 +46,8 @@ class Tried:
     why: str = ""
 
 
-class Trial(NamedTuple):
-    """A real one."""
+class RealTrial(NamedTuple):
+    """A real episode of a policy of the study."""
 
     episode: str
     unit: str
@@ -76,7 +76,7 @@ class Landscape:
         self.study, self.space, self.out, self.of = study, space, out, of
         self._count = study.scenarios.count if study.scenarios.like is not None else None
         self._real, self._stand_in, self._notify = real, stand_in, notify
-        self._how = {**how, "engine": Watched(engine, self._check_version)}
+        self._how = {**how, "engine": GuardedEngine(engine, self._check_version)}
         self.tried: dict[str, Tried] = {}
         """Hash of a world -> its scores."""
         self._base = space.file.hash
@@ -135,12 +135,12 @@ class Landscape:
         names = sorted(set(tasks.values()))
         return list(tasks), np.array([names.index(task) for task in tasks.values()], dtype=int)
 
-    def _real_trials(self) -> list[Trial]:
+    def _real_trials(self) -> list[RealTrial]:
         """Those of the study's policies."""
         columns, none = self._table.columns, [None] * len(self._table)
         names = zip(columns["task"], columns["policy"], columns["scenario"], columns.get("parent") or none, strict=True)
         return [
-            Trial(str(mark), unit_of(parent, scenario, str(mark)) or "", str(task), str(policy))
+            RealTrial(str(mark), unit_of(parent, scenario, str(mark)) or "", str(task), str(policy))
             for mark, (task, policy, scenario, parent) in zip(self._table.marks, names, strict=True)
             if policy in self.policies
         ]
@@ -259,22 +259,3 @@ def _check(study: Study) -> None:
 
 def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-class Watched:
-    """An engine, whose every group somebody looks at before its first episode runs."""
-
-    def __init__(self, engine: Engine, look: Callable[[Opened], None]):
-        self.run, self.close, self._inspect, self._look = engine.run, engine.close, engine.inspect, look
-
-    def inspect(self, opening: dict[str, Any]) -> Opened:
-        opened = self._inspect(opening)
-        self._look(opened)
-        return opened
-
-
-def engine_of(study: Study, workers: int | None, slots: int, objects: Mapping[str, Any] | None) -> Engine:
-    """One engine for all runs, so that processes start once."""
-    name = engine_for(study, None, workers, here="a policy is a Python object" if objects else "")
-    count = (os.cpu_count() or 1) if workers is None else workers
-    return make_engine(name, workers=count, slots=slots, policy_timeout=study.policy_timeout)

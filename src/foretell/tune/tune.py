@@ -19,9 +19,10 @@ from foretell.stats import ALPHA
 from foretell.study.config import Study
 from foretell.study.run import SLOTS, Progress
 from foretell.tune.config import Tuning, load_tuning
+from foretell.tune.engine import engine_of
 from foretell.tune.fits import Fits, check_held_out, fit
 from foretell.tune.improvement import improvement
-from foretell.tune.landscape import Landscape, engine_of
+from foretell.tune.landscape import Landscape
 from foretell.tune.objective import Objective
 from foretell.tune.space import Point, SearchSpace
 from foretell.tune.tuned import FEW, Tuned
