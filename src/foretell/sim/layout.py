@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import mujoco
@@ -109,9 +110,10 @@ class Layout:
         """Where that is which the events of an episode are judged by."""
         self.objects = tuple(name for name in self.free if name.partition("/")[0] not in scene.robots)
         self.object_bodies = np.array([self.bodies[name] for name in self.objects], dtype=int)
-        furniture, robots = _contacts(model, "hit"), _contacts(model, "clash")
+        furniture, robots, fists = (_contacts(model, kind) for kind in ("hit", "clash", "fist"))
         self.hits: dict[str, Ints] = {}
         self.clashes: dict[str, Ints] = {}
+        self.fists: dict[str, Ints] = {}
         self.pads: dict[str, Ints] = {}
         self.grips: dict[str, tuple[Ints, Floats, float]] = {}
         self.tools: dict[str, int] = {}
@@ -122,6 +124,8 @@ class Layout:
             for key, group in robot.groups.items():
                 if group.pads:
                     self._watch_grip(f"{name}/{key}", group, parts)
+                    pairs = [f"{name}/{a}/{name}/{b}" for a, b in combinations(group.pads, 2)]
+                    self.fists[f"{name}/{key}"] = np.array([fists[pair] for pair in pairs], dtype=int)
             if tools := [group.tool for group in robot.groups.values() if group.tool]:
                 self.tools[name] = self.sites[f"{name}/{tools[0]}"]
 
