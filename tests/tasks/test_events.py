@@ -205,11 +205,20 @@ def test_nobody_knocks_a_ball_over() -> None:
 def test_what_is_put_where_it_belongs_may_lie_as_it_likes() -> None:
     seen = Seen(Can())
     over = from_axis_angle(np.array([np.radians(80), 0, 0]))
+    seen.hold("can", within=0.0235)
+    seen.look(4)
     seen.bench.put("can", (0.2, 0.4, 0.08), over)
     assert seen.bench.solved()
     assert "knocked_over" not in seen.look(3).events
     seen.bench.put("can", (0.0, 0.0, 0.2), over)
     assert not seen.bench.solved()
+    assert seen.look(3).events["knocked_over"] == 1
+
+
+def test_what_no_hand_put_there_is_knocked_over_wherever_it_lies() -> None:
+    seen = Seen(Can())
+    seen.bench.put("can", (0.2, 0.4, 0.08), from_axis_angle(np.array([np.radians(80), 0, 0])))
+    assert seen.bench.solved()
     assert seen.look(3).events["knocked_over"] == 1
 
 

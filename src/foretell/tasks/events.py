@@ -79,7 +79,8 @@ EVENTS: dict[str, Event] = {
         "knocked an object over",
         "An object that no gripper holds tilts more than 45 degrees from how it stood at the start. It counts "
         "again once it has stood within 20 degrees. To roll is not to tilt: a can may turn about its axis, and a ball "
-        "as it likes (`Asset.rolls`). The object to manipulate (MO) does not count while the task is solved.",
+        "as it likes (`Asset.rolls`). An object to manipulate (MO) that a gripper has held does not count while the "
+        "task is solved.",
     ),
     "hit_table": Event(
         "hit the table",
@@ -152,6 +153,7 @@ class EventCounter:
         self._lost = np.full(things, NEVER)  # tick at which the pads lost it
         self._height, self._fell = np.zeros(things), np.zeros(things, dtype=bool)
         self._up, self._over = np.zeros((*things, 3)), np.zeros(things, dtype=bool)
+        self._handled = np.zeros(things, dtype=bool)  # held at some time
         self._round = np.zeros((*things, 3))  # the axis that an object is round about, or 0
         self._ball = np.zeros(things, dtype=bool)
         self._floor, self._left = np.zeros(things), np.zeros(things, dtype=bool)
@@ -167,6 +169,7 @@ class EventCounter:
         for field in (
             self._streak,
             self._held,
+            self._handled,
             self._fell,
             self._over,
             self._left,
@@ -250,11 +253,13 @@ class EventCounter:
             self._add("dropped", at, (over & fell).sum(axis=1))
             self._lost[at], self._fell[at] = np.where(over, NEVER, since), fell & ~over
         self._held[at] = held
+        self._handled[at] |= carried
 
         upright = self._upright(at, state.object_quat())
         tilted, was = upright < TILTED, self._over[at]
         if tilted.any() or was.any():
-            tilted &= ~(gained[:, None] & self._asked)  # one that is put where it belongs may lie as it likes
+            # what a hand put where it belongs may lie as it likes
+            tilted &= ~(gained[:, None] & self._asked & self._handled[at])
             self._add("knocked_over", at, (tilted & ~was & ~carried).sum(axis=1))
             self._over[at] = tilted | (was & (upright < UPRIGHT))
         away = (height < self._floor[at]) | (np.abs(pos[:, :, :2]) >= BEYOND).any(axis=2)
