@@ -43,6 +43,9 @@ class Asset:
     """Height of the origin above a surface the object stands on, m at nominal size."""
     add: Callable[[mujoco.MjSpec, mujoco.MjsBody, np.ndarray, ObjectPhysics], None]
     """(spec, body, scale (3,), physics)"""
+    rolls: Literal["", "x", "y", "z", "any"] = ""
+    """The axis of its own frame that it is round about: an object that has turned about it is not knocked over. `any`
+    is a ball, which nobody can knock over."""
 
     @property
     def features(self) -> dict[str, Feature]:

@@ -59,4 +59,4 @@ def _add(spec: mujoco.MjSpec, body: mujoco.MjsBody, scale: np.ndarray, physics: 
         body.add_geom(name=mesh.name, type=mujoco.mjtGeom.mjGEOM_MESH, meshname=mesh.name, rgba=colour, **SEEN)
 
 
-BOTTLE = ASSETS["blue-bottle"] = Asset("blue-bottle", INERTIA.mass, SHAPE.stands[0], _add)
+BOTTLE = ASSETS["blue-bottle"] = Asset("blue-bottle", INERTIA.mass, SHAPE.stands[0], _add, rolls="y")

@@ -65,4 +65,4 @@ def _add(spec: mujoco.MjSpec, body: mujoco.MjsBody, scale: np.ndarray, physics: 
         )
 
 
-CAN = ASSETS["can"] = Asset("can", MASS, 0.0403, _add)
+CAN = ASSETS["can"] = Asset("can", MASS, 0.0403, _add, rolls="z")

@@ -54,4 +54,4 @@ def _add(spec: mujoco.MjSpec, body: mujoco.MjsBody, scale: np.ndarray, physics: 
         )
 
 
-CARROT = ASSETS["bridge-carrot"] = Asset("bridge-carrot", INERTIA.mass, 0.0179965, _add)
+CARROT = ASSETS["bridge-carrot"] = Asset("bridge-carrot", INERTIA.mass, 0.0179965, _add, rolls="x")

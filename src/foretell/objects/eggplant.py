@@ -49,4 +49,4 @@ def _add(spec: mujoco.MjSpec, body: mujoco.MjsBody, scale: np.ndarray, physics: 
     )
 
 
-EGGPLANT = ASSETS["bridge-eggplant"] = Asset("bridge-eggplant", INERTIA.mass, 0.0186, _add)
+EGGPLANT = ASSETS["bridge-eggplant"] = Asset("bridge-eggplant", INERTIA.mass, 0.0186, _add, rolls="x")

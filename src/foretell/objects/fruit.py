@@ -141,7 +141,7 @@ def _fruit(
             **SEEN,
         )
 
-    return Asset(name, inertia.mass, shape.stands[0], add)
+    return Asset(name, inertia.mass, shape.stands[0], add, rolls="any")
 
 
 def _apple(name: str, inertia: Inertia) -> Asset:

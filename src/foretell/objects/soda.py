@@ -158,7 +158,7 @@ def _can(name: str, label: Label, shape: Turned, inertia: Inertia) -> Asset:
                 **SEEN,
             )
 
-    return Asset(name, inertia.mass, shape.stands[0], add)
+    return Asset(name, inertia.mass, shape.stands[0], add, rolls="y")
 
 
 WHITE = (240, 236, 232)
