@@ -165,7 +165,10 @@ class Scene:
         """The model to draw: the same joints in the same order, with the robots' shells on."""
         if self._dressed is None:
             self._dressed = self._base(visuals=True)
-        return self._compose(self._dressed.copy(), scenario, trial, ObjectPhysics(), seen=True)
+        model = self._compose(self._dressed.copy(), scenario, trial, ObjectPhysics(), seen=True)
+        for transform in self.world.transforms:
+            transform.finish(model)
+        return model
 
     def _compose(
         self, spec: mujoco.MjSpec, scenario: Scenario, trial: int, physics: ObjectPhysics, seen: bool
