@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 from foretell.answers.aggregate import aggregate_entries, shift_table
 from foretell.answers.events import event_words
 from foretell.clock import label
+from foretell.episodes.blind import blind_words
 from foretell.episodes.cells import Cell
 from foretell.episodes.columns import plain_text
 from foretell.episodes.count import method_name
 from foretell.episodes.planned import plan_table
+from foretell.episodes.provenance import read_provenance
 from foretell.episodes.read import read_columns
+from foretell.episodes.selection import read_selection
 from foretell.episodes.tally import COLUMNS, Tally
 from foretell.errors import UsageError
 from foretell.notebook import html_of, html_table
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.table import Table
 
-__all__ = ["Figures", "counted_figures", "episode_table", "figures", "list_episodes", "show", "table"]
+__all__ = ["Figures", "counted_figures", "episode_table", "figures", "list_episodes", "remarks", "show", "table"]
 
 WRONG, LINES = 4, 12
 """Kinds of events told of each entry, and entries, at most."""
@@ -136,8 +139,21 @@ def _print(page: Table | None) -> None:
     Console(file=raw(sys.stdout), width=10_000, soft_wrap=True, markup=False, emoji=False, highlight=False).print(page)
 
 
-def table(rows: list[dict[str, Any]]) -> None:
-    """Print what `show` found."""
+def remarks(run: str | Path) -> list[str]:
+    """What a reader of a run's figures must know besides: whether it is blind, or was unblinded early, and whether its
+    scenarios had unequal chances."""
+    words = blind_words(read_provenance(run))
+    lines = [f"{words[0].upper()}{words[1:]}."] if words else []
+    if any(chosen.selection.rule != "uniform" for chosen in read_selection(run).values()):
+        lines.append(
+            "Scenarios were chosen with unequal chances, so these rates are not those over all scenarios: "
+            "`foretell bound --real RUN --sim RUN` takes the chances into account."
+        )
+    return lines
+
+
+def table(rows: list[dict[str, Any]], remarks: Iterable[str] = ()) -> None:
+    """Print what `show` found, and `remarks` on it."""
     if not rows:
         print("no episodes yet")
         return
@@ -150,8 +166,8 @@ def table(rows: list[dict[str, Any]]) -> None:
     if common:
         print(common)
     _print(page)
-    if below:
-        print(below)
+    for line in (*([below] if below else []), *remarks):
+        print(line)
 
 
 def _cells(rows: list[dict[str, Any]]) -> tuple[str, list[str], list[list[str]], str]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from foretell.episode import arrow_schema
+from foretell.episodes.blind import mask_of
 from foretell.episodes.columns import cells, encoded, ordered, plain_text, written_out
 from foretell.episodes.fitted import marked
 from foretell.episodes.folder import check_run
@@ -43,7 +44,7 @@ def read(run: Path | str) -> pa.Table:
 
     It takes no lock and writes nothing, and the run may be written meanwhile. If a key has several rows, a row blamed
     on the machine gives way. Damage causes a UserWarning with the name of the file. A run without any readable row
-    raises UsageError.
+    raises UsageError. Policies of a blind study go by codes until it is closed (see `episodes.blind`).
     """
     return plain_text(read_columns(run)).combine_chunks()
 
@@ -89,6 +90,8 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
     release()  # what was read is twice as large as what is kept
     table = _filmed(run, table) if "video" in table.column_names else table
     table = marked(run, table) if "world_params" in table.column_names else table
+    if (mask := mask_of(run)) is not None:
+        table = ordered(mask.table(table), ORDER)  # again: the order of names would give them away
     return table if columns is None else table.select(list(columns))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 import yaml
 
+from foretell.episodes.blind import blind_words
 from foretell.episodes.columns import codes
 from foretell.episodes.provenance import design_of
 from foretell.report.runs import OneRun, Runs
@@ -82,6 +83,8 @@ def _facts(run: OneRun) -> dict[str, str]:
         "scenarios": _scenarios(run, source),
         "seed": "" if source.get("file") or source.get("like") else str(source.get("seed", "")),
         "trials of each": str(study.get("trials", "")),
+        "order": _order(known.get("order")),
+        "blind": blind_words(known) or _closed(known.get("blind")),
         "until": ", ".join(f"{k} {v}" for k, v in (known.get("until") or {}).items()),
         "clocks": ", ".join(sorted(set(codes(run.clocks)[1]))),
         "policies": ", ".join(_policies(run)),
@@ -94,6 +97,16 @@ def _facts(run: OneRun) -> dict[str, str]:
         "reproducible": str(known.get("reproducible") or ""),
     }
     return {name: value for name, value in facts.items() if value}
+
+
+def _order(drawn: Any) -> str:
+    if not isinstance(drawn, dict):
+        return ""
+    return f"{drawn.get('kind')}, drawn with seed {drawn.get('seed')}" if "seed" in drawn else str(drawn.get("kind"))
+
+
+def _closed(state: Any) -> str:
+    return f"until all trials were in ({state.get('closed')})" if isinstance(state, dict) else ""
 
 
 def _worlds(run: OneRun) -> list[str]:

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from foretell.counting import counted
 from foretell.episode import Episode, key
+from foretell.episodes.blind import require_open
 from foretell.episodes.cells import Cell
 from foretell.episodes.count import METHOD_NAMES
 from foretell.episodes.names import names_of
@@ -112,6 +113,7 @@ def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = 
     """
     run = Path(run)
     target = None if out is None else _free(Path(out))
+    require_open(run, "judging by another rule")
     table = read(run)
     study = load_study(run / "study.yaml")
     chosen, uses = _chosen(run, study, table, task)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from foretell.episodes.blind import mask_of
 from foretell.files import inside
 from foretell.view.board import Board
 
@@ -142,6 +143,8 @@ def file_of(board: Board, index: int, path: str) -> tuple[Path, str] | None:
     kind = FILES.get(folder, {}).get(Path(name).suffix.lower())
     if kind is None:
         return None
+    if folder == "events" and mask_of(board.runs[index]) is not None:
+        return None  # how long a policy thinks tells which one it is
     target = inside(board.runs[index], path)
     mine = target is not None and target.is_relative_to(board.runs[index].resolve() / folder)
     return (target, kind) if target is not None and mine else None
