@@ -21,6 +21,7 @@ from urllib.parse import urlsplit
 from foretell.episodes.blind import mask_of
 from foretell.files import inside
 from foretell.view.board import Board
+from foretell.view.person import person_routes
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -40,7 +41,8 @@ HEADERS = {
 
 
 def application(board: Board, html: str, token: str, host: str) -> Starlette:
-    """Serves the page, where the runs stand, their contents and videos; stops a run for who has the token."""
+    """Serves the page, where the runs stand, their contents and videos; stops a run for who has the token. The page
+    `/person` is for the person beside a robot."""
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
     from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
@@ -83,6 +85,7 @@ def application(board: Board, html: str, token: str, host: str) -> Starlette:
         Route("/contents", contents),
         Route("/runs/{run:int}/{path:path}", file),
         Route("/stop/{run:int}", stop, methods=["POST"]),
+        *person_routes(board, token),
     ]
     return Starlette(routes=routes, middleware=[Middleware(Guard, host=host)])
 
