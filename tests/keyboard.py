@@ -51,6 +51,15 @@ class Keyboard:
         part, self._seen = self.screen[self._seen : at + len(words)], at + len(words)
         return part
 
+    def see_any(self, choices: list[str]) -> str | None:
+        """Wait until one of some words is on the screen, for `see` to take; None where the process ends first."""
+        until = time.monotonic() + self.patience
+        while not any(words in self.screen[self._seen :] for words in choices):
+            if not self._read():
+                return None
+            assert time.monotonic() < until, f"none of {choices} on the screen:\n{self.screen}"
+        return min(choices, key=lambda words: self.screen[self._seen :].find(words) % (1 << 62))
+
     def _read(self) -> bool:
         """Whether there may be more."""
         if not select.select([self.fd], [], [], 0.5)[0]:

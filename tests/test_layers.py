@@ -32,7 +32,7 @@ LAYERS = [
     ("registry", "spec"),
     ("scenario", "episode", "policy", "clock", "latency", "world", "world_file", "camera"),
     ("tasks", "robots", "objects", "factors", "papers", "adapters", "rooms"),
-    ("sim", "planar", "bridges", "person"),
+    ("sim", "planar", "bridges", "hardware", "person"),
     ("rollout", "policies", "zoo", "import_object", "import_room"),
     ("episodes",),
     ("study",),

@@ -72,7 +72,8 @@ def batches_of(
     for name, episode in chosen.items():
         group = episode.group
         if group not in known or (group.real and group != last):
-            known[group] = Batch(asked[group], opened[group], deque(), isinstance(group.clock, Realtime))
+            opening = {**asked[group], "folder": str(folder)} if opened[group].real else asked[group]
+            known[group] = Batch(opening, opened[group], deque(), isinstance(group.clock, Realtime))
             batches.append(known[group])
         last = group
         known[group].jobs.append(

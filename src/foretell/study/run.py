@@ -112,6 +112,7 @@ def run(
         groups = dict.fromkeys(group for group, _ in groupby(episodes, attrgetter("group")))
         asked = {group: asked_of(study, group, policies, watch) for group in groups}
         opened = {group: crew.inspect({**opening, "hush": conduct.hush}) for group, opening in asked.items()}
+        _tell_first(opened, notify)
         with Store(path) as store:
             store.write_latencies(settler.fresh)
             store.write_study(written.to_yaml())
@@ -148,6 +149,12 @@ def run(
                 crew.close()
                 for part in (store.path / "videos").glob("*.part.mp4"):  # of episodes that were cut off
                     part.unlink(missing_ok=True)
+
+
+def _tell_first(opened: dict[JobGroup, Opened], notify: Callable[[str], None]) -> None:
+    """Say what reality does before anything moves."""
+    for note in dict.fromkeys(note for group in opened.values() if group.real for note in group.notes):
+        notify(note)
 
 
 def _about(study: Study, written: Study, opened: dict[JobGroup, Opened]) -> dict[str, Any]:

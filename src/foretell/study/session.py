@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from foretell.clock import Clock, Realtime, Sync, Virtual, parse
@@ -90,9 +91,12 @@ class Session:
         patience: float = TIMEOUT,
         view: bool = False,
         execute: int | None = None,
+        folder: str | None = None,
         hush: str | None = None,
     ):
-        """hush: the file into which policies print in a blind study."""
+        """folder: the run folder, which a world that is attended keeps files in. hush: the file into which policies
+        print in a blind study."""
+        self._folder = folder
         self.clock, self.patience, self.view = clock or Sync(), patience, view
         realtime = isinstance(self.clock, Realtime)
         self._alike: dict[str, Any] = {"task": task, "controller": controller, "time_limit": time_limit, "world": world}
@@ -159,6 +163,8 @@ class Session:
         self, source: Callable[[], Job | None], watch: Callable[[str, list[Job]], None] = lambda doing, jobs: None
     ) -> Iterator[tuple[Job, Outcome]]:
         """Run jobs until there are no more."""
+        if self._folder is not None and (attend := getattr(self.world, "attend", None)) is not None:
+            attend(Path(self._folder))
         if isinstance(self.clock, Virtual):
             return run_virtual(self.world, self.policies, source, watch, self.clock)
         if isinstance(self.clock, Realtime):
