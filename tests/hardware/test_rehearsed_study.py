@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from actor import BUSY, Actor
+from actor import BUSY, SCENE, VERDICT, Actor
 from rehearsals import Rehearsal, rehearsing
 from test_one_word import POLICY
 
@@ -123,3 +123,19 @@ def test_a_link_that_fails_is_the_machines_and_the_trial_runs_again(lab: Path, s
     assert len(broken) <= 1 and {row["blame"] for row in broken} <= {"machine"}, broken
     finish(lab, shared)
     complete(lab)
+
+
+def test_a_rehearsal_that_follows_a_run_sets_its_scenes(lab: Path) -> None:
+    with rehearsing(TASK, "standin", "--run", str(lab / "runs/trials")) as rehearsal:
+        rehearsal.write(lab / "robot.yaml", approach=1.0)
+        assert rehearsal.process.stderr is not None
+        with actor(lab, rehearsal) as person:
+            words = person.keyboard.see(SCENE)
+            (scenario,) = (s for s in LAYOUTS if all(line in words for line in s.card().splitlines()))
+            assert rehearsal.process.stderr.readline() == "The scene is set.\n"
+            assert rehearsal.hands.truth()["scenario"] == scenario.id
+            person.keyboard.press("\n")
+            person.agree()
+            assert person.keyboard.see_any([VERDICT, SCENE]) is not None
+            told = rehearsal.process.stderr.readline()
+            assert told.startswith(("The task says: failure; ", "The scene is set."))  # the machine may be too busy
