@@ -71,7 +71,7 @@ def _capped(mesh: Any) -> Any:
     after = dict(edges.tolist())
     if len(after) < len(edges) or set(after) != set(after.values()):
         return mesh  # holes that touch each other
-    vertices, caps = [np.asarray(mesh.vertices)], []
+    vertices, caps = [np.asarray(mesh.vertices)], list[Any]()
     while after:
         start, vertex = after.popitem()
         loop = [start]

@@ -46,8 +46,8 @@ def person_page() -> str:
         "css": (REPORT / "page.css").read_text(encoding="utf-8") + (HERE / "person.css").read_text(encoding="utf-8"),
         "js": (HERE / "person.js").read_text(encoding="utf-8"),
         "policy": escape(
-            "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src blob: data:; media-src blob:; "
-            "connect-src 'self'; base-uri 'none'; form-action 'none'"
+            "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src blob: data:; "
+            "media-src blob:; connect-src 'self'; base-uri 'none'; form-action 'none'"
         ),
     }
     html = (HERE / "person.html").read_text(encoding="utf-8")
