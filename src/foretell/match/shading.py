@@ -61,14 +61,16 @@ def fit_light(known: Surface, real: Floats, near: Floats | None = None, *, own: 
     def cost(way: Floats) -> float:
         return _solve(known, real, way, own)[0]
 
-    best, step = min(_sky(DIRECTIONS), key=cost) if near is None else -near, np.radians(15)
+    if near is not None:
+        return fit_along(known, real, -_refined(-near, 5.0, cost), own=own)
+    best, step = min(_sky(DIRECTIONS), key=cost), np.radians(15)
     for _ in range(ROUNDS):
         best, step = min([best, *around(best, step), *around(best, step / 2)], key=cost), step / 2.5
-    return fit_along(known, real, -_refined(best, cost), own=own)
+    return fit_along(known, real, -_refined(best, 1.0, cost), own=own)
 
 
-def _refined(best: Floats, cost: Callable[[Floats], float]) -> Floats:
-    """A direction (3,) near one that was the best of a few, to a fraction of a degree."""
+def _refined(best: Floats, reach: float, cost: Callable[[Floats], float]) -> Floats:
+    """A direction (3,) some degrees from one that is nearly the best, to a fraction of a degree."""
     from scipy.optimize import minimize
 
     side, other = around(best, np.pi / 2)[[0, 2]]
@@ -77,7 +79,7 @@ def _refined(best: Floats, cost: Callable[[Floats], float]) -> Floats:
         moved: Floats = best + turn[0] * side + turn[1] * other
         return moved / np.linalg.norm(moved)
 
-    step = np.radians(1.0)
+    step = np.radians(reach)
     answer = minimize(
         lambda turn: cost(way(turn)),
         np.zeros(2),
