@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from foretell.counting import counted
 from foretell.episodes.columns import plain_text
 from foretell.episodes.read import read_columns
 from foretell.episodes.verdicts import judges, newest, verdict_lines
@@ -15,7 +16,7 @@ from foretell.stats import ALPHA, Interval, clopper_pearson
 from foretell.stats.kappa import kappa
 from foretell.terminal import plain
 
-__all__ = ["JudgeAgreement", "agreement", "agreement_words"]
+__all__ = ["JudgeAgreement", "agreement", "agreement_words", "correction_words"]
 
 SHOWN = 20
 """Episodes that the text lists."""
@@ -109,3 +110,10 @@ def _agreement(name: str, first: dict[str, Any], second: dict[str, Any], alpha: 
 def agreement_words(run: str | Path, alpha: float = ALPHA) -> list[str]:
     """A sentence for each second judge."""
     return [made.words() for made in agreement(run, alpha=alpha)]
+
+
+def correction_words(run: str | Path) -> list[str]:
+    """How many verdicts the person at the robot corrected afterwards, if any."""
+    lines = [line for line in verdict_lines(run, "person") if line["kind"] == "correction"]
+    trials = {(line.get("scenario"), line.get("trial"), line.get("judged")) for line in lines}
+    return [f"{counted(len(trials), 'verdict')} corrected afterwards by the person who judged."] if trials else []

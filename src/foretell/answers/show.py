@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foretell.answers.aggregate import aggregate_entries, shift_table
+from foretell.answers.agreement import agreement_words, correction_words
 from foretell.answers.events import event_words
 from foretell.clock import label
 from foretell.episodes.blind import blind_words
@@ -140,8 +141,8 @@ def _print(page: Table | None) -> None:
 
 
 def remarks(run: str | Path) -> list[str]:
-    """What a reader of a run's figures must know besides: whether it is blind, or was unblinded early, and whether its
-    scenarios had unequal chances."""
+    """What a reader of a run's figures must know besides: whether it is blind, or was unblinded early; whether its
+    scenarios had unequal chances; corrections of verdicts, and how far second judges agree."""
     words = blind_words(read_provenance(run))
     lines = [f"{words[0].upper()}{words[1:]}."] if words else []
     if any(chosen.selection.rule != "uniform" for chosen in read_selection(run).values()):
@@ -149,7 +150,7 @@ def remarks(run: str | Path) -> list[str]:
             "Scenarios were chosen with unequal chances, so these rates are not those over all scenarios: "
             "`foretell bound --real RUN --sim RUN` takes the chances into account."
         )
-    return lines
+    return [*lines, *correction_words(run), *agreement_words(run)]
 
 
 def table(rows: list[dict[str, Any]], remarks: Iterable[str] = ()) -> None:

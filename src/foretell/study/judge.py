@@ -39,6 +39,7 @@ from foretell.study.config import Study, TaskEntry, load_study
 from foretell.study.films import steps as steps_of
 from foretell.study.judged import write_judged
 from foretell.study.plan import make_task
+from foretell.study.second import SecondJudged, second_judge
 from foretell.tasks.identity import task_hash
 from foretell.tasks.task import Task
 from foretell.world import Recordable, World
@@ -104,13 +105,28 @@ class Judged(Displayed):
         return "\n".join([*lines, f"new rows: {self.out}"] if self.out else lines)
 
 
-def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = None, alpha: float = ALPHA) -> Judged:
+def judge(
+    run: str | Path,
+    *,
+    task: str | None = None,
+    out: str | Path | None = None,
+    by: str | None = None,
+    alpha: float = ALPHA,
+) -> Judged | SecondJudged:
     """Judge the episodes of a run folder again from their recorded steps (`record: {steps: all}`).
 
     Each episode is judged by its own task, in its present version. `task` (a name, or `file.py:Class`) judges by
     another task: it takes the episodes whose task has the same name, or is a base class of this task. `out` writes a
     new run folder with the new rows.
+
+    `by` is the name of a second judge, a person at this terminal. They see the films of the run one by one, in random
+    order, without the policy's name or the first verdict. Their verdicts go to `RUN/verdicts/NAME.jsonl`, and
+    `foretell show` tells how far they agree. Rows do not change. Call it again to go on.
     """
+    if by is not None:
+        if task is not None or out is not None:
+            raise UsageError("by: a person judges films, and a task judges steps: leave out task and out")
+        return second_judge(run, by)
     run = Path(run)
     target = None if out is None else _free(Path(out))
     require_open(run, "judging by another rule")
