@@ -198,6 +198,7 @@ def bound(
     stand_in: bool = False,
     fitted: bool = False,
     horizon: Horizon = None,
+    detector: str | None = None,
 ) -> Bound:
     """Bound mean real performance. Sources are CSV or Parquet files, run folders, or tables in memory.
 
@@ -209,8 +210,19 @@ def bound(
     horizon: for whoever looks more than once: the number of real trials planned before the first look, or "open".
     Real rows must then stand in the order in which they were run, and scenarios that only simulation has come from
     `extra`, the same at every look: those of `sim` may be tried next.
+
+    detector: a detector that judged the films of the run folder `real` (`foretell judge --detector`). Its verdicts on
+    all episodes take the place of simulation, and a person's on a random share that of reality.
     """
     _check(method, sim, extra)
+    if detector is not None:
+        from foretell.answers.detector_bound import bound_by_detector
+
+        choice = Choice(task, policy, clock, arm)
+        _check_detector(sim, extra, horizon, metric)
+        return bound_by_detector(
+            real, detector, choice, method=method, alpha=alpha, design=design, randomised=randomised
+        )
     options: dict[str, Any] = {"alpha": alpha, "design": design or "iid", "randomised": randomised}
     if (counts := read_counts(real)) is not None:
         if any(option is not None for option in (sim, extra, policy, task, clock, arm, metric, horizon)):
@@ -279,6 +291,12 @@ def bound(
         shift=shift,
         more_trials=worth,
     )
+
+
+def _check_detector(*others: object) -> None:
+    """Refuse what a detector's bound has no use for."""
+    if any(given not in (None, "success") for given in others):
+        raise UsageError("detector: it bounds success at one look: leave sim, extra, metric and horizon out")
 
 
 def _check(method: str, sim: Source | None, extra: Source | None) -> None:
