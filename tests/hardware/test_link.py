@@ -117,14 +117,18 @@ def test_a_base_that_is_stopped_gets_zero_once() -> None:
     assert len(driver.sent) == count
 
 
-def test_a_driver_that_hangs_is_noticed_and_sends_only_its_stop_when_it_returns() -> None:
-    driver = FakeArm(hang_at=20, hang_s=1.0)
-    made = link(driver)
+@pytest.mark.parametrize("kind", [FakeArm, FakeBase])
+def test_a_driver_that_hangs_is_noticed_and_only_a_base_gets_its_stop_later(
+    kind: type[FakeArm] | type[FakeBase],
+) -> None:
+    driver = kind(hang_at=20, hang_s=1.0)
+    made = link(driver, ARM if kind is FakeArm else BASE)
+    target = START + 0.01 if kind is FakeArm else np.array([0.2, 0.0])
     made.connect()
     made.start()
     began = time.monotonic()
     while driver.looks < 20:
-        made.aim(START + 0.01)
+        made.aim(target)
         time.sleep(0.005)
     time.sleep(0.3)
     count, heard = len(driver.sent), made.reading.at
@@ -132,7 +136,8 @@ def test_a_driver_that_hangs_is_noticed_and_sends_only_its_stop_when_it_returns(
     assert made.stop(patience=0.1) is False  # and it does not wait for the driver
     assert time.monotonic() - began < 2.0
     time.sleep(1.0)
-    assert len(driver.sent) == count + 1 and holds(driver)
+    late = [sent for _, sent in driver.sent[count:]]
+    assert late == ([] if kind is FakeArm else [{"x.vel": 0.0, "theta.vel": 0.0, "y.vel": 0.0}])
 
 
 def test_a_driver_that_can_hold_is_asked_to_even_while_it_hangs() -> None:

@@ -11,6 +11,7 @@ import pytest
 from fake_robots import ARM, BASE, HOME, JOINTS, FakeArm, FakeBase
 
 from foretell.errors import UsageError, WorldError
+from foretell.hardware.cameras import scaled
 from foretell.hardware.file import RobotFile
 from foretell.hardware.mapping import make_map
 from foretell.registry import resolve
@@ -174,3 +175,13 @@ def test_joints_are_in_our_order_whatever_the_drivers_order() -> None:
     backwards = dict(reversed(seen.items()))
     assert np.array_equal(mapped(ARM).read(seen).channels, mapped(ARM).read(backwards).channels)
     assert list(mapped(ARM).channels) == [*JOINTS, "gripper"]
+
+
+def test_a_picture_in_another_size_is_the_mean_of_what_it_covers() -> None:
+    rng = np.random.default_rng(0)
+    image = rng.integers(0, 256, (48, 64, 3), dtype=np.uint8)
+    means = image.reshape(12, 4, 16, 4, 3).mean(axis=(1, 3))
+    assert np.abs(scaled(image, 12, 16) - means).max() <= 0.51
+    assert np.array_equal(scaled(image, 48, 64), image)
+    assert np.array_equal(scaled(image, 96, 128)[::2, ::2], image)
+    assert abs(float(scaled(image, 33, 21).mean()) - float(image.mean())) < 1.0

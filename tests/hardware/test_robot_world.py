@@ -218,7 +218,7 @@ def test_silence_stops_the_robot_and_the_right_one_is_to_blame(
     )  # stop waits for the driver
     time.sleep(0.8)
     after = [at for at, _ in driver.sent if at > silent + (0.3 if who == "policy" else 0.2) + 0.2]
-    assert len(after) <= (1 if who == "link" else 0)  # its stop, when the driver returns
+    assert not after
     count = len(driver.sent)
     time.sleep(0.1)
     assert len(driver.sent) == count
@@ -351,3 +351,55 @@ def test_steps_of_a_base_are_judged_again_without_a_robot(attended: Any) -> None
 def test_a_robot_that_does_not_fit_its_task(contents: Any, task: str, more: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError, match=words):
         RobotWorld(make_task(task), contents if isinstance(contents, str) else {**contents, **more})
+
+
+def test_a_key_stops_the_approach_too_and_the_scene_is_shown_again(attended: Any, person: Scripted) -> None:
+    driver = FakeArm(at=AWAY)
+    world = attended(driver=driver, approach=0.2)
+    began, stopped = time.monotonic(), list[tuple[float, int]]()
+
+    def stop_early() -> None:
+        if not stopped and driver.sent and time.monotonic() - began > 0.3:
+            stopped.append((time.monotonic(), len(driver.sent)))
+            person.say = "stop"
+
+    def look(scene: Any) -> None:
+        person.scenes += 1
+        if person.scenes == 2:
+            time.sleep(0.1)
+            assert len(driver.sent) <= stopped[0][1] + 2 and driver.sent[-1][0] - stopped[0][0] < 0.25
+            assert np.abs(driver.q[:6] - HOME).max() > 0.1  # it is still on its way
+            person.say = None
+
+    person.during, person.set_scene = stop_early, look  # type: ignore[method-assign]
+    begin(world)
+    assert person.scenes == 2 and np.allclose(driver.q[:6], HOME, atol=0.05)
+
+
+def test_a_terminal_that_falls_silent_stops_the_approach(attended: Any, person: Scripted) -> None:
+    driver = FakeArm(at=AWAY)
+    world = attended(driver=driver, approach=0.2, watchdog={"terminal": 0.2})
+
+    def fall_silent() -> None:
+        if driver.sent and person.silent_since is None:
+            person.silent_since = time.monotonic()
+
+    person.during, person.answers = fall_silent, [True, False]
+    with pytest.raises(KeyboardInterrupt):
+        begin(world)
+    assert "No trial can begin: the terminal was silent for 0.2 s" in person.asked[1]
+    assert person.silent_since is not None and driver.sent[-1][0] - person.silent_since < 0.45
+    assert np.abs(driver.q[:6] - HOME).max() > 0.1
+
+
+def test_an_arm_that_does_not_get_to_its_start_is_asked_about(attended: Any, person: Scripted) -> None:
+    class Weak(FakeArm):
+        def _go(self, seconds: float) -> None:
+            super()._go(seconds)
+            self.q[1] = AWAY[1]  # something is in its way
+
+    world = attended(driver=Weak(at=AWAY), approach=2.0)
+    person.answers = [True, False]
+    with pytest.raises(KeyboardInterrupt):
+        begin(world)
+    assert "The arm did not reach its start: 'shoulder' is 0.06 away. Try again?" in person.asked[1]

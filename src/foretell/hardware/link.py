@@ -70,7 +70,7 @@ class Link:
         self._state = threading.Condition()
         self._moving = self._halt = self._closing = False
         self._aim: Floats | None = None
-        self._aimed = 0.0
+        self._aimed = self._halted = 0.0
         self._last: Floats = np.zeros(0)
         self._sent_at = 0.0
         self._began = 0.0  # when the thread last called the driver
@@ -133,7 +133,8 @@ class Link:
         with self._state:
             if not self._moving and not self._halt:
                 return True
-            self._halt = True
+            if not self._halt:
+                self._halt, self._halted = True, time.monotonic()
             self._state.notify_all()
             done = self._state.wait_for(lambda: not self._halt or not self._alive, patience) and not self._halt
         holds = getattr(self.driver, "stop", None)
@@ -198,7 +199,8 @@ class Link:
             return
         if halt or aim is None or now - aimed > self.silence:
             self.quiet = not halt
-            self._rest()
+            since = self._halted if halt else aimed + self.silence
+            self._rest(late=now - since > self.silence)
             return
         seconds = min(now - self._sent_at, LONGEST * self.period)
         allowed, reasons = self.limits.allow(aim, self._last, seconds, self.reading)
@@ -213,13 +215,14 @@ class Link:
         sends.late.append(now - self._sent_at)
         self._last, self._sent_at = allowed, now
 
-    def _rest(self) -> None:
-        """Hold the robot where it is: the last thing that is sent."""
+    def _rest(self, late: bool = False) -> None:
+        """Hold the robot where it is: the last thing that is sent. late: the driver hung when this was asked for. An
+        arm has then long been where it was last sent to, and nobody expects it to get anything more."""
         self._began = time.monotonic()
         holds = getattr(self.driver, "stop", None)
         if callable(holds):
             holds()
-        else:
+        elif self.mapping.coasts or not late:
             self.driver.send_action(self.mapping.write(self.limits.still(self.mapping.resting(self.reading))))
         self._rested()
 

@@ -32,6 +32,8 @@ class KeyMap:
 
     channels: tuple[str, ...]
     """Our name of each channel that is commanded."""
+    coasts = False
+    """Whether the robot goes on by itself until it is told otherwise."""
 
     def __init__(self, file: RobotFile):
         self.file = file
@@ -168,6 +170,7 @@ class BaseMap(KeyMap):
     """A mobile base."""
 
     channels = ("ahead", "turning")
+    coasts = True
 
     def __init__(self, file: RobotFile, robot: Robot):
         super().__init__(file)

@@ -21,7 +21,7 @@ from foretell.objects.png import write_png
 
 __all__ = ["FrameRecorder", "film_path", "start_path"]
 
-WAITING = 64
+WAITING = 128
 """Frames that may wait to be written; more are dropped, and counted."""
 MILLISECONDS = Fraction(1, 1000)
 
@@ -45,6 +45,7 @@ class FrameRecorder:
         """Frames of this trial that came faster than they could be written."""
         self._queue: queue.Queue[tuple[str, Any, Any]] = queue.Queue()
         self._films: dict[str, _Film] = {}
+        self._firsts: dict[Path, Bytes] = {}
         self._episode: str | None = None
         self._began, self._next = 0.0, dict.fromkeys(rates, 0.0)
         self._thread: threading.Thread | None = None
@@ -109,9 +110,7 @@ class FrameRecorder:
                 elif what == "frame" and camera in self._films:
                     self._films[camera].add(*given)
                 elif what in ("finish", "close"):
-                    for film in self._films.values():
-                        film.close()
-                    self._films.clear()
+                    self._close()
             except (OSError, ValueError, self._av.error.FFmpegError):  # a full disk must not stop a robot's loop
                 self.dropped += 1
             if what == "close":
@@ -120,12 +119,20 @@ class FrameRecorder:
     def _open(self, camera: str, episode: str, image: Bytes) -> None:
         path = film_path(self._run, episode, camera)
         path.parent.mkdir(parents=True, exist_ok=True)
-        first = start_path(self._run, episode, camera)
-        part = first.with_suffix(".part")
-        part.unlink(missing_ok=True)  # it may be a link, in a folder from someone else
-        part.write_bytes(write_png(image))
-        part.replace(first)
+        self._firsts[start_path(self._run, episode, camera)] = image
         self._films[camera] = _Film(self._av, path, image.shape[0], image.shape[1])
+
+    def _close(self) -> None:
+        """Finish films; first frames are written then, because packing one takes as long as many frames of a film."""
+        for film in self._films.values():
+            film.close()
+        self._films.clear()
+        for path, image in self._firsts.items():
+            part = path.with_suffix(".part")
+            part.unlink(missing_ok=True)  # it may be a link, in a folder from someone else
+            part.write_bytes(write_png(image))
+            part.replace(path)
+        self._firsts.clear()
 
 
 class _Film:
@@ -137,7 +144,7 @@ class _Film:
         self._file = av.open(str(self._part), "w")
         self._stream = self._file.add_stream("libx264", rate=30)
         self._stream.width, self._stream.height = width - width % 2, height - height % 2  # the format wants even sides
-        self._stream.pix_fmt, self._stream.options = "yuv420p", {"crf": "20", "preset": "veryfast"}
+        self._stream.pix_fmt, self._stream.options = "yuv420p", {"crf": "20", "preset": "superfast"}
         self._stream.codec_context.time_base = MILLISECONDS
         self._last = -1
 

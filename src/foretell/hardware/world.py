@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from foretell.adapters.resize import resize
 from foretell.arrays import Bytes
 from foretell.camera import camera_features
 from foretell.errors import UsageError
 from foretell.hardware.arm import ArmBody
 from foretell.hardware.base import BaseBody
-from foretell.hardware.cameras import size_of
+from foretell.hardware.cameras import scaled, size_of
 from foretell.hardware.driver import RobotDriver, features_of, make_driver
 from foretell.hardware.file import RobotFile, WatchdogEntry
 from foretell.hardware.limits import REASONS, SendLimits, make_limits
@@ -172,10 +171,10 @@ class RobotWorld:
         """A camera's newest frame in the size that is asked for."""
         assert self._live is not None, "recorded trials have no frames here"
         reading, (height, width, _) = self._live.reading, stream.shape or feature.shape
-        key = (name, (height, width))
-        if key not in self._pictures or self._pictures[key][0] != reading.at:
-            camera = name.rpartition("/")[0]
-            image = resize(reading.frames[camera], height, width, "bilinear")
+        key, camera = (name, (height, width)), name.rpartition("/")[0]
+        fresh = 0.5 / self.file.cameras[camera].rate  # a camera has nothing new within half its period
+        if key not in self._pictures or reading.at - self._pictures[key][0] > fresh:
+            image = scaled(reading.frames[camera], height, width)
             image = self._noise.blur_image(0, camera, feature, image, int(self._age[0]))
             self._pictures[key] = (reading.at, image)
         return self._pictures[key][1]
