@@ -17,6 +17,7 @@ from foretell.identify.replay import free_space
 from foretell.robots.google_robot import GoogleRobot
 from foretell.robots.robot import Robot
 from foretell.robots.widowx import WidowX
+from foretell.sim.bench import Bench
 from foretell.sim.params import load_world
 from foretell.sim.world import MujocoWorld
 from foretell.world import slot_array
@@ -46,14 +47,14 @@ def run(world: MujocoWorld, *pieces: int) -> np.ndarray:
     every = slot_array(range(world.slots))
     for ticks in pieces:
         world.advance(every, np.full(world.slots, ticks))
-    layout = world._layout(0)
+    layout = Bench.on(world).layout
     return np.concatenate([layout.qpos, layout.qvel], axis=1)
 
 
 @pytest.mark.parametrize("robot", ["widowx", "google_robot"])
 def test_forces_are_those_of_the_velocities_that_the_robot_has(robot: str) -> None:
     world = moving(robot, 1.0)
-    layout, slot = world._layout(0), slot_array([0])
+    layout, slot = Bench.on(world).layout, slot_array([0])
     model = layout.models[0]
     data, worst, largest = mujoco.MjData(model), 0.0, 0.0
     applied = layout.batch.bind("qfrc_applied")
@@ -83,7 +84,9 @@ def test_what_ran_before_leaves_nothing() -> None:
     world = moving("widowx", 1.0)
     first = run(world, 40)
     world.reset(slot_array([0]), [world.task.scenario(0)], [0])
-    assert not np.any(world._layout(0)._coriolis.coming(slot_array([0]), TICKS, world._layout(0).model.nv))
+    applied = Bench.on(world).layout.batch.bind("qfrc_applied")
+    run(world, 1)
+    assert not np.any(applied)
     world.reset(slot_array([0]), [world.task.scenario(0)], [0])
     world.command(slot_array([0]), np.array([ACTIONS["widowx"]]), np.array([TICKS]))
     assert np.array_equal(run(world, 40), first)

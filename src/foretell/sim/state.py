@@ -8,7 +8,7 @@ import numpy as np
 
 from foretell.arrays import Bools, Floats, Ints
 from foretell.errors import UsageError, suggest
-from foretell.objects import asset
+from foretell.objects import Round, asset
 from foretell.rotation import from_matrix
 from foretell.scenario import Scenario
 from foretell.sim.layout import Layout
@@ -162,7 +162,7 @@ class Rows:
     def object_rolls(self) -> list[list[str]]:
         unknown = [""] * (int(self._slots.max(initial=0)) + 1)  # what a factor or the task itself puts down
         names = [self._assets.get(name, unknown) for name in self._layout.objects]
-        return [[asset(own[slot]).rolls if own[slot] else "" for own in names] for slot in self._slots.tolist()]
+        return [[_about(own[slot]) for own in names] for slot in self._slots.tolist()]
 
     def pads(self, robot: str) -> Bools:
         return self._layout.sensordata[self._slots[:, None, None], self._layout.pads[self._layout.gripper(robot)]] > 0
@@ -202,3 +202,8 @@ class Rows:
         if name not in self._assets:
             raise UsageError(f"no scenario places {name!r}; {suggest(name, self._assets)}")
         return [self._assets[name][slot] for slot in self._slots.tolist()]
+
+
+def _about(name: str) -> str:
+    """What an asset of this name is round about."""
+    return kind.about if name and isinstance(kind := asset(name), Round) else ""

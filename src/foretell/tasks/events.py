@@ -79,7 +79,7 @@ EVENTS: dict[str, Event] = {
         "knocked an object over",
         "An object that no gripper holds tilts more than 45 degrees from how it stood at the start. It counts "
         "again once it has stood within 20 degrees. To roll is not to tilt: a can may turn about its axis, and a ball "
-        "as it likes (`Asset.rolls`). An object to manipulate (MO) that a gripper has held does not count while the "
+        "as it likes (assets `Round`). An object to manipulate (MO) that a gripper has held does not count while the "
         "task is solved.",
     ),
     "hit_table": Event(

@@ -97,7 +97,7 @@ class State(Protocol):
         """(n, objects, 4) orientations."""
 
     def object_rolls(self) -> list[list[str]]:
-        """For each of n slots, and each object in it, what it is round about: `Asset.rolls`."""
+        """For each of n slots, and each object in it, what it is round about: `Round.about`, or nothing."""
 
     def pads(self, robot: str) -> Bools:
         """(n, objects and fixtures, pads) bool: which pads of a robot touch what; objects come first. Of a robot with
