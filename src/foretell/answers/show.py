@@ -18,7 +18,7 @@ from foretell.episodes.count import method_name
 from foretell.episodes.planned import plan_table
 from foretell.episodes.provenance import read_provenance
 from foretell.episodes.read import read_columns
-from foretell.episodes.selection import read_selection
+from foretell.episodes.selection import selection_words
 from foretell.episodes.tally import COLUMNS, Tally
 from foretell.errors import UsageError
 from foretell.notebook import html_of, html_table
@@ -144,13 +144,8 @@ def remarks(run: str | Path) -> list[str]:
     """What a reader of a run's figures must know besides: whether it is blind, or was unblinded early; whether its
     scenarios had unequal chances; corrections of verdicts, and how far second judges agree."""
     words = blind_words(read_provenance(run))
-    lines = [f"{words[0].upper()}{words[1:]}."] if words else []
-    if any(chosen.selection.rule != "uniform" for chosen in read_selection(run).values()):
-        lines.append(
-            "Scenarios were chosen with unequal chances, so these rates are not those over all scenarios: "
-            "`foretell bound --real RUN --sim RUN` takes the chances into account."
-        )
-    return [*lines, *correction_words(run), *agreement_words(run)]
+    blind = [f"{words[0].upper()}{words[1:]}."] if words else []
+    return [*blind, *selection_words(run), *correction_words(run), *agreement_words(run)]
 
 
 def table(rows: list[dict[str, Any]], remarks: Iterable[str] = ()) -> None:

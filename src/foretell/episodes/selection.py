@@ -19,7 +19,7 @@ from foretell.document import load_json
 from foretell.files import SMALL, read_file
 from foretell.stats.sampling import Rule, Selection
 
-__all__ = ["FILE", "Chosen", "read_selection"]
+__all__ = ["FILE", "Chosen", "read_selection", "selection_words"]
 
 FILE = "selection.json"
 
@@ -51,6 +51,16 @@ def read_selection(run: Path | str) -> dict[str, Chosen]:
         return {str(task): _chosen(entry, contents) for task, entry in contents["tasks"].items()}
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return {}
+
+
+def selection_words(run: Path | str) -> list[str]:
+    """What a reader of a run's rates must know of the choice of its scenarios."""
+    if all(chosen.selection.rule == "uniform" for chosen in read_selection(run).values()):
+        return []
+    return [
+        "Scenarios were chosen with unequal chances, so these rates are not those over all scenarios: "
+        "`foretell bound --real RUN --sim RUN` takes the chances into account."
+    ]
 
 
 def _chosen(entry: Mapping[str, Any], about: Mapping[str, Any]) -> Chosen:
