@@ -53,7 +53,7 @@ def confirm(run, episodes):
 
 def test_from_films_to_the_bound(run):
     use = f"{EXAMPLE}:Lifted"
-    answer = json.loads(cli("judge", run, "--detector", use, "--confirm", "0.7", "--json", cwd=run.parent).stdout)
+    answer = json.loads(cli("judge", run, "--detector", use, "--confirm", "0.4", "--json", cwd=run.parent).stdout)
     rows = foretell.read(run).to_pylist()
     assert {row["policy"]: row["success"] for row in rows} == {"good": True, "bad": False}
     assert answer["agreement"] == {"both": COUNT, "only_detector": 0, "only_row": 0, "neither": COUNT}
@@ -64,7 +64,7 @@ def test_from_films_to_the_bound(run):
     chosen = [line["episode"] for line in lines if line["chosen"]]
     assert answer["missing"] == [row["episode"] for row in rows if row["episode"] in chosen] and answer["chosen"] >= 4
     confirm(run, answer["missing"])
-    again = cli("judge", run, "--detector", use, "--confirm", "0.7", cwd=run.parent).stdout
+    again = cli("judge", run, "--detector", use, "--confirm", "0.4", cwd=run.parent).stdout
     assert f"{2 * COUNT} of them before" in again and "foretell bound" in again
     text = cli("bound", run, "--detector", "lifted", "--policy", "good", cwd=run.parent).stdout
     assert "that a person confirmed" in text and "simulated: the bound is on success there" in text
@@ -109,13 +109,13 @@ class Leaves:
 
 
 def test_a_person_sees_the_films_that_were_drawn(run):
-    made = foretell.judge(run, detector=f"{EXAMPLE}:Lifted", confirm=0.7)
+    made = foretell.judge(run, detector=f"{EXAMPLE}:Lifted", confirm=0.4)
     drawn = to_confirm(run, "lifted")
     assert drawn == set(made.missing) and 0 < len(drawn) < 2 * COUNT
     left = second_judge(run, "ann", person=Leaves, only=drawn)
     assert Leaves.counts == [len(drawn)] and left.left == len(drawn)
     confirm(run, drawn)
-    assert not foretell.judge(run, detector=f"{EXAMPLE}:Lifted", confirm=0.7).missing
+    assert not foretell.judge(run, detector=f"{EXAMPLE}:Lifted", confirm=0.4).missing
     with pytest.raises(UsageError, match="did you mean 'lifted'"):
         to_confirm(run, "liftd")
 

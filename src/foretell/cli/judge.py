@@ -1,18 +1,16 @@
-"""Judge recorded episodes again, by a changed rule, your own, or a second person.
+"""Judge episodes again: by a rule, a person or a detector.
 
 Examples:
     foretell judge runs/first-study
-    foretell judge runs/first-study --task my_task.py:HigherLift
     foretell judge runs/first-study --task my_task.py:HigherLift --out runs/higher
-    foretell judge runs/our-robot --by ann  # ann judges the films; foretell view plays them
+    foretell judge runs/our-robot --by ann  # ann judges the films
     foretell judge runs/our-robot --detector my_detector.py:Judge --confirm 0.2
-    foretell judge runs/our-robot --detector Judge --by ann  # ann confirms the share that was drawn
+    foretell judge runs/our-robot --detector Judge --by ann  # ann confirms some
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from typing import Annotated
 
 from foretell.cli._flags import Alpha, Confidence, Json, OutRun, Run, named
@@ -57,13 +55,10 @@ def main(
         run, task=task, out=out, by=by, detector=detector, confirm=confirm, seed=seed, alpha=level,
         notify=lambda text: print(text, file=sys.stderr),
     )  # fmt: skip
-    if isinstance(judged, SecondJudged):
-        # while films are left, to hear how one agrees would steer the verdicts to come
-        made = [] if judged.left else agreement(run, by, level)
-        if json_:
-            answer = {**asdict(judged), "run": str(judged.run), "agreement": [second.to_dict() for second in made]}
-            print(json.dumps(answer, indent=2))
-        else:
-            print("\n".join([judged.text(), *(second.text() for second in made)]))
+    # while films are left, to hear how one agrees would steer the verdicts to come
+    seconds = agreement(run, by, level) if isinstance(judged, SecondJudged) and not judged.left else []
+    if json_:
+        about = {"agreement": [second.to_dict() for second in seconds]} if by is not None else {}
+        print(json.dumps({**judged.to_dict(), **about}, indent=2))
     else:
-        print(json.dumps(judged.to_dict(), indent=2) if json_ else judged.text())
+        print("\n".join([judged.text(), *(second.text() for second in seconds)]))
