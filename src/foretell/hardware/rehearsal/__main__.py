@@ -16,7 +16,7 @@ from foretell.hardware.rehearsal.faults import LinkFaults
 from foretell.hardware.rehearsal.file import world_file
 from foretell.hardware.rehearsal.follow import follow
 from foretell.hardware.rehearsal.server import RehearsalServer
-from foretell.hardware.rehearsal.table import Table
+from foretell.hardware.rehearsal.table import RehearsalTable
 from foretell.registry import resolve
 from foretell.world import Drawing, World
 from foretell.world_file import make_world
@@ -75,7 +75,7 @@ def serve(flags: argparse.Namespace) -> None:
     if flags.camera and isinstance(world, Drawing):
         world.require_drawing()
     shape = (int(sides[0]), int(sides[1]), 3)
-    table = Table(world, robot, dict.fromkeys(flags.camera, shape), flags.camera_rate)
+    table = RehearsalTable(world, robot, dict.fromkeys(flags.camera, shape), flags.camera_rate)
     hands = flags.hands if flags.hands is not None else flags.port and flags.port + 1
     server = RehearsalServer(table, LinkFaults(flags.delay, flags.jitter), flags.port, hands)
     signal.signal(signal.SIGTERM, lambda *_: server.end())

@@ -15,12 +15,12 @@ from foretell.hardware.rehearsal.hands import Hands
 from foretell.person.desk import DESK
 from foretell.scenario import Scenario
 
-__all__ = ["Follower", "follow"]
+__all__ = ["DeskFollower", "follow"]
 
 LOOK_S = 0.05
 
 
-class Follower:
+class DeskFollower:
     """Looks at the desk of a run."""
 
     def __init__(self, run: Path, hands: Hands):
@@ -50,7 +50,7 @@ def follow(run: Path, address: str) -> None:
     """Follow a run in a thread, as long as the rehearsal at an address lives."""
 
     def work() -> None:
-        follower = Follower(run, Hands(address))
+        follower = DeskFollower(run, Hands(address))
         while True:
             try:
                 words = follower.look()
