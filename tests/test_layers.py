@@ -35,7 +35,7 @@ LAYERS = [
     ("rollout", "policies", "zoo", "import_object", "import_room"),
     ("episodes",),
     ("study",),
-    ("reality", "catalogue", "doctor"),
+    ("reality", "catalogue", "doctor", "serving"),
     ("answers", "checks", "identify", "match", "reproduction", "train"),
     ("testset", "leaderboard", "redteam", "tune"),
     ("report",),

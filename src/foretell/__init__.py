@@ -58,6 +58,7 @@ _WHERE = {
     "report": "foretell.report",
     "reproduce": "foretell.reproduction",
     "run": "foretell.study.run",
+    "serve_policy": "foretell.serving.serve_policy",
     "show": "foretell.answers.show",
     "testset": "foretell.testset.testset",
     "timeline": "foretell.report.timeline",
@@ -97,6 +98,7 @@ if TYPE_CHECKING:
     from foretell.reproduction import reproduce as reproduce
     from foretell.scenario import Placement as Placement
     from foretell.scenario import Scenario as Scenario
+    from foretell.serving.serve_policy import serve_policy as serve_policy
     from foretell.spec import Stream as Stream
     from foretell.study.config import Study as Study
     from foretell.study.judge import judge as judge

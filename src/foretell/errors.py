@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["ForetellError", "PolicyError", "UsageError", "WorldError", "raised", "suggest", "traced"]
+__all__ = ["ForetellError", "LinkError", "PolicyError", "UsageError", "WorldError", "raised", "suggest", "traced"]
 
 HEAD, TAIL = 4_000, 12_000
 """Characters that are kept of a long traceback, at its beginning and at its end."""
@@ -29,6 +29,11 @@ class UsageError(ForetellError):
 
 class PolicyError(ForetellError):
     """The policy raised, hung, or returned something its spec does not allow. Counts as a failure."""
+
+
+class LinkError(PolicyError):
+    """A policy's server is gone or silent. That says nothing of the policy: the episode is the machine's, and the next
+    call runs it again."""
 
 
 class WorldError(ForetellError):

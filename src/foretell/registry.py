@@ -129,6 +129,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "depth-planner": "foretell.policies.mapping:DepthPlanner",
         "oracle": "foretell.policies.navigation:Oracle",
         "zoo": "foretell.zoo.policy:Zoo",
+        "ws": "foretell.bridges.websocket:Websocket",
     },
     "adapters": {
         "unnormalise": "foretell.adapters.unnormalise:Unnormalise",

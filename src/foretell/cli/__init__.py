@@ -26,7 +26,15 @@ __all__ = ["main"]
 
 JOURNEY = {
     "Start here": ("demo", "doctor", "list"),
-    "Check your policy, task or world": ("check", "identify", "match", "import-object", "import-room", "latency"),
+    "Check your policy, task or world": (
+        "check",
+        "identify",
+        "match",
+        "import-object",
+        "import-room",
+        "latency",
+        "serve-policy",
+    ),
     "Run in simulation and look at the results": ("run", "view", "show", "replay", "timeline", "judge"),
     "Find what breaks a policy": ("clocks", "testset", "leaderboard", "redteam"),
     "Plan and record real trials": ("budget", "cards", "import"),

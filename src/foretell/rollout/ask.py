@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from foretell.errors import PolicyError, raised, traced
+from foretell.errors import LinkError, PolicyError, raised, traced
 from foretell.policy import PolicySpec, as_chunk
 
 __all__ = ["Answer", "ask"]
@@ -30,6 +30,8 @@ class Answer:
     """The slots that shared the failed call. Any of them may have caused the error."""
     traces: dict[int, str] = field(default_factory=dict)
     """Row -> the traceback of what the policy raised."""
+    lost: set[int] = field(default_factory=set)
+    """Rows of `errors` for which not the policy is to blame, but the way to it."""
 
 
 def ask(
@@ -55,6 +57,7 @@ def ask(
     calls = [shared[at : at + size] for at in range(0, len(shared), size)]
     calls += [np.array([row]) for row in ([] if apart is None else np.flatnonzero(apart).tolist())]
     unsure: list[int] = []
+    lost: set[int] = set()
     for rows in calls:
         beat()
         try:
@@ -63,6 +66,9 @@ def ask(
             errors |= dict.fromkeys(rows.tolist(), str(error))
             if error.__cause__ is not None:
                 traces |= dict.fromkeys(rows.tolist(), traced(error.__cause__))
+            if isinstance(error, LinkError):  # every slot of the call met it, and no other call would help
+                lost.update(rows.tolist())
+                continue
             unsure += rows.tolist() if len(rows) > 1 else []
             continue
         actions[rows] = chunk.actions[: len(rows)]
@@ -81,6 +87,7 @@ def ask(
         errors=errors,
         unsure=unsure,
         traces=traces,
+        lost=lost,
     )
 
 
@@ -90,6 +97,8 @@ def _call(policy: Any, spec: PolicySpec, slots: np.ndarray, seen: dict[str, Any]
     batch = {k: v[padded] if isinstance(v, np.ndarray) else [v[i] for i in padded] for k, v in seen.items()}
     try:
         returned = policy.act(slots[padded], batch)
+    except LinkError:
+        raise
     except Exception as error:
         raise PolicyError(f"act raised {raised(error)}") from error
     try:

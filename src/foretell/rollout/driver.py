@@ -57,6 +57,7 @@ class Driver:
         self.watched = np.zeros(slots, dtype=bool)  # whether anybody could tell before the end
         self.clipped = np.zeros(slots, dtype=np.int64)
         self.apart = np.zeros(slots, dtype=bool)  # the policy is called for this slot alone
+        self.lost: set[int] = set()  # slots whose policy could not be reached when policies were last asked
         self.gone: set[int] = set()  # slots whose episode ended or started anew when policies were asked
         self.drained = False  # the source has no more
         self.suspects: deque[Job] = deque()  # one of them made the world fail: each runs again, alone in the world
@@ -149,7 +150,7 @@ class Driver:
         Those whose call failed together with others' start anew."""
         failed, unsure = self._act(slots, plan, ends)
         for slot, message in failed.items():
-            yield self._finish(slot, "error", "policy", message)
+            yield self._finish(slot, "error", "machine" if slot in self.lost else "policy", message)
         if unsure:
             yield from self._again(unsure)
         self.gone = {*failed, *unsure}
@@ -158,6 +159,7 @@ class Driver:
         """Ask policies. Returns slot -> error, and the slots that shared a call that failed."""
         failed: dict[int, str] = {}
         unsure: list[int] = []
+        self.lost = set()
         for name in dict.fromkeys(self._job(slot).policy for slot in slots.tolist()):
             mine = np.array([s for s in slots.tolist() if self._job(s).policy == name], dtype=np.int32)
             spec = self.specs[name]
@@ -177,6 +179,7 @@ class Driver:
                 self.outcomes[slot].trace = answer.traces.get(row)
             failed |= {int(mine[row]): text for row, text in answer.errors.items() if row not in answer.unsure}
             unsure += [int(mine[row]) for row in answer.unsure]
+            self.lost |= {int(mine[row]) for row in answer.lost}
         return failed, unsure
 
     def _plans(self, slots: np.ndarray, chunk: int) -> dict[str, np.ndarray]:

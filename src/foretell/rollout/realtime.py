@@ -324,7 +324,7 @@ class _Realtime(AsynchronousDriver):
         except TooSlow as slow:
             yield self._finish(0, "error", "machine", str(slow))
         except _Failed as failed:
-            yield self._finish(0, "error", "policy", str(failed))
+            yield self._finish(0, "error", failed.blame, str(failed))
         except CompanionDied as died:
             yield from self._lost(self._mind, died)
         except _Blind as blind:
@@ -337,7 +337,7 @@ class _Realtime(AsynchronousDriver):
         while message := mind.thinker.heard():
             if message.get("failed") == self.number:
                 self.outcomes[0].trace = message.get("trace")
-                raise _Failed(message["error"])
+                raise _Failed(message["error"], "machine" if message.get("lost") else "policy")
         if self.drives and mind.sight.taken != self.taken:
             self.taken, self.asked_at = mind.sight.taken, now
         if (self.drives or self.asked > self.answered) and now - self.asked_at > self.patience:
@@ -387,7 +387,11 @@ def _hurry(now: bool) -> None:
 
 
 class _Failed(Exception):  # noqa: N818 - says what happened
-    """The policy did something wrong."""
+    """The policy did something wrong, or the way to it broke, which is the machine's."""
+
+    def __init__(self, why: str, blame: str = "policy"):
+        super().__init__(why)
+        self.blame = blame
 
 
 class _Blind(Exception):  # noqa: N818 - says what happened

@@ -148,7 +148,8 @@ class Thinker:
         self.done = number
         answer = ask(self.policy, self.spec, SLOT, observations)
         if answer.errors:
-            say({"failed": self.episode, "error": answer.errors[0], "trace": answer.traces.get(0)})
+            lost = 0 in answer.lost
+            say({"failed": self.episode, "error": answer.errors[0], "trace": answer.traces.get(0), "lost": lost})
             return
         self._put(answer.actions[0], answer.terminate[0], int(answer.clipped[0]), number, began)
 
