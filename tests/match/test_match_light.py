@@ -64,7 +64,7 @@ def test_an_error_of_the_direction_is_never_nothing() -> None:
 
 
 def test_a_light_that_grazes_is_bounded() -> None:
-    known, real, _ = ball(4)
+    known, _, _ = ball(4)
     flat = known.only(known.normal[:, 2] > 0.99)
     graze = fit_along(flat, np.ones((len(flat.look), 3)), np.array([-1.0, 0.0, -0.001]))
     assert max(graze.colour.max(), graze.ambient.max()) <= 4  # what a world file takes
