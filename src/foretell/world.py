@@ -26,6 +26,7 @@ __all__ = [
     "Drawing",
     "EpisodeCut",
     "EpisodeViewer",
+    "Judge",
     "Observations",
     "Recordable",
     "Verdict",
@@ -106,8 +107,9 @@ class World(Protocol):
     """Where scenarios run. All that drivers, sessions, replay, films and checks use. A world may have `notes` besides:
     sentences about its parameters that a study prints; `over(slots)`: (n,) bool, whether the task ends an episode here,
     solved or not; `attend(run)`: called once before the first episode with the run folder, of a world that keeps files
-    of its own or needs a person (nothing else of it may touch hardware before); and `announce(slots, episodes)`: called
-    before `reset` with the keys of the episodes, by which such files are named."""
+    of its own or needs a person (nothing else of it may touch hardware before); `announce(slots, episodes)`: called
+    before `reset` with the keys of the episodes, by which such files are named; and `filmed(slot)`: the path, within
+    the run folder, of a film that it made of the episode, or None."""
 
     name: str
     task: Task

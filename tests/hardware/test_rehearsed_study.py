@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 import yaml
-from actor import BUSY, Actor
+from actor import BUSY, SCENE, VERDICT, Actor
 from rehearsals import Rehearsal, rehearsing
 from test_one_word import POLICY
 
@@ -37,7 +37,7 @@ def lab(tmp_path: Path, shared: Rehearsal) -> Path:
     (tmp_path / "dip.py").write_text(POLICY)
     lines = [json.dumps(s.model_dump(mode="json")) + "\n" for s in LAYOUTS]
     (tmp_path / "scenarios.jsonl").write_text("".join(lines))
-    shared.write(tmp_path / "robot.yaml", approach=1.0)
+    shared.write(tmp_path / "robot.yaml", approach=1.0, watchdog={"link": 0.3})
     study = {"name": "trials", "world": "robot.yaml", "tasks": [{"use": TASK, "time_limit": SECONDS}]}
     study |= {"policies": {"dip": "dip.py:Dip"}, "scenarios": {"file": "scenarios.jsonl"}, "clocks": ["realtime"]}
     (tmp_path / "study.yaml").write_text(yaml.safe_dump(study))
@@ -123,3 +123,19 @@ def test_a_link_that_fails_is_the_machines_and_the_trial_runs_again(lab: Path, s
     assert len(broken) <= 1 and {row["blame"] for row in broken} <= {"machine"}, broken
     finish(lab, shared)
     complete(lab)
+
+
+def test_a_rehearsal_that_follows_a_run_sets_its_scenes(lab: Path) -> None:
+    with rehearsing(TASK, "standin", "--run", str(lab / "runs/trials")) as rehearsal:
+        rehearsal.write(lab / "robot.yaml", approach=1.0, watchdog={"link": 0.3})
+        assert rehearsal.process.stderr is not None
+        with actor(lab, rehearsal) as person:
+            words = person.keyboard.see(SCENE)
+            (scenario,) = (s for s in LAYOUTS if all(line in words for line in s.card().splitlines()))
+            assert rehearsal.process.stderr.readline() == "The scene is set.\n"
+            assert rehearsal.hands.truth()["scenario"] == scenario.id
+            person.keyboard.press("\n")
+            person.agree()
+            assert person.keyboard.see_any([VERDICT, SCENE]) is not None
+            told = rehearsal.process.stderr.readline()
+            assert told.startswith(("The task says: failure; ", "The scene is set."))  # the machine may be too busy

@@ -32,7 +32,8 @@ TASK = "widowx_carrot_on_plate"
         ({"watchdog": {"link": 0}}, r"watchdog.link: Input should be greater than 0"),
         ({"joints": {"gripper": {"key": "g", "open": 1, "closed": 1}}}, "open and closed should differ"),
         ({"joints": {"arm": [{"key": "a", "sign": 2}]}}, r"joints.arm.list.0.sign: Input should be 1 or -1"),
-        ({"judge": "nobody"}, "judge: Input should be 'person' or 'task'"),
+        ({"judge": "nobody"}, 'judge: should be person, task, "file.py:Class" or an .onnx file'),
+        ({"judge": "a.py:A", "cameras": {}}, "judge: a detector looks at pictures: name a camera"),
         ({"speed": 3}, "speed is not a field"),
     ],
 )

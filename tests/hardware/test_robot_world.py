@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from fake_robots import ARM, BASE, HOME, FakeArm, FakeBase
 from foretell.errors import UsageError
 from foretell.hardware import live
 from foretell.hardware.world import RobotWorld
+from foretell.judging.confirm import confirms
 from foretell.person import Judgement, SceneSkipped
 from foretell.spec import Stream
 from foretell.tasks.make import make_task
@@ -403,3 +405,48 @@ def test_an_arm_that_does_not_get_to_its_start_is_asked_about(attended: Any, per
     with pytest.raises(KeyboardInterrupt):
         begin(world)
     assert "The arm did not reach its start: 'shoulder' is 0.06 away. Try again?" in person.asked[1]
+
+
+DETECTOR = """
+class Bright:
+    def judge(self, frames, instruction):
+        assert instruction == "put carrot on plate" and frames.shape[1:] == (48, 64, 3)
+        if len(frames) > 40:
+            raise ValueError("too long")
+        return 0.9
+"""
+
+
+def test_a_detector_judges_what_the_coin_does_not_give_to_a_person(
+    attended: Any, person: Scripted, tmp_path: Path
+) -> None:
+    (tmp_path / "bright.py").write_text(DETECTOR)
+    world = attended(judge=f"{tmp_path}/bright.py:Bright", confirm=0.5)
+    scenarios = [world.task.scenario(seed) for seed in range(8)]
+    alone = next(s for s in scenarios if not confirms(s.id, 0.5))
+    shown = next(s for s in scenarios if confirms(s.id, 0.5))
+    person.success = False
+    begin(world, scenario=alone)
+    run(world, 0.3)
+    (verdict,) = world.verdict(SLOT)
+    assert (verdict.success, verdict.judge, person.judged) == (True, "detector", 0)
+    assert world.filmed(0) == "frames/e0-third.mp4"
+    begin(world, scenario=shown)
+    run(world, 0.3)
+    (verdict,) = world.verdict(SLOT)
+    assert (verdict.success, verdict.judge, person.judged) == (False, "person", 1)
+    lines = [json.loads(line) for line in (tmp_path / "verdicts/detector-Bright.jsonl").read_text().splitlines()]
+    assert [(line["success"], line["score"], line["chosen"]) for line in lines] == [
+        (True, 0.9, False),
+        (True, 0.9, True),
+    ]
+
+
+def test_a_detector_that_fails_costs_no_trial(attended: Any, person: Scripted, tmp_path: Path) -> None:
+    (tmp_path / "bright.py").write_text(DETECTOR.replace("> 40", "> 0"))
+    world = attended(judge=f"{tmp_path}/bright.py:Bright", confirm=0.01)
+    begin(world)
+    run(world, 0.2)
+    with pytest.warns(UserWarning, match="raised ValueError: too long.*the person judges this trial"):
+        (verdict,) = world.verdict(SLOT)
+    assert verdict.judge == "person" and person.judged == 1

@@ -230,6 +230,8 @@ def test_sittings_are_recorded_with_how_they_ended(folder: Path) -> None:
     about = read_provenance("runs/secret")
     assert [(s["how"], s["trials"]) for s in about["sittings"]][:2] == [("unfinished", 3), ("stopped", 3)]
     assert about["until"] is None and about["sittings"][0]["of"] == 8
+    page = list(pages("runs/secret"))[-1]
+    assert "no rule: the number of trials is fixed" in page and "3 (unfinished, stopped, unfinished)" in page
     assert about["order"]["kind"] == "random" and about["order"]["seed"] == 0
 
 
@@ -263,3 +265,16 @@ def test_the_files_of_real_episodes_name_no_policy(folder: Path) -> None:
     assert os.path.exists("runs/secret/provenance.json")
     text = (folder / "runs/secret/provenance.json").read_text()
     assert not [word for word in SECRETS if word in text.lower()]
+
+
+def test_under_realtime_not_even_a_native_library_prints_on_the_screen(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    loud = "import os\n\nfrom puck import Seek\n\n\nclass Loud(Seek):\n    def reset(self, *_):\n"
+    loud += "        os.write(2, b'the falcon is reset\\n')\n"
+    (folder / "loud.py").write_text(loud)
+    study = {**REAL, "policies": {"falcon": "loud.py:Loud", "walrus": "loud.py:Loud"}, "clocks": ["realtime"]}
+    foretell.run(study, limit=1, workers=0)
+    screen = capfd.readouterr()
+    assert "falcon" not in screen.out + screen.err
+    assert "the falcon is reset" in (folder / "runs/secret/errors/prints.txt").read_text()

@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Discriminator, Field, PrivateAttr, Tag, ValidationInfo, model_validator
 
+from foretell.judging.confirm import SHARE
 from foretell.world_file import WorldFile
 
 __all__ = [
@@ -176,8 +177,12 @@ class RobotFile(WorldFile):
     watchdog: WatchdogEntry = WatchdogEntry()
     approach: float = Field(default=0.3, gt=0, le=2)
     """Speed of the joints on the way to the start pose, rad/s. The person is asked first."""
-    judge: Literal["person", "task"] | None = None
-    """Who judges a trial. None: a person, or the task where localisation shows all that it judges by."""
+    judge: str | None = None
+    """Who judges a trial: `person`, `task` (of a base), or a detector: "file.py:Class" or an .onnx file, relative to
+    the world file. None: a person, or the task where localisation shows all that it judges by."""
+    confirm: float = Field(default=SHARE, gt=0, le=1)
+    """Share of the scenarios that a person judges beside a detector, drawn before anybody looks. `foretell bound
+    --detector` needs them."""
     overlay: str | None = None
     """A simulated world, by name or file, whose cameras stand as those of the robot: what the person sees of the scene
     to be set is drawn by it."""
@@ -196,6 +201,12 @@ class RobotFile(WorldFile):
             raise ValueError(
                 f'driver.use: should look like "package.module:Class" or "file.py:Class" (given: {self.driver.use!r})'
             )
+        if self.judge not in (None, "person", "task") and ":" not in self.judge and not self.judge.endswith(".onnx"):
+            raise ValueError(
+                f'judge: should be person, task, "file.py:Class" or an .onnx file (given: {self.judge!r:.100})'
+            )
+        if self.detector is not None and not self.cameras:
+            raise ValueError("judge: a detector looks at pictures: name a camera in `cameras` (none is given)")
         return self
 
     @property
@@ -209,6 +220,24 @@ class RobotFile(WorldFile):
         """The Python of the driver, as a path from here; a bare name is looked up as a shell does."""
         given = self.driver.python
         return given if given is None or "/" not in given else str(self._folder / given)
+
+    @property
+    def detector(self) -> str | None:
+        """The detector that judges, its file as a path from here; None where none does."""
+        if self.judge in (None, "person", "task"):
+            return None
+        where, colon, name = str(self.judge).rpartition(":")
+        if not colon:
+            return str(self._folder / str(self.judge))
+        return f"{self._folder / where}:{name}" if where.endswith(".py") else self.judge
+
+    @property
+    def drawn_by(self) -> str:
+        """The world of `overlay`; a file's path is relative to the world file."""
+        if self.overlay is None:
+            return "planar" if self.base is not None else "mujoco"
+        path = self._folder / self.overlay
+        return str(path) if path.is_file() else self.overlay
 
     def decides(self) -> list[Any]:
         left_out = {"name", "about", "fitted_to", "driver", "overlay"}

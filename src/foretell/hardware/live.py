@@ -9,6 +9,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 from types import FrameType
@@ -17,20 +18,21 @@ from typing import Any
 import numpy as np
 
 from foretell.arrays import Bytes, Floats
-from foretell.errors import WorldError
+from foretell.errors import ForetellError, WorldError
 from foretell.hardware.arm import ArmBody
 from foretell.hardware.base import BaseBody
 from foretell.hardware.driver import RobotDriver
 from foretell.hardware.file import RobotFile
 from foretell.hardware.limits import SendLimits
 from foretell.hardware.link import Link
+from foretell.hardware.proposal import LiveDetector
 from foretell.hardware.reading import Reading
-from foretell.hardware.record import FrameRecorder
+from foretell.hardware.record import FrameRecorder, film_path
 from foretell.hardware.watchdog import Watchdog
 from foretell.person import Judgement, SceneCard, SceneSkipped, TrialCard, make_person
 from foretell.scenario import Scenario
 from foretell.tasks.task import Task
-from foretell.world import EpisodeCut
+from foretell.world import EpisodeCut, Judge
 
 __all__ = ["LiveRobot"]
 
@@ -58,6 +60,7 @@ class LiveRobot:
     ):
         self.file, self.task, self.body = file, task, body
         self.watchdog = Watchdog(file.watchdog)
+        self._detector = LiveDetector(run, file) if file.detector is not None else None
         self.recorder = FrameRecorder(run, {name: camera.rate for name, camera in file.cameras.items()})
         self.link = Link(
             driver,
@@ -67,7 +70,7 @@ class LiveRobot:
             silence=file.watchdog.link,
             watch=self.recorder.take,
         )
-        self.person = make_person(run)
+        self.person = make_person(run, file.drawn_by)
         self.stops_s: list[float] = []
         """Wall seconds that each stop took, from the order to the last send."""
         self._run, self._going, self._episode = run.resolve(), False, ""
@@ -239,14 +242,40 @@ class LiveRobot:
         self.halt()
         self.recorder.finish()
 
-    def judge(self, scenario: Scenario, trial: int, seconds: float, end: str) -> Judgement:
-        """The person's verdict."""
-        card = TrialCard(scenario=scenario, task=self.task, trial=trial, seconds=seconds, end=end)
-        return self.person.judge(card)
+    def judge(self, scenario: Scenario, trial: int, seconds: float, end: str) -> tuple[Judgement, Judge]:
+        """The verdict on a trial that was filmed, and who gave it. A detector has the word where the coin does not ask
+        for a person."""
+        proposed = None
+        if self._detector is not None and self.film is not None:
+            self.recorder.wait()
+            try:
+                proposal, chosen = self._detector.propose(scenario, self._episode, self._run / self.film)
+            except ForetellError as error:  # no trial is lost with it: `foretell judge --detector` asks it again
+                warnings.warn(f"{error}; the person judges this trial", stacklevel=2)
+            else:
+                if not chosen:
+                    return Judgement(success=proposal.success, confirmed=False), "detector"
+                proposed = proposal.success
+        card = TrialCard(
+            scenario=scenario,
+            task=self.task,
+            trial=trial,
+            seconds=seconds,
+            end=end,
+            proposed=proposed,
+            episode=self._episode or None,
+        )
+        return self.person.judge(card), "person"
 
     @property
     def reading(self) -> Reading:
         return self.link.reading
+
+    @property
+    def film(self) -> str | None:
+        """Path of the trial's film of the first camera, within the run folder; None where it has not begun."""
+        cameras = list(self.file.cameras)
+        return str(film_path(Path(), self._episode, cameras[0])) if cameras and self._going else None
 
     def metrics(self) -> dict[str, float]:
         """Of what was sent in this trial."""

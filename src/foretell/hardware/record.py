@@ -90,6 +90,12 @@ class FrameRecorder:
             self._episode = None
             self._queue.put(("finish", None, None))
 
+    def wait(self) -> None:
+        """Wait until what was taken so far is written."""
+        written = threading.Event()
+        self._queue.put(("tell", None, written))
+        written.wait()
+
     def close(self) -> None:
         """Wait until all is written."""
         self.finish()
@@ -109,6 +115,8 @@ class FrameRecorder:
                     self._open(camera, *given)
                 elif what == "frame" and camera in self._films:
                     self._films[camera].add(*given)
+                elif what == "tell":
+                    given.set()
                 elif what in ("finish", "close"):
                     self._close()
             except (OSError, ValueError, self._av.error.FFmpegError):  # a full disk must not stop a robot's loop

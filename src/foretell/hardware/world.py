@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,7 @@ class RobotWorld:
         self._bodies: dict[int, ArmBody | BaseBody] = {}
         body = self._body(0)
         self.controllers, self.action = body.controllers, body.action
-        self.judge = self.file.judge or ("task" if body.judges else "person")
+        self.judge = self.file.judge or ("task" if body.judges else "person")  # or a detector, by its name
         if self.judge == "task" and not body.judges:
             raise UsageError(f"{self.name}: judge: a task cannot see what an arm does to objects; use person")
         self.limits: SendLimits = make_limits(self.file, body.robot, body.map)
@@ -133,6 +134,10 @@ class RobotWorld:
         """Keys of the trials that `reset` begins next."""
         for slot, episode in zip(slots.tolist(), episodes, strict=True):
             self._episode[slot] = episode
+
+    def filmed(self, slot: int) -> str | None:
+        """The film of the first camera, within the run folder."""
+        return self._live.film if self._live is not None else None
 
     def reset(self, slots: np.ndarray, scenarios: Sequence[Scenario], trials: Sequence[int]) -> None:
         for slot, scenario, trial in zip(slots.tolist(), scenarios, trials, strict=True):
@@ -225,10 +230,11 @@ class RobotWorld:
         self.progress(slots)
         own, seconds = self._bodies[0].verdict(), float(self._age[0] * self.tick)
         metrics = {**own.metrics, **self._live.metrics()}
-        if self.judge == "person":
+        if self.judge != "task":
             end = self._end[0] or ("time_limit" if seconds >= self.task.time_limit - self.tick else "stopped")
-            judgement = self._live.judge(self._of(0), self._trial[0], seconds, end)
-            return [judgement.verdict(self.task, seconds, metrics)]
+            judgement, judge = self._live.judge(self._of(0), self._trial[0], seconds, end)
+            verdict = judgement.verdict(self.task, seconds, metrics)
+            return [verdict if judge == "person" else replace(verdict, judge=judge, score=None)]
         return [
             Verdict(
                 success=own.success,

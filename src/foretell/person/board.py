@@ -47,6 +47,7 @@ class SceneBoard:
         frames = {camera: frame for camera in scene.cameras if (frame := scene.live(camera)) is not None}
         self._about = {"head": head, "words": words, "cameras": list(frames), "svg": bool(svg)}
         self._about |= {"scene": self._scene, "simulated": {}}
+        self._about |= {"scenario": scene.scenario.model_dump(mode="json"), "trial": scene.trial}
         self.desk.watch(scene.live, list(frames))
         if frames:
             self._draw(scene, frames)

@@ -331,6 +331,8 @@ class Driver:
         if blame in (None, "policy"):  # else nobody was tried
             verdict = self.world.verdict(np.array([slot], dtype=np.int32))[0]
             settle(outcome, self.world.task, verdict, bool(self.solved[slot]) if self.watched[slot] else None)
+        if (filmed := getattr(self.world, "filmed", None)) is not None:
+            outcome.film = filmed(slot)
         if slot in self.videos:
             if end == "success":
                 self._linger(slot)

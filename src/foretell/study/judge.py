@@ -287,7 +287,7 @@ def _same_world(row: dict[str, Any], world: World) -> None:
 def _row(row: dict[str, Any], task: Task, source: str, outcome: Outcome) -> Episode:
     """The new row: all but the verdict, and what names the task, is as it was."""
     named = {"task": task.name, "task_version": task.version, "task_hash": source}
-    judged = {k: v for k, v in asdict(outcome).items() if k != "trace" and not k.startswith("wall_")}
+    judged = {k: v for k, v in asdict(outcome).items() if k not in ("trace", "film") and not k.startswith("wall_")}
     name = key(
         world_hash=row["world_hash"],
         task=f"{task.name}/{row['controller']}",

@@ -14,8 +14,9 @@ from foretell.hardware.rehearsal.arm import RehearsedArm
 from foretell.hardware.rehearsal.base import SILENT_S, RehearsedBase
 from foretell.hardware.rehearsal.faults import LinkFaults
 from foretell.hardware.rehearsal.file import world_file
+from foretell.hardware.rehearsal.follow import follow
 from foretell.hardware.rehearsal.server import RehearsalServer
-from foretell.hardware.rehearsal.table import Table
+from foretell.hardware.rehearsal.table import RehearsalTable
 from foretell.registry import resolve
 from foretell.world import Drawing, World
 from foretell.world_file import make_world
@@ -40,6 +41,9 @@ def arguments() -> argparse.ArgumentParser:
         type=float,
         default=SILENT_S,
         help=f"s without a new velocity after which a base stops by itself; 0: never (default: {SILENT_S})",
+    )
+    parser.add_argument(
+        "--run", type=Path, help="the run folder of a study, whose scenes are set when it asks for them"
     )
     parser.add_argument("--out", type=Path, help="write the world file there as well")
     return parser
@@ -71,7 +75,7 @@ def serve(flags: argparse.Namespace) -> None:
     if flags.camera and isinstance(world, Drawing):
         world.require_drawing()
     shape = (int(sides[0]), int(sides[1]), 3)
-    table = Table(world, robot, dict.fromkeys(flags.camera, shape), flags.camera_rate)
+    table = RehearsalTable(world, robot, dict.fromkeys(flags.camera, shape), flags.camera_rate)
     hands = flags.hands if flags.hands is not None else flags.port and flags.port + 1
     server = RehearsalServer(table, LinkFaults(flags.delay, flags.jitter), flags.port, hands)
     signal.signal(signal.SIGTERM, lambda *_: server.end())
@@ -81,6 +85,8 @@ def serve(flags: argparse.Namespace) -> None:
         flags.out.write_text(text)
     print(text, end="", flush=True)
     print(f"The robot is at {server.address}, the hands are at {server.hands}. Ctrl-C ends it.", file=sys.stderr)
+    if flags.run is not None:
+        follow(flags.run, server.hands)
     try:
         server.run()
     except KeyboardInterrupt:

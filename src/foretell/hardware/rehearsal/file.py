@@ -18,7 +18,7 @@ def world_file(
     """YAML that a study's `world` can name."""
     driver = {"use": "foretell.hardware.remote:RemoteRobot", "options": {"address": address}}
     contents: dict[str, Any] = {"name": name, "kind": "robot", "driver": driver, "robot": embodiment, "rate": 50}
-    contents["rehearsal"] = True
+    contents |= {"rehearsal": True, "watchdog": {"link": 1.0}}  # it shares a machine with the policy
     contents |= robot.file()
     if cameras:
         contents["cameras"] = {camera: {"key": camera} for camera in cameras}

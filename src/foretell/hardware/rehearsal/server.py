@@ -13,7 +13,7 @@ from foretell import __version__
 from foretell.errors import UsageError
 from foretell.hardware import wire
 from foretell.hardware.rehearsal.faults import LinkFaults
-from foretell.hardware.rehearsal.table import Table
+from foretell.hardware.rehearsal.table import RehearsalTable
 from foretell.hardware.wire import LinkLost, WireError
 from foretell.scenario import Scenario
 
@@ -31,7 +31,7 @@ LEAVES_S = 0.5
 class RehearsalServer:
     """Two listening sockets and the threads behind them. The table runs in the thread that calls `run`."""
 
-    def __init__(self, table: Table, faults: LinkFaults, port: int = 0, hands: int = 0):
+    def __init__(self, table: RehearsalTable, faults: LinkFaults, port: int = 0, hands: int = 0):
         self._table, self._faults = table, faults
         self._ended = threading.Event()
         self._robot: socket.socket | None = None

@@ -17,7 +17,7 @@ from foretell.scenario import Scenario
 from foretell.spec import Stream
 from foretell.world import Recordable, World
 
-__all__ = ["Table"]
+__all__ = ["RehearsalTable"]
 
 SLOT = np.zeros(1, dtype=np.int32)
 ROUND_S = 0.01
@@ -30,7 +30,7 @@ SLIPPED = 0.02
 """m by which an object may lie beside its place once the table is set: more, and something stood there."""
 
 
-class Table:
+class RehearsalTable:
     """A world with one robot on it, which is as far as its clock on the wall says."""
 
     def __init__(
