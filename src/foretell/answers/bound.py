@@ -225,10 +225,7 @@ def bound(
         )
     options: dict[str, Any] = {"alpha": alpha, "design": design or "iid", "randomised": randomised}
     if (counts := read_counts(real)) is not None:
-        if any(option is not None for option in (sim, extra, policy, task, clock, arm, metric, horizon)):
-            raise UsageError(
-                f"real: {real} is a pair of counts: it has no scenarios to pair, no names to choose from and no order"
-            )
+        _check_counts(real, sim, extra, policy, task, clock, arm, metric, horizon)
         return _of_counts(counts, method, options)
     given = {"real": real, "sim": as_evidence(sim, metric, fitted), "extra": as_evidence(extra, metric, fitted)}
     opened = [open_table(source, name, metric=metric) for name, source in given.items() if source is not None]
@@ -291,6 +288,14 @@ def bound(
         shift=shift,
         more_trials=worth,
     )
+
+
+def _check_counts(real: Source, *others: object) -> None:
+    """Refuse what counts have no use for."""
+    if any(given is not None for given in others):
+        raise UsageError(
+            f"real: {real} is a pair of counts: it has no scenarios to pair, no names to choose from and no order"
+        )
 
 
 def _check_detector(*others: object) -> None:

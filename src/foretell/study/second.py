@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -82,10 +82,14 @@ class _Trial:
 
 
 def second_judge(
-    run: str | Path, by: str, person: Callable[[Path], Judging] = FilmJudge, ready: Callable[[], None] = lambda: None
+    run: str | Path,
+    by: str,
+    person: Callable[[Path], Judging] = FilmJudge,
+    ready: Callable[[], None] = lambda: None,
+    only: Collection[str] | None = None,
 ) -> SecondJudged:
     """Let somebody judge the filmed episodes of a run once more, at the terminal. `by`: their name. `ready` is called
-    once there is something to judge."""
+    once there is something to judge. `only`: these episodes, as those that confirm a detector; None: all."""
     run = Path(run)
     if not re.fullmatch(r"[A-Za-z][\w-]{0,39}", by) or by.lower() == TAKEN or by.lower().startswith("detector"):
         raise UsageError(f"by: {by!r:.60} should be a name of letters, digits, - and _, and not 'person' or 'detector'")
@@ -94,6 +98,7 @@ def second_judge(
     if (busy := writer(run)) is not None:
         raise UsageError(f"{run} is being written by process {busy['pid']}: judge its films when the study has stopped")
     trials, without = _filmed(run)
+    trials = [trial for trial in trials if only is None or trial.row["episode"] in only]
     if not trials:
         raise UsageError(
             f"{run}: no judged episode has a film: trials on a robot are filmed where its file names cameras; a "
