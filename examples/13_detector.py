@@ -33,7 +33,7 @@ STUDY = {
     "name": "filmed",
     "tasks": [{"use": "lift", "time_limit": 5}],
     "policies": {"shaky": {"use": "noisy-expert", "noise": 0.3}},
-    "scenarios": {"count": 20},
+    "scenarios": {"count": 30},
     "record": {"video": "all"},
 }
 

@@ -7,6 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from foretell.errors import UsageError
+
 __all__ = ["VERDICTS", "append_verdict"]
 
 VERDICTS = "verdicts"
@@ -17,6 +19,8 @@ def append_verdict(run: Path, judge: str, line: dict[str, Any]) -> None:
     """Append a line to the file of a judge; it is on disk when this returns. A torn line of a crash before is ended
     first, so that it spoils no other."""
     folder = run / VERDICTS
+    if folder.is_symlink():
+        raise UsageError(f"{folder} is a link, and a run folder holds its own files: remove it")
     folder.mkdir(parents=True, exist_ok=True)
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     fd = os.open(folder / f"{judge}.jsonl", flags, 0o666)

@@ -89,6 +89,15 @@ def test_rows_that_a_person_judged_need_no_second_verdict(tmp_path):
     assert bound(run, detector="eye").intervals[0].n_extra > 0
 
 
+def test_a_detector_that_failed_at_the_robot_costs_no_trial(tmp_path):
+    run, _ = judged(tmp_path / "run", 0.7, lambda truth, i: truth, people=False, judge="person", world="real")
+    path = run / "verdicts" / "detector-eye.jsonl"
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-3]))
+    answer = bound(run, detector="eye")
+    assert answer.detection.silent == 3 and "no verdict on 3, which count as a probability of 0.5" in answer.text()
+    assert answer.intervals[0].n + answer.intervals[0].n_extra == N
+
+
 def test_a_person_who_judges_again_is_believed(tmp_path):
     run, _ = judged(tmp_path / "run", 0.7, lambda truth, i: truth)
     before = bound(run, detector="eye").mean

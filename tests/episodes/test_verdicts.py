@@ -12,6 +12,7 @@ import pytest
 import foretell
 from foretell.episodes.verdicts import judges, newest, verdict_lines
 from foretell.person.corrections import LastTrial, correct
+from foretell.person.desk import Desk
 from foretell.person.judgement import Judgement
 from foretell.tasks.lift import Lift
 from foretell.verdict_lines import append_verdict
@@ -118,3 +119,21 @@ def test_a_link_is_not_followed(run: Path, tmp_path: Path) -> None:
         foretell.read(run)
     with pytest.raises(OSError, match="symbolic links"):
         append_verdict(run, "person", {})
+
+
+def test_a_folder_that_is_a_link_is_not_written_through(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (run / "verdicts").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(foretell.UsageError, match="verdicts is a link"):
+        append_verdict(run, "person", {})
+    (run / "desk").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(foretell.UsageError, match="desk is a link"):
+        Desk(run)
+
+
+def test_one_process_at_a_time_asks_at_a_desk(run: Path) -> None:
+    first = Desk(run)
+    with pytest.raises(foretell.UsageError, match="another process asks a person"):
+        Desk(run)
+    first.close()
+    Desk(run).close()

@@ -103,7 +103,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def leaks(text: str) -> list[str]:
     """What of a text gives a policy away: names, classes, files, and hashes of weights or options."""
-    hashes = [h[:6] for row in raw(Path("runs/secret")) for h in (row["policy_hash"],)]
+    hashes = [h[:8] for row in raw(Path("runs/secret")) for h in (row["policy_hash"],)]
     return [word for word in (*SECRETS, *hashes) if word.lower() in text.lower()]
 
 
@@ -150,8 +150,8 @@ def test_no_byte_on_the_screen_or_on_a_page_names_a_policy_until_all_trials_are_
         assert leaks(text) == []
     assert set(foretell.read("runs/secret")["policy"].to_pylist()) == {"A", "B"}
     assert "Blind: policies go by codes until all trials are in." in screen
-    said = (folder / "runs/secret/errors/said.txt").read_text()
-    assert "the falcon acts" in said and "the walrus acts" in said
+    prints = (folder / "runs/secret/errors/prints.txt").read_text()
+    assert "the falcon acts" in prints and "the walrus acts" in prints
     code, rest = converse(folder, "secret.yaml", [(PROMPT, "n"), ("why not? ", "too far")])
     assert code == 0, rest
     before, _, _after = rest.partition("1 episode run")
@@ -230,6 +230,8 @@ def test_sittings_are_recorded_with_how_they_ended(folder: Path) -> None:
     about = read_provenance("runs/secret")
     assert [(s["how"], s["trials"]) for s in about["sittings"]][:2] == [("unfinished", 3), ("stopped", 3)]
     assert about["until"] is None and about["sittings"][0]["of"] == 8
+    page = list(pages("runs/secret"))[-1]
+    assert "no rule: the number of trials is fixed" in page and "3 (unfinished, stopped, unfinished)" in page
     assert about["order"]["kind"] == "random" and about["order"]["seed"] == 0
 
 
@@ -263,3 +265,16 @@ def test_the_files_of_real_episodes_name_no_policy(folder: Path) -> None:
     assert os.path.exists("runs/secret/provenance.json")
     text = (folder / "runs/secret/provenance.json").read_text()
     assert not [word for word in SECRETS if word in text.lower()]
+
+
+def test_under_realtime_not_even_a_native_library_prints_on_the_screen(
+    folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    loud = "import os\n\nfrom puck import Seek\n\n\nclass Loud(Seek):\n    def reset(self, *_):\n"
+    loud += "        os.write(2, b'the falcon is reset\\n')\n"
+    (folder / "loud.py").write_text(loud)
+    study = {**REAL, "policies": {"falcon": "loud.py:Loud", "walrus": "loud.py:Loud"}, "clocks": ["realtime"]}
+    foretell.run(study, limit=1, workers=0)
+    screen = capfd.readouterr()
+    assert "falcon" not in screen.out + screen.err
+    assert "the falcon is reset" in (folder / "runs/secret/errors/prints.txt").read_text()

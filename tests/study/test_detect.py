@@ -15,6 +15,8 @@ import foretell
 from foretell.errors import UsageError
 from foretell.judging.film import read_frames
 from foretell.judging.onnx import resized
+from foretell.study.detect import to_confirm
+from foretell.study.second import second_judge
 from foretell.verdict_lines import append_verdict
 
 pytestmark = [pytest.mark.gl, pytest.mark.slow]
@@ -51,7 +53,7 @@ def confirm(run, episodes):
 
 def test_from_films_to_the_bound(run):
     use = f"{EXAMPLE}:Lifted"
-    answer = json.loads(cli("judge", run, "--detector", use, "--confirm", "0.7", "--json", cwd=run.parent).stdout)
+    answer = json.loads(cli("judge", run, "--detector", use, "--confirm", "0.4", "--json", cwd=run.parent).stdout)
     rows = foretell.read(run).to_pylist()
     assert {row["policy"]: row["success"] for row in rows} == {"good": True, "bad": False}
     assert answer["agreement"] == {"both": COUNT, "only_detector": 0, "only_row": 0, "neither": COUNT}
@@ -62,7 +64,7 @@ def test_from_films_to_the_bound(run):
     chosen = [line["episode"] for line in lines if line["chosen"]]
     assert answer["missing"] == [row["episode"] for row in rows if row["episode"] in chosen] and answer["chosen"] >= 4
     confirm(run, answer["missing"])
-    again = cli("judge", run, "--detector", use, "--confirm", "0.7", cwd=run.parent).stdout
+    again = cli("judge", run, "--detector", use, "--confirm", "0.4", cwd=run.parent).stdout
     assert f"{2 * COUNT} of them before" in again and "foretell bound" in again
     text = cli("bound", run, "--detector", "lifted", "--policy", "good", cwd=run.parent).stdout
     assert "that a person confirmed" in text and "simulated: the bound is on success there" in text
@@ -86,8 +88,49 @@ def test_a_film_that_is_missing_is_refused(run):
     next((run / "videos").glob("*.mp4")).unlink()
     with pytest.raises(UsageError, match=r"1 of 6 episodes have no film.*must see them all"):
         foretell.judge(run, detector=f"{EXAMPLE}:Lifted")
-    with pytest.raises(UsageError, match="task and out are for recorded steps"):
+    with pytest.raises(UsageError, match="a task judges steps: leave out task and out"):
         foretell.judge(run, detector=f"{EXAMPLE}:Lifted", task="lift")
+
+
+class Leaves:
+    """Sees a film, and goes."""
+
+    counts = []
+
+    def __init__(self, run):
+        pass
+
+    def review(self, card):
+        self.counts.append(card.count)
+        return "stop"
+
+    def close(self):
+        pass
+
+
+def test_a_person_sees_the_films_that_were_drawn(run):
+    made = foretell.judge(run, detector=f"{EXAMPLE}:Lifted", confirm=0.4)
+    drawn = to_confirm(run, "lifted")
+    assert drawn == set(made.missing) and 0 < len(drawn) < 2 * COUNT
+    left = second_judge(run, "ann", person=Leaves, only=drawn)
+    assert Leaves.counts == [len(drawn)] and left.left == len(drawn)
+    confirm(run, drawn)
+    assert not foretell.judge(run, detector=f"{EXAMPLE}:Lifted", confirm=0.4).missing
+    with pytest.raises(UsageError, match="did you mean 'lifted'"):
+        to_confirm(run, "liftd")
+
+
+def test_films_of_a_robots_cameras(run, tmp_path):
+    """They lie in `frames`, one for each camera."""
+    (run / "frames").mkdir()
+    for row in foretell.read(run).to_pylist():
+        for camera in ("front", "wrist"):
+            shutil.copyfile(run / row["video"], run / "frames" / f"{row['episode']}-{camera}.mp4")
+    with pytest.raises(UsageError, match=r"several cameras filmed \(front, wrist\)"):
+        foretell.judge(run, detector=f"{EXAMPLE}:Lifted")
+    text = EXAMPLE.read_text().replace('name = "lifted"', 'name, camera = "lifted", "front"')
+    (tmp_path / "mine.py").write_text(text)
+    assert foretell.judge(run, detector=f"{tmp_path}/mine.py:Lifted").successes == COUNT
 
 
 def seen(frames):

@@ -224,3 +224,21 @@ def test_a_bound_on_a_real_study_that_was_cut_short_holds_wherever_it_stopped() 
     foretell.run(study, out="a", workers=0)
     assert foretell.bound("a").intervals[0].method == "clopper_pearson"
     assert "planned scenarios" not in foretell.bound("a").text()
+
+
+def test_the_order_does_not_change_with_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    foretell.run(STUDY, out="a", workers=0, limit=1)
+    there = tmp_path / "moved"
+    there.mkdir()
+    (there / "turns.py").write_text(CODE)
+    monkeypatch.delitem(sys.modules, "turns", raising=False)
+    numpy_world.enter(there, monkeypatch)
+    idle = f"{there}/turns.py:Idle"
+    moved = {
+        **STUDY,
+        "world": f"{there}/turns.py:Real",
+        "tasks": [f"{there}/turns.py:Brief"],
+        "policies": {"seek": f"{there}/{SEEK}", "idle": idle, "third": idle},
+    }
+    foretell.run(moved, out="b", workers=0, limit=1)
+    assert planned(str(tmp_path / "a")) == planned("b")

@@ -14,9 +14,11 @@ from studies import cli
 import foretell
 from foretell.answers.agreement import agreement
 from foretell.episodes.verdicts import verdict_lines
+from foretell.judging.confirm import confirms
 from foretell.person.judgement import Judgement
 from foretell.person.review import FilmCard
 from foretell.study.second import second_judge
+from foretell.verdict_lines import append_verdict
 
 
 @pytest.fixture
@@ -100,6 +102,17 @@ def test_agreement_counts_what_both_judged(run: Path) -> None:
     assert "Second judge ann: 3 of 4 verdicts equal" in said and "Cohen's kappa" in said
     json.dumps(answer.to_dict())
     assert agreement(run, "bo") == []
+
+
+def test_what_a_detector_waits_for_comes_first(run: Path) -> None:
+    rows = {row["episode"]: row["scenario"] for row in foretell.read(run).to_pylist()}
+    share, seed = 0.4, next(s for s in range(99) if sum(confirms(u, 0.4, s) for u in set(rows.values())) == 1)
+    line = {"kind": "detector", "judge": "detector-x", "success": True, "score": 1.0, "confirm": share, "seed": seed}
+    append_verdict(run, "detector-x", {**line, "episode": next(iter(rows))})
+    judge = Scripted([YES] * 5)
+    second_judge(run, "ann", judge)
+    shown = [confirms(rows[card.films["front"].name.partition("-")[0]], share, seed) for card in judge.cards[:-1]]
+    assert 1 <= sum(shown) <= 2 and shown == sorted(shown, reverse=True)
 
 
 @pytest.mark.parametrize("name", ["person", "detector-x", "../x", "", "a b", "-x"])

@@ -65,12 +65,12 @@ class JudgeAgreement(Displayed):
         return f"Second judge {plain(self.judge)}: {agree}{unsure}."
 
     def _lines(self) -> list[str]:
-        said = {True: "success", False: "failure"}
+        verdicts = {True: "success", False: "failure"}
         lines = []
         for row in self.differences[:SHOWN]:
             note = f": {plain(row['note'])}" if row["note"] else ""
             lines.append(
-                f"{row['episode']} ({row['task']}): {said[row['first']]} then, {said[row['second']]} now{note}"
+                f"{row['episode']} ({row['task']}): {verdicts[row['first']]} then, {verdicts[row['second']]} now{note}"
             )
         more = len(self.differences) - SHOWN
         return [*lines, *([f"and {more} more; --json lists all"] if more > 0 else [])]

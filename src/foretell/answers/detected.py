@@ -13,16 +13,14 @@ from typing import Any
 from foretell.answers.inputs import Table
 from foretell.answers.words import plain
 from foretell.counting import counted
-from foretell.episodes.confirmed import confirmed
+from foretell.episodes.confirmed import PREFIX, confirmed
 from foretell.episodes.units import unit_of
 from foretell.episodes.verdicts import judges, newest, verdict_lines
 from foretell.errors import UsageError, suggest
 from foretell.judging.confirm import confirms
 
-__all__ = ["PREFIX", "Detection", "detected"]
+__all__ = ["Detection", "detected"]
 
-PREFIX = "detector-"
-"""Of the name of a detector's file of verdicts."""
 SHOWN = 5
 
 
@@ -42,11 +40,13 @@ class Detection:
     """Confirmed trials in which the two agree."""
     rate: float
     """Mean of the detector's scores over all trials."""
+    silent: int = 0
+    """Trials on which the detector has no verdict and a person has: they count as 0.5."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able form."""
         about = {"name": self.detector, "confirm": self.confirm, "seed": self.seed, "episodes": len(self.cheap)}
-        return {**about, "confirmed": len(self.real), "agree": self.both, "rate": self.rate}
+        return {**about, "confirmed": len(self.real), "agree": self.both, "rate": self.rate, "silent": self.silent}
 
     def sentence(self) -> str:
         """How good the detector is, where a person looked."""
@@ -54,6 +54,7 @@ class Detection:
             f"Detector {plain(self.detector)} judged {counted(len(self.cheap), 'episode')} ({self.rate:.1%} success), "
             f"and a person {len(self.real)} of them, drawn with a chance of {self.confirm:.0%}; the two agree in "
             f"{self.both} of {len(self.real)}."
+            + (f" It has no verdict on {self.silent}, which count as a probability of 0.5." if self.silent else "")
         )
 
 
@@ -69,8 +70,8 @@ def detected(rows: Table, detector: str) -> Detection:
     people, names = confirmed(rows.run), [str(mark) for mark in rows.marks]
     counts = [i for i, blame in enumerate(rows.columns["blame"]) if blame in (None, "policy")]
     broken = {i for i in counts if rows.columns["blame"][i] == "policy"}  # a failure, whoever looks
-    missing = [names[i] for i in counts if names[i] not in lines and i not in broken]
-    if missing:
+    silent = {i for i in counts if names[i] not in lines and i not in broken}
+    if missing := [names[i] for i in silent if rows.columns["judge"][i] != "person"]:
         raise UsageError(
             f"detector: {detector!r} has not judged {counted(len(missing), 'episode')} of {rows.run} ({missing[0]} is "
             f"one): foretell judge {rows.run} --detector FILE"
@@ -88,10 +89,12 @@ def detected(rows: Table, detector: str) -> Detection:
     if waiting := [names[i] for i in chosen if i not in verdicts]:
         raise UsageError(
             f"detector: {len(waiting)} of {len(chosen)} episodes that a person confirms have no person's verdict yet "
-            f"({', '.join(waiting[:SHOWN])}): foretell judge {rows.run} --by NAME. Leaving some out would bias the "
-            "bound"
+            f"({', '.join(waiting[:SHOWN])}): foretell judge {rows.run} --detector {detector} --by NAME. Leaving "
+            "some out would bias the bound"
         )
-    scores = {i: 0.0 if i in broken else float(lines[names[i]]["score"]) for i in counts}
+    # any score will do that does not know the coins
+    unsure = {**dict.fromkeys(broken, 0.0), **dict.fromkeys(silent, 0.5)}
+    scores = {i: unsure[i] if i in unsure else float(lines[names[i]]["score"]) for i in counts}
     return Detection(
         detector=detector,
         confirm=coin[0],
@@ -100,6 +103,7 @@ def detected(rows: Table, detector: str) -> Detection:
         cheap=_with(rows, counts, [scores[i] for i in counts]),
         both=sum((scores[i] >= 0.5) == verdicts[i] for i in chosen),
         rate=sum(scores.values()) / len(scores),
+        silent=len(silent),
     )
 
 

@@ -70,7 +70,9 @@ def bound_by_detector(
     """Bound mean success of one policy of a run folder. Trials of a scenario are averaged first."""
     (rows,), notes = choose([open_table(run, "real", metric="success")], choice)
     if rows.horizon is not None:
-        raise UsageError("detector: the study stopped by `until`; a detector's bound needs a fixed number of trials")
+        raise UsageError(
+            "detector: the study stopped by `until`, or was cut short; the bound needs a fixed number of trials"
+        )
     if (world := simulated(rows)) is not None:
         notes.append(f"world {plain(world)!r} is simulated: the bound is on success there")
     detection = detected(rows, detector)

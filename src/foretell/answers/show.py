@@ -18,6 +18,7 @@ from foretell.episodes.count import method_name
 from foretell.episodes.planned import plan_table
 from foretell.episodes.provenance import read_provenance
 from foretell.episodes.read import read_columns
+from foretell.episodes.selection import selection_words
 from foretell.episodes.tally import COLUMNS, Tally
 from foretell.errors import UsageError
 from foretell.notebook import html_of, html_table
@@ -140,11 +141,11 @@ def _print(page: Table | None) -> None:
 
 
 def remarks(run: str | Path) -> list[str]:
-    """What a reader of a run's figures must know besides: whether it is blind, or was unblinded early; corrections of
-    verdicts, and how far second judges agree."""
+    """What a reader of a run's figures must know besides: whether it is blind, or was unblinded early; whether its
+    scenarios had unequal chances; corrections of verdicts, and how far second judges agree."""
     words = blind_words(read_provenance(run))
     blind = [f"{words[0].upper()}{words[1:]}."] if words else []
-    return [*blind, *correction_words(run), *agreement_words(run)]
+    return [*blind, *selection_words(run), *correction_words(run), *agreement_words(run)]
 
 
 def table(rows: list[dict[str, Any]], remarks: Iterable[str] = ()) -> None:

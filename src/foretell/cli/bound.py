@@ -4,7 +4,7 @@ Examples:
     foretell bound 14/20  # successes of trials, without simulation
     foretell bound --real runs/real --sim runs/first-study --policy mine
     foretell bound --real trials.csv --confidence 90
-    foretell bound runs/real --detector Judge  # a detector judged all films, a person some
+    foretell bound runs/real --detector Judge
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Decide whether a policy may replace another: not worse by a margin.
+"""Decide whether a policy may replace another.
 
 Examples:
     foretell gate runs/release runs/candidate

@@ -1,11 +1,11 @@
-"""Judge recorded episodes again, by a changed rule, your own, or a second person.
+"""Judge episodes again: by a rule, a person or a detector.
 
 Examples:
     foretell judge runs/first-study
-    foretell judge runs/first-study --task my_task.py:HigherLift
     foretell judge runs/first-study --task my_task.py:HigherLift --out runs/higher
-    foretell judge runs/first-study --detector my_detector.py:Judge --confirm 0.2
-    foretell judge runs/our-robot --by ann  # ann judges the films; foretell view plays them
+    foretell judge runs/our-robot --by ann  # ann judges the films
+    foretell judge runs/our-robot --detector my_detector.py:Judge --confirm 0.2
+    foretell judge runs/our-robot --detector Judge --by ann  # ann confirms some
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ def main(
     run: Annotated[Run, named(None, "A run folder with recorded steps (`record: {steps: all}`), or films for --by.")],
     task: Annotated[str | None, named("TASK", default="each episode's own task, as it is now")],
     out: Annotated[OutRun, named(None, default="none")],
+    by: Annotated[str | None, named("NAME", default="the task judges")],
     detector: Annotated[str | None, named("DETECTOR", default="none")],
     confirm: Annotated[float, named("SHARE")],
     seed: Annotated[int, named("SEED")],
-    by: Annotated[str | None, named("NAME", default="the task judges")],
     alpha: Alpha,
     confidence: Confidence = None,
     json_: Json = False,
@@ -35,12 +35,13 @@ def main(
 
     Args:
         task: The task whose rule judges: a name, or file.py:Class.
-        detector: Judge the films by a detector of success: file.py:Class, or an .onnx file. Its verdicts are proposals
-            for `foretell bound --detector`, and change no row.
-        confirm: The share of the scenarios that a person confirms, drawn at random.
-        seed: The seed of that draw.
         by: A second judge, who judges the films of the run at this terminal: blind, in random order. Run the same
             command to go on another day. Rows do not change.
+        detector: Judge the films by a detector of success: file.py:Class, or an .onnx file. Its verdicts are proposals
+            for `foretell bound --detector`, and change no row. With --by, the name of one that has judged: the person
+            sees only the films that were drawn to confirm it.
+        confirm: The share of the scenarios that a person confirms, drawn at random.
+        seed: The seed of that draw.
     """
     import sys
 
@@ -51,7 +52,7 @@ def main(
 
     level = alpha_of(alpha, confidence)
     judged = judge(
-        run, task=task, out=out, detector=detector, confirm=confirm, seed=seed, by=by, alpha=level,
+        run, task=task, out=out, by=by, detector=detector, confirm=confirm, seed=seed, alpha=level,
         notify=lambda text: print(text, file=sys.stderr),
     )  # fmt: skip
     # while films are left, to hear how one agrees would steer the verdicts to come

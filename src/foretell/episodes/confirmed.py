@@ -6,7 +6,10 @@ from pathlib import Path
 
 from foretell.episodes.verdicts import judges, verdict_lines
 
-__all__ = ["confirmed"]
+__all__ = ["PREFIX", "confirmed"]
+
+PREFIX = "detector-"
+"""Of the name of a detector's file of verdicts."""
 
 
 def confirmed(run: str | Path) -> dict[str, bool]:

@@ -231,6 +231,14 @@ class RobotFile(WorldFile):
             return str(self._folder / str(self.judge))
         return f"{self._folder / where}:{name}" if where.endswith(".py") else self.judge
 
+    @property
+    def drawn_by(self) -> str:
+        """The world of `overlay`; a file's path is relative to the world file."""
+        if self.overlay is None:
+            return "planar" if self.base is not None else "mujoco"
+        path = self._folder / self.overlay
+        return str(path) if path.is_file() else self.overlay
+
     def decides(self) -> list[Any]:
         left_out = {"name", "about", "fitted_to", "driver", "overlay"}
         where, _, name = self.driver.use.rpartition(":")

@@ -70,7 +70,7 @@ class LiveRobot:
             silence=file.watchdog.link,
             watch=self.recorder.take,
         )
-        self.person = make_person(run)
+        self.person = make_person(run, file.drawn_by)
         self.stops_s: list[float] = []
         """Wall seconds that each stop took, from the order to the last send."""
         self._run, self._going, self._episode = run.resolve(), False, ""
@@ -256,7 +256,15 @@ class LiveRobot:
                 if not chosen:
                     return Judgement(success=proposal.success, confirmed=False), "detector"
                 proposed = proposal.success
-        card = TrialCard(scenario=scenario, task=self.task, trial=trial, seconds=seconds, end=end, proposed=proposed)
+        card = TrialCard(
+            scenario=scenario,
+            task=self.task,
+            trial=trial,
+            seconds=seconds,
+            end=end,
+            proposed=proposed,
+            episode=self._episode or None,
+        )
         return self.person.judge(card), "person"
 
     @property

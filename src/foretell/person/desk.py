@@ -55,6 +55,8 @@ class Desk:
     def __init__(self, run: Path) -> None:
         self.folder = run / DESK
         self._inbox = self.folder / INBOX
+        if self.folder.is_symlink() or self._inbox.is_symlink():
+            raise UsageError(f"{self.folder} is a link, and a run folder holds its own files: remove it")
         self._inbox.mkdir(parents=True, exist_ok=True)
         self._lock_file = self._claim(run)
         for path in self._inbox.iterdir():  # answers to somebody before

@@ -85,7 +85,8 @@ def _facts(run: OneRun) -> dict[str, str]:
         "trials of each": str(study.get("trials", "")),
         "order": _order(known.get("order")),
         "blind": blind_words(known) or _closed(known.get("blind")),
-        "until": ", ".join(f"{k} {v}" for k, v in (known.get("until") or {}).items()),
+        "until": _rule(known),
+        "sittings": _sittings(known.get("sittings")),
         "clocks": ", ".join(sorted(set(codes(run.clocks)[1]))),
         "policies": ", ".join(_policies(run)),
         "first to last episode": _span(began, ended),
@@ -97,6 +98,22 @@ def _facts(run: OneRun) -> dict[str, str]:
         "reproducible": str(known.get("reproducible") or ""),
     }
     return {name: value for name, value in facts.items() if value}
+
+
+def _rule(known: dict[str, Any]) -> str:
+    """The stopping rule. A real study states that it has none."""
+    rule = known.get("until")
+    if isinstance(rule, dict):
+        return ", ".join(f"{k} {v}" for k, v in rule.items())
+    return "no rule: the number of trials is fixed" if "until" in known else ""
+
+
+def _sittings(listed: Any) -> str:
+    """In how many stretches real trials were run, and how each ended."""
+    if not isinstance(listed, list):
+        return ""
+    ends = [str(sitting.get("how") or "cut off") for sitting in listed if isinstance(sitting, dict)]
+    return f"{len(ends)} ({', '.join(ends)})"
 
 
 def _order(drawn: Any) -> str:

@@ -128,12 +128,12 @@ class Conduct:
         """The episodes in the order in which they start."""
         return in_order(episodes, self.study, self.order, self.key)
 
-    def said(self, store: Store) -> str | None:
+    def prints(self, store: Store) -> str | None:
         """The file into which policies print in a blind study."""
         if self.mask is None:
             return None
         (store.path / "errors").mkdir(exist_ok=True)
-        return str(store.path / "errors" / "said.txt")
+        return str(store.path / "errors" / "prints.txt")
 
     @contextmanager
     def recorded(self, store: Store, about: Mapping[str, Any]) -> Iterator[list[str]]:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from foretell.counting import counted
-from foretell.episodes.confirmed import confirmed
+from foretell.episodes.confirmed import PREFIX, confirmed
 from foretell.episodes.read import read
 from foretell.episodes.scenarios import read_scenarios
 from foretell.episodes.units import unit_of
-from foretell.episodes.verdicts import newest, verdict_lines
-from foretell.errors import UsageError
+from foretell.episodes.verdicts import judges, newest, verdict_lines
+from foretell.errors import UsageError, suggest
 from foretell.files import inside
 from foretell.judging.confirm import SHARE, check_share, confirms
 from foretell.judging.detector import load_detector
@@ -23,7 +23,7 @@ from foretell.notebook import Displayed
 from foretell.study.patience import Patience
 from foretell.verdict_lines import append_verdict
 
-__all__ = ["Detected", "detect"]
+__all__ = ["Detected", "detect", "to_confirm"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +68,7 @@ class Detected(Displayed):
         lines.append(
             f"A person confirms {counted(self.chosen, 'episode')}: every scenario with a chance of {self.confirm:.0%}, "
             f"drawn by seed {self.seed}. {len(self.missing)} are still to be judged"
-            + (f": foretell judge {self.run} --by NAME" if self.missing else "")
+            + (f": foretell judge {self.run} --detector {self.detector} --by NAME" if self.missing else "")
             + "."
         )
         if not self.missing:
@@ -87,13 +87,14 @@ def detect(
     """Let a detector judge every film of a run folder; call it again to go on. `notify`: called with slow steps."""
     run, share = Path(run), check_share(confirm)
     made = load_detector(detector)
-    judge = f"detector-{made.name}"
+    judge = PREFIX + made.name
     rows = [row for row in read(run).to_pylist() if row["blame"] is None]
     before = newest(verdict_lines(run, judge))
     for line in before.values():
         _check_same(line, made.name, made.version, share, seed)
     todo = [row for row in rows if row["episode"] not in before]
-    films = {row["episode"]: _film(run, row) for row in todo}
+    camera = getattr(made.detector, "camera", None)
+    films = {row["episode"]: _film(run, row, camera) for row in todo}
     if lacking := [name for name, film in films.items() if film is None]:
         raise UsageError(
             f"{run}: {len(lacking)} of {counted(len(rows), 'episode')} have no film ({lacking[0]} is one), and a "
@@ -153,8 +154,27 @@ def _check_same(line: Mapping[str, Any], name: str, version: str, share: float, 
         )
 
 
-def _film(run: Path, row: Mapping[str, Any]) -> Path | None:
-    return inside(run, Path(row["video"])) if row["video"] else None
+def _film(run: Path, row: Mapping[str, Any], camera: str | None) -> Path | None:
+    """The film of an episode: of the robot's camera that the detector asks for, or of the only one."""
+    names = sorted(path.name for path in (run / "frames").glob(f"{row['episode']}-*.mp4"))
+    films = {name.removesuffix(".mp4").partition("-")[2]: f"frames/{name}" for name in names if ".part." not in name}
+    if camera is not None and films:
+        if camera not in films:
+            raise UsageError(f"detector: camera {camera!r} has no film of {row['episode']}; {suggest(camera, films)}")
+        return inside(run, films[camera])
+    if len(films) > 1:
+        raise UsageError(f"detector: several cameras filmed ({', '.join(films)}): give the detector a `camera`")
+    path = next(iter(films.values()), row["video"])
+    return inside(run, path) if path else None
+
+
+def to_confirm(run: str | Path, name: str) -> set[str]:
+    """Episodes of a run that the coins give to a person, of a detector that has judged it."""
+    known = [judge.removeprefix(PREFIX) for judge in judges(run) if judge.startswith(PREFIX)]
+    if name not in known:
+        hint = suggest(name, known) if known else f"let it judge first: foretell judge {run} --detector FILE"
+        raise UsageError(f"detector: {name!r:.80} has not judged {run}; {hint}")
+    return {episode for episode, line in newest(verdict_lines(run, PREFIX + name)).items() if line.get("chosen")}
 
 
 def _agreement(rows: list[dict[str, Any]], lines: Mapping[str, Mapping[str, Any]]) -> dict[str, int] | None:

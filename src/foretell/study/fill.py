@@ -52,7 +52,7 @@ def fill(
     with uncollected():
         named = name_all(episodes, opened, notify)
         attends = any(group.real for group in opened)
-        rounds = Rounds(study.until, named, store.done, earlier, one_task=attends)
+        rounds = Rounds(until=study.until, named=named, done=store.done, rows=earlier, one_task=attends)
     skipped = rounds.ended
     planned = plan_table(named, opened, rounds)
     retired = store.write_plan(planned, keep=keep)

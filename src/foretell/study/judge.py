@@ -37,7 +37,7 @@ from foretell.rollout.recorded import Recorded, judge_steps
 from foretell.scenario import Scenario
 from foretell.stats import ALPHA, bound
 from foretell.study.config import Study, TaskEntry, load_study
-from foretell.study.detect import Detected, detect
+from foretell.study.detect import Detected, detect, to_confirm
 from foretell.study.films import steps as steps_of
 from foretell.study.judged import write_judged
 from foretell.study.plan import make_task
@@ -116,35 +116,34 @@ def judge(
     *,
     task: str | None = None,
     out: str | Path | None = None,
+    by: str | None = None,
     detector: Any = None,
     confirm: float = SHARE,
     seed: int = 0,
-    by: str | None = None,
     alpha: float = ALPHA,
     notify: Callable[[str], None] = lambda text: None,
-) -> Judged | Detected | SecondJudged:
+) -> Judged | SecondJudged | Detected:
     """Judge the episodes of a run folder again from their recorded steps (`record: {steps: all}`).
 
     Each episode is judged by its own task, in its present version. `task` (a name, or `file.py:Class`) judges by
     another task: it takes the episodes whose task has the same name, or is a base class of this task. `out` writes a
     new run folder with the new rows.
 
-    `detector` (`file.py:Class`, an .onnx file, or an object with `judge`) judges the films instead, and writes its
-    proposals into `RUN/verdicts`. A person confirms the share `confirm` of the scenarios, drawn by `seed`; then
-    `foretell.bound(run, detector=NAME)` bounds the success rate whatever the detector's errors are. `notify` is called
-    with a message about slow steps.
-
     `by` is the name of a second judge, a person at this terminal. They see the films of the run one by one, in random
     order, without the policy's name or the first verdict. Their verdicts go to `RUN/verdicts/NAME.jsonl`, and
     `foretell show` tells how far they agree. Rows do not change. Call it again to go on.
+
+    `detector` (`file.py:Class`, an .onnx file, or an object with `judge`) judges the films, and writes its proposals
+    into `RUN/verdicts`. A person confirms the share `confirm` of the scenarios, drawn by `seed`: `by` together with the
+    name of the detector shows only these films. Then `foretell.bound(run, detector=NAME)` bounds the success rate
+    whatever the detector's errors are. `notify` is called with a message about slow steps.
     """
-    if detector is not None or by is not None:
+    if by is not None or detector is not None:
         if task is not None or out is not None:
-            name = "detector" if by is None else "by"
-            raise UsageError(f"{name}: it judges films, and task and out are for recorded steps: give one of the two")
-        if detector is not None and by is not None:
-            raise UsageError("by: a person judges, or a detector does: give one of the two")
-        return detect(run, detector, confirm=confirm, seed=seed, notify=notify) if by is None else second_judge(run, by)
+            raise UsageError("by, detector: they judge films, and a task judges steps: leave out task and out")
+        if by is None:
+            return detect(run, detector, confirm=confirm, seed=seed, notify=notify)
+        return second_judge(run, by, only=None if detector is None else to_confirm(run, str(detector)))
     run = Path(run)
     target = None if out is None else _free(Path(out))
     require_open(run, "judging by another rule")

@@ -62,14 +62,14 @@ def in_order(episodes: Sequence[Planned], study: Study, order: Order, key: str) 
     blocks: dict[int, list[int]] = {}
 
     def place(episode: Planned) -> tuple[Any, ...]:
-        scenarios, use = episode.scenarios, episode.group.task.use
+        scenarios, task = episode.scenarios, tasks[episode.group.task.use]  # its path would tie the order to a folder
         if id(scenarios) not in turns:
             turns[id(scenarios)] = _unit_numbers(scenarios)
             blocks[id(scenarios)] = _block_numbers(study, max(turns[id(scenarios)], default=-1) + 1)
         unit = turns[id(scenarios)][episode.index]
-        mine = [*draw, use, unit, episode.index, episode.policy, episode.arm, episode.trial, episode.group.clock.label]
-        together = digest([*draw, use, unit]) if order.kind == "random" else ""
-        return tasks[use], blocks[id(scenarios)][unit], together, digest(mine)
+        mine = [*draw, task, unit, episode.index, episode.policy, episode.arm, episode.trial, episode.group.clock.label]
+        together = digest([*draw, task, unit]) if order.kind == "random" else ""
+        return task, blocks[id(scenarios)][unit], together, digest(mine)
 
     return sorted(episodes, key=place)
 

@@ -94,11 +94,11 @@ class Rounds:
 
     def __init__(
         self,
+        *,
         until: Until | None,
         named: Mapping[str, Planned],
         done: Mapping[str, str | None],
         rows: pa.Table | None = None,
-        *,
         one_task: bool = False,
     ) -> None:
         """one_task: the episodes of a task start when those of the task before have ended."""

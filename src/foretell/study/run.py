@@ -13,6 +13,7 @@ from typing import Any
 
 from foretell.clock import Realtime
 from foretell.episodes.provenance import provenance
+from foretell.episodes.selection import read_selection
 from foretell.errors import UsageError, suggest
 from foretell.registry import names
 from foretell.rollout import Outcome
@@ -29,13 +30,14 @@ from foretell.study.jobs import asked_of, batches_of
 from foretell.study.latencies import Settler
 from foretell.study.patience import uncollected
 from foretell.study.plan import JobGroup, Planned, check_size, left_out, make_task, plan, testset_of
+from foretell.study.select import record, select
 from foretell.study.session import Opened
 from foretell.study.status import Progress, Run
 from foretell.study.store import Store
 from foretell.tasks.frame import frame
-from foretell.world_file import asks_person, attended, kind_of
+from foretell.world_file import FITTED, asks_person, attended, kind_of
 
-__all__ = ["Progress", "Run", "run", "with_names"]
+__all__ = ["Progress", "Run", "engine_for", "run", "with_names"]
 
 SLOTS = 32
 """Episodes side by side in each worker: enough to drown Python's share, few enough to end together."""
@@ -89,7 +91,7 @@ def run(
     if unblind:
         return reveal(study, path)
     asks = "the world needs a person at the terminal" if asks_person(study.world) else ""
-    runs_in = _engine(study, engine, workers, here="a policy is a Python object" if policies else asks)
+    runs_in = engine_for(study, engine, workers, here="a policy is a Python object" if policies else asks)
     if asks:
         require_terminal(kind_of(study.world))
     count = (os.cpu_count() or 1) if workers is None else workers
@@ -117,9 +119,10 @@ def run(
             keep_scenarios(store, drawn)
             if (made := testset_of(study)) and made.header:
                 store.write_testset(made.path.read_bytes())
+            keep_selection(store, study)
             about = {"study": study.name, "design": drawn.design, "studies": studies}
             about = {**about, **_about(study, written, opened), **provenance()}
-            asked = {group: {**opening, "hush": conduct.said(store)} for group, opening in asked.items()}
+            asked = {group: {**opening, "hush": conduct.prints(store)} for group, opening in asked.items()}
             try:
                 look = stopper(store)
 
@@ -158,8 +161,9 @@ def _about(study: Study, written: Study, opened: dict[JobGroup, Opened]) -> dict
     """What provenance has of a study, as it was opened. written: the study in the run folder."""
     about: dict[str, Any] = {}
     about["frames"] = {task.name: frame(task) for task in map(make_task, (t.use for t in written.tasks))}
-    if seen := sorted({scenario for group in opened.values() for scenario in group.params.get("fitted_to", ())}):
-        about["fitted_to"] = seen
+    for field in FITTED:
+        if seen := sorted({name for group in opened.values() for name in group.params.get(field, ())}):
+            about[field] = seen
     if (made := testset_of(study)) and made.header:
         about["testset"] = made.header.id
     if study.until is not None:
@@ -167,7 +171,7 @@ def _about(study: Study, written: Study, opened: dict[JobGroup, Opened]) -> dict
     return about
 
 
-def _engine(study: Study, asked: str | Engine | None, workers: int | None, here: str) -> str | Engine:
+def engine_for(study: Study, asked: str | Engine | None, workers: int | None, here: str) -> str | Engine:
     """The engine, or its name. `here`: why only this process will do, or empty."""
     if asked is not None and not isinstance(asked, str):
         return asked
@@ -188,6 +192,23 @@ def keep_scenarios(store: Store, drawn: Drawn) -> None:
     store.write_scenarios(s for arms in drawn.perturbed.values() for group in arms.values() for s in group)
     if drawn.inputs is not None:
         store.write_drawn(drawn.table())
+
+
+def keep_selection(store: Store, study: Study) -> None:
+    """The chances of scenarios that were chosen, into the run folder. Raises UsageError where other scenarios were
+    chosen when the study began: the simulated run has changed, and coins are flipped once."""
+    chosen = study.scenarios.select
+    if chosen is None:
+        return
+    names = [make_task(entry.use).name for entry in study.tasks]
+    drawn = {name: select(chosen, name, study.policies, study.scenarios.count)[0] for name in names}
+    before = read_selection(store.path)
+    if before and {name: mine.to_dict() for name, mine in before.items()} != {n: m.to_dict() for n, m in drawn.items()}:
+        raise UsageError(
+            f"scenarios: select: from: {chosen.source} has other episodes than when this study began, and would choose "
+            "other scenarios: restore it, or give this study another folder (--out)"
+        )
+    store.write_selection(record(chosen, drawn))
 
 
 def with_names(study: dict[str, Any], policies: Mapping[str, Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,9 +18,11 @@ from foretell.digest import digest
 from foretell.episodes.columns import plain_text
 from foretell.episodes.read import read_columns
 from foretell.episodes.scenarios import read_scenarios
-from foretell.episodes.verdicts import newest, verdict_lines
+from foretell.episodes.units import unit_of
+from foretell.episodes.verdicts import judges, newest, verdict_lines
 from foretell.errors import UsageError
 from foretell.files import inside
+from foretell.judging.confirm import confirms
 from foretell.notebook import Displayed
 from foretell.person.review import FilmCard, FilmJudge, Reviewed
 from foretell.rollout.able import require_terminal
@@ -32,7 +34,7 @@ from foretell.verdict_lines import append_verdict
 
 __all__ = ["SecondJudged", "second_judge"]
 
-COLUMNS = ["episode", "task", "scenario", "success", "sim_s", "video"]
+COLUMNS = ["episode", "task", "scenario", "parent", "success", "sim_s", "video"]
 TAKEN = "person"
 """The name of who judged at the robot, for corrections."""
 
@@ -80,10 +82,14 @@ class _Trial:
 
 
 def second_judge(
-    run: str | Path, by: str, person: Callable[[Path], Judging] = FilmJudge, ready: Callable[[], None] = lambda: None
+    run: str | Path,
+    by: str,
+    person: Callable[[Path], Judging] = FilmJudge,
+    ready: Callable[[], None] = lambda: None,
+    only: Collection[str] | None = None,
 ) -> SecondJudged:
     """Let somebody judge the filmed episodes of a run once more, at the terminal. `by`: their name. `ready` is called
-    once there is something to judge."""
+    once there is something to judge. `only`: these episodes, as those that confirm a detector; None: all."""
     run = Path(run)
     if not re.fullmatch(r"[A-Za-z][\w-]{0,39}", by) or by.lower() == TAKEN or by.lower().startswith("detector"):
         raise UsageError(f"by: {by!r:.60} should be a name of letters, digits, - and _, and not 'person' or 'detector'")
@@ -92,6 +98,7 @@ def second_judge(
     if (busy := writer(run)) is not None:
         raise UsageError(f"{run} is being written by process {busy['pid']}: judge its films when the study has stopped")
     trials, without = _filmed(run)
+    trials = [trial for trial in trials if only is None or trial.row["episode"] in only]
     if not trials:
         raise UsageError(
             f"{run}: no judged episode has a film: trials on a robot are filmed where its file names cameras; a "
@@ -99,7 +106,9 @@ def second_judge(
         )
     known = set(newest(verdict_lines(run, by)))
     waiting = [trial for trial in trials if trial.row["episode"] not in known]
-    waiting.sort(key=lambda trial: digest([by, trial.row["episode"]]))  # of chance, and each judge has an own order
+    wanted = _to_confirm(run)
+    # of chance, and each judge has an own order; first what a detector's verdicts wait for, by its coin
+    waiting.sort(key=lambda trial: (not wanted(trial.row), digest([by, trial.row["episode"]])))
     judged = 0
     if waiting:
         tasks, instructions = _tasks(run), {s.id: s.instruction for s in read_scenarios(run)}
@@ -114,7 +123,7 @@ def second_judge(
 
 
 def _walk(
-    run: Path, by: str, judge: Judging, waiting: list[_Trial], tasks: dict[str, Task], said: dict[str, str], count: int
+    run: Path, by: str, judge: Judging, waiting: list[_Trial], tasks: dict[str, Task], asked: dict[str, str], count: int
 ) -> int:
     """Show one film after the other. Returns how many have a verdict."""
     at, done = 0, count - len(waiting)
@@ -127,7 +136,7 @@ def _walk(
             )
         card = FilmCard(
             task=task,
-            instruction=said.get(row["scenario"]) or task.instruction,
+            instruction=asked.get(row["scenario"]) or task.instruction,
             films=waiting[at].films,
             number=done + at + 1,
             count=count,
@@ -147,6 +156,21 @@ def _walk(
         append_verdict(run, by, {**line, "wall_time": time.time()})
         at += 1
     return at
+
+
+def _to_confirm(run: Path) -> Callable[[dict[str, Any]], bool]:
+    """Whether the coin of a detector that has judged the run gives a row to a person (see `judging.confirm`)."""
+    coins = set()
+    for name in judges(run):
+        lines = verdict_lines(run, name) if name.startswith("detector") else []
+        coins |= {(line.get("confirm"), line.get("seed")) for line in lines}
+    known = [(share, seed) for share, seed in coins if isinstance(share, float) and isinstance(seed, int)]
+
+    def wanted(row: dict[str, Any]) -> bool:
+        unit = str(unit_of(row["parent"], row["scenario"], row["episode"]))
+        return any(confirms(unit, share, seed) for share, seed in known if 0.0 < share <= 1.0)
+
+    return wanted
 
 
 def _filmed(run: Path) -> tuple[list[_Trial], int]:
