@@ -71,7 +71,8 @@ def _capped(mesh: Any) -> Any:
     after = dict(edges.tolist())
     if len(after) < len(edges) or set(after) != set(after.values()):
         return mesh  # holes that touch each other
-    vertices, caps = [np.asarray(mesh.vertices)], list[Any]()
+    vertices: list[Floats] = [np.asarray(mesh.vertices)]
+    caps: list[list[tuple[int, int, int]]] = []
     while after:
         start, vertex = after.popitem()
         loop = [start]

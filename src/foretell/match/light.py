@@ -208,7 +208,7 @@ def light(
 
 def _unlit(bench: Bench, world: Any) -> Bench:
     """The same scene without the light of its world file, in whose place another one comes."""
-    if not any(isinstance(transform, Light) for transform in bench.world.scene.world.transforms):
+    if not any(isinstance(transform, Light) for transform in bench.transforms):
         return bench
     contents = load_yaml(world)
     contents["transforms"] = [transform for transform in contents["transforms"] if transform.get("use") != "light"]
@@ -282,7 +282,7 @@ def surface(
 
 def simulated(bench: Bench, camera: str) -> frozenset[str] | None:
     """The parts that stand before a photograph in the world's pictures; None where there is no photograph."""
-    behind = [t for t in bench.world.scene.world.transforms if isinstance(t, Background) and t.acts_on(camera)]
+    behind = [t for t in bench.transforms if isinstance(t, Background) and t.acts_on(camera)]
     return bench.parts.named(behind[-1].keep) if behind else None
 
 
