@@ -3,6 +3,7 @@ foretell how they do there: the native one, with identified gains, with matched 
 variants. Prints the tables of docs/matching.md. Runs again from where it stopped.
 
 python benchmarks/matched.py                       # everything: about 30 minutes of one core
+python benchmarks/matched.py --small               # four policies, six layouts, four worlds: about 6 minutes
 python benchmarks/matched.py --laboratory near     # one that looks less unlike the task
 python benchmarks/matched.py --only tables         # or: policies, looks, gains, runs
 """
@@ -22,6 +23,9 @@ ROOT = Path(__file__).resolve().parents[1]
 STEPS = ("policies", "looks", "gains", "runs", "tables")
 STUDIES = ("real", "both", "matched", "none", "identified", "aggregated", "true_camera", "no_background",
            "no_objects", "no_camera")  # fmt: skip
+LAYOUTS = [0, 7, 8, 15, 16, 23]
+FEW = ("real", "both", "matched", "none", "identified")
+"""Layouts and worlds of a small study."""
 LOOKS = {
     "both": ("camera", "background", "light", "painted"),
     "no_camera": ("background", "light", "painted"),
@@ -85,37 +89,48 @@ def combined(folder: Path) -> None:
     (folder / "true_camera.yaml").write_text(yaml.safe_dump(world, sort_keys=False))
 
 
-def run(name: str, folder: Path) -> None:
+def run(name: str, folder: Path, small: bool = False) -> None:
     """A study of studies/, which are about the folder `matched`; of another folder, with the names of that one."""
     path = ROOT / "studies" / f"matched_{name}.yaml"
     if folder.name != "matched":
-        text = path.read_text().replace("name: matched_", f"name: {folder.name}_")
+        study = yaml.safe_load(path.read_text().replace("../runs/matched/", ""))
+        study["name"] = f"{folder.name}_{name}"
+        if small and name != "motion":
+            from matched_policies import SMALL
+
+            study["policies"] = {policy: study["policies"][policy] for policy in SMALL}
+            study["scenarios"] = {"layouts": LAYOUTS}
         path = folder / f"{name}_study.yaml"
-        path.write_text(text.replace("../runs/matched/", ""))
+        path.write_text(yaml.safe_dump(study, sort_keys=False))
     foretell("run", str(path.relative_to(ROOT)))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--laboratory", choices=tuple(LABORATORIES), default="far")
+    parser.add_argument("--small", action="store_true", help="a small study, in folders of its own")
     parser.add_argument("--only", choices=STEPS, nargs="+", default=STEPS)
     asked = parser.parse_args()
     laboratory = LABORATORIES[asked.laboratory]
-    folder = ROOT / "runs" / ("matched" if asked.laboratory == "far" else f"matched-{asked.laboratory}")
+    folder = (
+        ROOT
+        / "runs"
+        / "-".join(["matched", *[asked.laboratory] * (asked.laboratory != "far"), *["small"] * asked.small])
+    )
     folder.mkdir(parents=True, exist_ok=True)
     lab = write_lab(laboratory, folder)
     if "policies" in asked.only:
         from matched_policies import make_policies
 
-        make_policies(lab, laboratory.camera, folder)
+        make_policies(lab, laboratory.camera, folder, asked.small)
     if "looks" in asked.only:
         looks(laboratory, folder)
     if "gains" in asked.only:
         gains(folder)
     if "runs" in asked.only:
         combined(folder)
-        for name in STUDIES:
-            run(name, folder)
+        for name in FEW if asked.small else STUDIES:
+            run(name, folder, asked.small)
     if "tables" in asked.only:
         from matched_tables import print_tables
 

@@ -20,10 +20,17 @@ from foretell.train.sight_fit import brighter, fit_eye, fit_sight, seen
 from foretell.train.sight_make import export_sight
 from foretell.train.students import Shape
 
-__all__ = ["STUDENTS", "make_policies"]
+__all__ = ["SMALL", "STUDENTS", "learned", "make_policies"]
 
-DEMOS, HELD_OUT, SEED = 210, 30, 51
-"""Demonstrations to learn from, others to test actions on, and the seed of both."""
+DEMOS, FEW, SEED = 240, 64, 51
+"""Demonstrations, those of a small study, and the seed of both."""
+SMALL = ("mlp", "few", "brief", "blind")
+"""Policies of a small study."""
+
+
+def learned(count: int) -> int:
+    """Of so many demonstrations, those that are learned from. Actions are tested on the others."""
+    return count - count // 8
 
 
 def coloured(rng: np.random.Generator, pictures: Tensor) -> Tensor:
@@ -56,7 +63,7 @@ class Student:
 
     eye: str | None = "plain"
     shape: Shape = field(default_factory=lambda: Shape(head="point"))
-    demos: int = DEMOS
+    demos: int = learned(DEMOS)
     steps: int = 2500
     batch: int = 256
 
@@ -75,12 +82,14 @@ STUDENTS = {
 }
 
 
-def make_policies(lab: Path, camera: Camera, folder: Path) -> None:
+def make_policies(lab: Path, camera: Camera, folder: Path, small: bool = False) -> None:
     """Demonstrations, eyes and policies, each only where its file is not there yet."""
     torch.set_num_threads(1)
-    demos = demonstrations(lab, folder / "demos.npz").first(DEMOS)
+    count = FEW if small else DEMOS
+    demos = demonstrations(lab, folder / "demos.npz", count).first(learned(count))
     (folder / "policies").mkdir(exist_ok=True)
-    for name, student in STUDENTS.items():
+    for name in SMALL if small else STUDENTS:
+        student = STUDENTS[name]
         path = folder / "policies" / f"{name}.onnx"
         if not path.is_file():
             eye = None if student.eye is None else make_eye(student.eye, demos, camera, folder)
@@ -88,10 +97,10 @@ def make_policies(lab: Path, camera: Camera, folder: Path) -> None:
             train(student, demos, eye, path)
 
 
-def demonstrations(lab: Path, path: Path) -> Demos:
+def demonstrations(lab: Path, path: Path, count: int) -> Demos:
     if not path.is_file():
-        print(f"recording {DEMOS + HELD_OUT} demonstrations in the laboratory", flush=True)
-        guide(TASK, DEMOS + HELD_OUT, seed=SEED, world=str(lab)).save(path)
+        print(f"recording {count} demonstrations in the laboratory", flush=True)
+        guide(TASK, count, seed=SEED, world=str(lab)).save(path)
     return Demos.load(path)
 
 

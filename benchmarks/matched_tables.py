@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from matched_lab import TASK
-from matched_policies import DEMOS
+from matched_policies import learned
 
 import foretell
 from foretell.policies.onnx import Onnx
@@ -54,8 +54,9 @@ def action_error(folder: Path, name: str) -> float:
     policy = Onnx(folder / "policies" / f"{name}.onnx")
     policy.bind(task, action)
     demos, errors = Demos.load(folder / "demos.npz"), []
-    first = np.searchsorted(demos.episode, np.arange(DEMOS, demos.count))
-    last = np.searchsorted(demos.episode, np.arange(DEMOS, demos.count), "right") - 1
+    others = np.arange(learned(demos.count), demos.count)
+    first = np.searchsorted(demos.episode, others)
+    last = np.searchsorted(demos.episode, others, "right") - 1
     policy.reset(np.arange(len(first)), [task.instruction] * len(first), range(len(first)))
     for step in range(int((last - first).max()) + 1):
         alive = np.flatnonzero(first + step <= last)
@@ -111,7 +112,7 @@ def print_tables(folder: Path) -> None:
     _row(*["---"] * 6)
     answers = {world: compared(runs, world) for world in worlds}
     errors = {name: action_error(folder, name) for name in order}
-    answers["action error"] = by_error({name: real[name][1] for name in order}, errors)
+    answers["action error"] = by_error({name: real[name][1] for name in order}, errors, layouts(runs("real")))
     for world, answer in answers.items():
         decision = answer["decision"]
         shown = METRICS if world != "action error" else METRICS[:2]  # its error is no success
@@ -154,9 +155,14 @@ def paired_rates(runs: Callable[[str], Path], world: str) -> dict[str, float]:
     return {name: float(np.mean(values)) for name, values in taken.items()}
 
 
-def by_error(real: dict[str, float], errors: dict[str, float]) -> dict[str, Any]:
-    """How well the negative action error ranks policies."""
-    table = [{"policy": name, "real": real[name], "sim": -errors[name], "n_real": 24} for name in real]
+def layouts(run: Path) -> int:
+    """How many scenarios a run has."""
+    return len(set(foretell.read(run)["base"].to_pylist()))
+
+
+def by_error(real: dict[str, float], errors: dict[str, float], count: int) -> dict[str, Any]:
+    """How well the negative action error ranks policies. `count`: real trials of each."""
+    table = [{"policy": name, "real": real[name], "sim": -errors[name], "n_real": count} for name in real]
     made: dict[str, Any] = foretell.predictivity(pa.Table.from_pylist(table)).to_dict()
     return made
 

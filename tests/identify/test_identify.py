@@ -12,8 +12,11 @@ from reference import simpler
 from foretell.cli import main
 from foretell.errors import UsageError
 from foretell.identify import identify, read_recordings, replay
+from foretell.identify.motion import Motions
+from foretell.identify.recording import Recording
 from foretell.identify.replay import free_space
 from foretell.robots.widowx import WidowX
+from foretell.sim.params import load_world
 
 Q0 = (*WidowX.groups["arm"].home, 0.037, 0.037)
 
@@ -140,3 +143,30 @@ def test_inverse_kinematics_fails_at_the_same_actions() -> None:
 def test_worse_gains_are_worse(world: str, least: float) -> None:
     sequences = identify(simpler("openloop_google_robot.npz"), "google_robot", world=world, fit=False).sequences
     assert max(found.ee_mm_max or 0.0 for found in sequences) > least
+
+
+def swing(folder: Path, dropped: int | None) -> Path:
+    """A recording of the world itself, which moves to and fro, and may lack a row."""
+    actions = np.zeros((24, 7))
+    actions[:, 0], actions[:, 6] = 0.02 * np.cos(np.arange(24) / 4), 1.0
+    still = Recording(name="s", actions=actions, q=np.tile(Q0, (25, 1)))
+    ((motion,),) = Motions([still], free_space("widowx", WidowX), most_delay=0.0).run([load_world("mujoco")])
+    q = motion.q + np.random.default_rng(0).normal(0, 2e-4, motion.q.shape)
+    if dropped is not None:
+        actions, q = np.delete(actions, dropped, axis=0), np.delete(q, dropped + 1, axis=0)
+    np.savez(folder / f"{dropped}.npz", actions=actions, qpos=q)
+    return folder / f"{dropped}.npz"
+
+
+def test_a_missing_row_makes_the_motion_jump(tmp_path: Path) -> None:
+    whole, lacking = (identify(swing(tmp_path, dropped), "widowx", fit=False) for dropped in (None, 13))
+    (untimed,) = whole.notes
+    assert untimed.startswith("None: no times are recorded")
+    _, jump = lacking.notes
+    assert jump.startswith("13: in action 13 the robot leaves the world's motion by 0.0")
+    assert f"note: {jump}" in lacking.text()
+
+
+def test_inverse_kinematics_that_failed_otherwise_is_said(tmp_path: Path) -> None:
+    failed = identify(write(tmp_path / "x.npz", ik_failed=np.array([True, False, False])), "widowx", fit=False)
+    assert any("failed in 0 actions of the replay, and in 1 recorded ones" in note for note in failed.notes)

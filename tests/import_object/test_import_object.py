@@ -20,6 +20,8 @@ import foretell
 from foretell.cli import main
 from foretell.errors import UsageError
 from foretell.import_object import mesh as reading
+from foretell.import_object.mesh import Piece
+from foretell.import_object.parts import closed, convex_parts
 from foretell.objects import asset
 from foretell.objects.imported import FILE, describe, imported, read_obj
 from foretell.objects.png import read_png, write_png
@@ -151,6 +153,22 @@ def _fins() -> tuple[Any, Any]:
     up, out = np.array([0, 0, 0.05]), [np.array([np.cos(a), np.sin(a), 0]) * 0.03 for a in (0, 2, 4)]
     vertices = [np.zeros(3), up, *out, *(side + up for side in out)]
     return vertices, [f for i in (2, 3, 4) for f in ((0, i, i + 3), (0, i + 3, 1))]
+
+
+def test_a_ring_with_a_hole_stays_a_ring() -> None:
+    """It is closed where it is open, and not made anew on a grid, which is slow and makes it thicker."""
+    ring = trimesh.creation.torus(0.05, 0.02, major_sections=24, minor_sections=12)
+    volume = ring.volume
+    ring.update_faces(np.linalg.norm(ring.triangles_center - [0.07, 0, 0], axis=1) > 0.012)
+    whole, note = closed([Piece(vertices=np.asarray(ring.vertices), faces=np.asarray(ring.faces))])
+    assert whole.is_watertight and note is not None and "which were filled" in note
+    assert whole.volume == pytest.approx(volume, rel=0.03)
+    parts, other = convex_parts(whole, 16, 0.1)
+    assert other is None and 3 < len(parts) <= 16
+    cup = trimesh.creation.cylinder(0.04, height=0.03, sections=24)
+    cup.update_faces(cup.triangles_center[:, 2] < 0.0149)
+    sheet, _ = closed([Piece(vertices=np.asarray(cup.vertices), faces=np.asarray(cup.faces))])
+    assert not sheet.is_watertight  # its mouth is no flaw
 
 
 def test_a_ball_with_large_holes_is_its_hull_at_once(tmp_path: Path) -> None:

@@ -13,9 +13,10 @@ from PIL import Image
 
 from foretell.errors import UsageError
 from foretell.match import light
-from foretell.match.light import Lit
-from foretell.match.shading import Fit, Surface, fit_light, spread
-from foretell.match.sight import layout_of, open_bench, view_of
+from foretell.match.light import Lit, simulated, surface
+from foretell.match.shading import Fit, Surface, fit_along, fit_light, spread
+from foretell.match.sight import Sight, layout_of, open_bench, view_of
+from foretell.objects.chart import charts, picture_size
 from foretell.registry import resolve
 
 TASK, CAMERA, LAYOUT, SIZE = "widowx_carrot_on_plate", "third_view", 3, (240, 320)
@@ -51,6 +52,24 @@ def test_a_light_on_a_ball() -> None:
     assert 0 < spread(known, real, fit) < 2
 
 
+def test_an_error_of_the_direction_is_never_nothing() -> None:
+    """One look is not what the world believes: it is brighter on one side. Without noise the fit is steady."""
+    known, real, way = ball(3)
+    bright = np.where((known.look == 1) & (known.normal[:, 0] > 0), 1.25, 1.0)[:, None]
+    fit = fit_light(known, real * bright)
+    off = apart(fit.direction, way)
+    assert off > 2 and off < 3 * spread(known, real * bright, fit)
+    still = Surface(**{**vars(known), "part": np.zeros(2000, dtype=int)})
+    assert math.isinf(spread(still, real, fit))
+
+
+def test_a_light_that_grazes_is_bounded() -> None:
+    known, _, _ = ball(4)
+    flat = known.only(known.normal[:, 2] > 0.99)
+    graze = fit_along(flat, np.ones((len(flat.look), 3)), np.array([-1.0, 0.0, -0.001]))
+    assert max(graze.colour.max(), graze.ambient.max()) <= 4  # what a world file takes
+
+
 @pytest.mark.daily
 def test_shadows_make_it_less_sure() -> None:
     known, real, way = ball(1, shadowed=0.2)
@@ -68,6 +87,7 @@ def test_parts_may_be_brighter_than_the_world_believes() -> None:
 
 
 @pytest.mark.gl
+@pytest.mark.slow
 def test_the_light_of_a_rendered_picture(tmp_path: Path) -> None:
     task = resolve("tasks", TASK)()
     real = open_bench(task, {"name": "real", "transforms": [{"use": "light", **LAMP}]}, CAMERA, layout_of(task, LAYOUT))
@@ -99,6 +119,54 @@ def test_a_light_that_explains_little_is_said() -> None:
     assert f"note: {little}" in lit.text()
     dim = Fit(ambient=np.full(3, 0.4), colour=np.full(3, 0.5), direction=fit.direction, error=0.0)
     assert not Lit(fit=dim, sd=3.0, before=33.4, after=0.2, pixels=1000).notes
+
+
+@pytest.mark.gl
+def test_a_light_above_1_brightens_pictures_too(tmp_path: Path) -> None:
+    """OpenGL would cut it at 1. Lights that are not above it leave them as they are, and keep their hash."""
+    size = picture_size(charts("coke-can"))
+    Image.fromarray(np.full((*size, 3), 100, dtype=np.uint8)).save(tmp_path / "grey.png")
+
+    def can(strength: float) -> tuple[np.ndarray, dict[str, Any]]:
+        task = resolve("tasks", "google_robot_pick_standing_coke_can")()
+        lamp = {"use": "light", "ambient": [strength] * 3, "colour": [0.0] * 3, "direction": [0, 0, -1]}
+        paint = {"use": "painted", "asset": "coke-can", "image": "grey.png"}
+        world = {"name": "lit", "folder": str(tmp_path), "transforms": [lamp, paint]}
+        bench = open_bench(task, world, "google_robot/overhead", layout_of(task, 12))
+        sight = Sight(bench, "can", "google_robot/overhead", (128, 160))
+        pose = np.array([*bench.scenario.placements["can"].pos[:2], 0.0])
+        (light_, _) = bench.world.scene.world.transforms
+        return np.median(sight.picture(pose)[sight.silhouette(pose)], axis=0), light_.decides()
+
+    (dim, one), (bright, two) = can(0.8), can(1.5)
+    assert dim == pytest.approx([80] * 3, abs=2)
+    assert bright == pytest.approx([150] * 3, abs=2)
+    assert "brightens" not in one and two["brightens"]
+
+
+@pytest.mark.gl
+@pytest.mark.daily
+def test_a_poor_light_is_not_written(tmp_path: Path) -> None:
+    noise = np.random.default_rng(0).integers(0, 255, (*SIZE, 3), dtype=np.uint8)
+    Image.fromarray(noise).save(tmp_path / "frame.png")
+    world = tmp_path / "lab.yaml"
+    given: dict[str, Any] = {"task": TASK, "camera": CAMERA, "layout": LAYOUT, "parts": ("carrot", "plate")}
+    with pytest.raises(UsageError, match=r"the light explains little: .* is left as it is; .* with --insist"):
+        light(tmp_path / "frame.png", **given, world=world)
+    assert not world.exists()
+
+
+@pytest.mark.gl
+def test_light_is_fitted_to_what_stands_before_a_photograph(tmp_path: Path) -> None:
+    Image.new("RGB", (160, 120), (200, 40, 200)).save(tmp_path / "plate.png")
+    task = resolve("tasks", TASK)()
+    photo = {"use": "background", "image": "plate.png"}
+    world = {"name": "w", "folder": str(tmp_path), "transforms": [photo]}
+    bench = open_bench(task, world, CAMERA, layout_of(task, LAYOUT))
+    assert {"carrot", "plate", "widowx"} <= simulated(bench, CAMERA)
+    rows = surface(bench, CAMERA, *SIZE)[1]
+    alone = surface(open_bench(task, "mujoco", CAMERA, layout_of(task, LAYOUT)), CAMERA, *SIZE)[1]
+    assert len(np.unique(rows)) < len(np.unique(alone))  # the table is that of the photograph
 
 
 @pytest.mark.gl

@@ -71,6 +71,25 @@ def test_a_print_is_taken_from_a_picture_and_shows_from_other_sides(tmp_path: Pa
     assert load_world(world).hash != file.hash  # the picture is in the world's name
 
 
+def test_an_object_that_is_brighter_than_the_light_keeps_its_hue(tmp_path: Path) -> None:
+    """The picture is bright, and the world dark: else red alone would be cut, and orange turn green."""
+    lamp = "{use: light, ambient: [0.5, 0.5, 0.5], colour: [0.2, 0.2, 0.2], direction: [0, 0, -1]}"
+    dark = tmp_path / "dark.yaml"
+    dark.write_text(f"transforms: [{lamp}]\n")
+    sight, pose = can_of(dark)
+    seen = sight.silhouette(pose)
+    frame = np.zeros((*SIZE, 3), dtype=np.uint8)
+    frame[seen] = (240, 140, 40)
+    texture(
+        save(tmp_path / "frame.png", frame), task=TASK, camera=CAMERA, object="can", layout=LAYOUT, world=dark,
+        mask=save(tmp_path / "mask.png", seen),
+    )  # fmt: skip
+    painted = yaml.safe_load(dark.read_text())["transforms"][-1]
+    assert painted["glow"] > 0 and painted["dim"] < 1
+    shown = can_of(dark)[0].picture(pose)[seen]
+    assert np.abs(np.median(shown, axis=0) - (240, 140, 40)).max() < 8
+
+
 def test_colours_of_table_and_robot_come_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     task = resolve("tasks", "lift")()
     bench = open_bench(task, "mujoco", "front", layout_of(task, None))

@@ -20,6 +20,7 @@ from foretell.answers.words import plain
 from foretell.episodes.blind import blind_words
 from foretell.episodes.cells import cells_of
 from foretell.episodes.columns import cells, codes, grouped
+from foretell.episodes.fitted import episodes_of
 from foretell.episodes.names import names_of, other_words
 from foretell.episodes.parts import DamagedError, read_parquet
 from foretell.episodes.planned import planned_rows
@@ -75,6 +76,8 @@ class Table:
     """Place of each row in the source; given where some of its rows are left out."""
     run: Path | None = None
     """The run folder that the rows are from."""
+    fitted_episodes: frozenset[str] = frozenset()
+    """Real episodes that the rows' simulator was fitted to."""
 
     def __post_init__(self) -> None:
         if not self.rows:
@@ -228,7 +231,8 @@ def _run(run: Path, metric: str | None) -> Table:
     table = _episodes(rows, str(run), metric)
     about = read_provenance(run)
     remarks = [f"{run}: {words}"] if (words := blind_words(about)) else []
-    return replace(table, design=design_of(about), notes=(*(str(w.message) for w in damage), *remarks), run=run)
+    notes = (*(str(w.message) for w in damage), *remarks)
+    return replace(table, design=design_of(about), notes=notes, run=run, fitted_episodes=episodes_of(run))
 
 
 def _episodes(rows: pa.Table, name: str, metric: str | None) -> Table:

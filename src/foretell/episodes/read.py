@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from foretell.episode import arrow_schema
 from foretell.episodes.blind import mask_of
 from foretell.episodes.columns import cells, encoded, ordered, plain_text, written_out
+from foretell.episodes.fitted import marked
 from foretell.episodes.folder import check_run
 from foretell.episodes.journal import journals, parse, to_table
 from foretell.episodes.parts import DamagedError, parts, read_part, release
@@ -53,7 +54,7 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
     """The rows of `read`, with some columns only and text as dictionaries. This takes a tenth of the memory."""
     run = check_run(run)
     amended = has_corrections(run)
-    more = NEEDED if amended else ()
+    more = [*(NEEDED if amended else ()), *(["parent"] if "world_params" in (columns or ()) else ())]
     wanted = None if columns is None else list(dict.fromkeys([*columns, *RANKED, *ORDER, *more]))
     rows: list[dict[str, Any]] = []
     damaged: list[Path] = []
@@ -91,6 +92,7 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
     release()  # what was read is twice as large as what is kept
     table = corrected(run, table) if amended else table
     table = _filmed(run, table) if "video" in table.column_names else table
+    table = marked(run, table) if "world_params" in table.column_names else table
     if (mask := mask_of(run)) is not None:
         table = ordered(mask.table(table), ORDER)  # again: the order of names would give them away
     return table if columns is None else table.select(list(columns))

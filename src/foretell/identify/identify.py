@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from foretell.counting import counted
 from foretell.errors import UsageError, suggest
 from foretell.files import require_writable
 from foretell.identify.fit import Notify
@@ -40,6 +41,31 @@ class Identified:
     fitted: Fitted | None = None
     refined: tuple[Likeness, ...] = ()
     """In the fitted world."""
+    untimed: tuple[str, ...] = ()
+    """Sequences of which nobody knows when their rows were recorded."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What a person should know before the fit is used."""
+        notes = []
+        if self.untimed:
+            more = f" and {len(self.untimed) - 1} more" if len(self.untimed) > 1 else ""
+            notes.append(
+                f"{self.untimed[0]}{more}: no times are recorded. Missing rows are noticed only where one makes the "
+                "motion jump: record the time of each row"
+            )
+        for s in self.refined or self.sequences:
+            if s.jump_action is not None:
+                notes.append(
+                    f"{s.sequence}: in action {s.jump_action} the robot leaves the world's motion by {s.jump:.3f} (rad "
+                    "or m) at once: is a row missing there, or did it touch something? Look before you use the fit"
+                )
+            if s.ik_agree is False:
+                notes.append(
+                    f"{s.sequence}: inverse kinematics failed in {counted(s.ik_failures, 'action')} of the replay, and "
+                    f"in {s.ik_failures_recorded} recorded ones: the commanded paths differ from there on"
+                )
+        return notes
 
     def to_list(self) -> list[dict[str, Any]]:
         """One object for each sequence, JSON-able."""
@@ -49,14 +75,16 @@ class Identified:
         """With the fit, JSON-able."""
         fitted = {} if self.fitted is None else self.fitted.to_dict()
         after = [asdict(likeness) for likeness in self.refined]
-        return {"robot": self.robot, "from": self.world, **fitted, "unfitted": self.to_list(), "fitted": after}
+        both = {"unfitted": self.to_list(), "fitted": after}
+        return {"robot": self.robot, "from": self.world, **fitted, **both, "notes": self.notes}
 
     def text(self) -> str:
         """A table, and what was fitted."""
+        notes = [f"note: {note}" for note in self.notes]
         if self.fitted is None:
-            return _table(self.sequences)
+            return "\n".join([_table(self.sequences), *notes])
         parts = [f"{self.world}, unfitted:", _table(self.sequences), "", "fitted:", _table(self.refined)]
-        return "\n".join([*parts, "", self.fitted.text()])
+        return "\n".join([*parts, "", self.fitted.text(), *notes])
 
 
 def _table(sequences: Sequence[Likeness]) -> str:
@@ -105,8 +133,9 @@ def identify(
     if out is not None:
         _require_out(Path(out), file, world)
     before = tuple(replay(recordings, task, world))
+    untimed = tuple(recording.name for recording in recordings if not recording.timed)
     if not fit:
-        return Identified(robot=robot, world=file.name, sequences=before)
+        return Identified(robot=robot, world=file.name, sequences=before, untimed=untimed)
     fitted = _fit(
         recordings, task, kind, file, compared, vary=vary, width=width, way=way, held_out=held_out,
         evaluations=evaluations, seed=seed, notify=notify, name=Path(data).stem,
@@ -114,7 +143,7 @@ def identify(
     if out is not None:
         fitted.write(Path(out))
     after = tuple(replay(recordings, task, fitted.world))
-    return Identified(robot=robot, world=file.name, sequences=before, fitted=fitted, refined=after)
+    return Identified(robot=robot, world=file.name, sequences=before, fitted=fitted, refined=after, untimed=untimed)
 
 
 def _require_out(out: Path, file: MujocoFile, world: object) -> None:

@@ -43,6 +43,8 @@ class Recording:
     ik_failed: Bools | None = None
     fine: Floats | None = None
     """Joints after every physics step, where they were recorded."""
+    timed: bool = True
+    """Whether it is known when rows were recorded, so that none is missing."""
     source: str = ""
     """What a world that is fitted to it says of it: the id of a scenario, or file and sequence."""
 
@@ -142,5 +144,6 @@ def _recording(path: Path, name: str, fields: dict[str, np.ndarray], joints: int
         ee=None if ee is None else ee.astype(float),
         ik_failed=None if failed is None else failed.astype(bool),
         fine=None if fine is None else fine.astype(float),
+        timed=times is not None,
         source=f"{path.name}/{name}",
     )

@@ -26,6 +26,8 @@ from foretell.world_file import WorldFile
 __all__ = ["Likeness", "free_space", "replay"]
 
 ROBOT = "robot"
+LEAST, TIMES = 0.01, 8.0
+"""rad, and times what nine of ten other actions show, from which on a recording jumps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +50,10 @@ class Likeness:
     ik_failures_recorded: int | None
     ik_agree: bool | None
     """Whether the number of failures is the recorded one."""
+    jump_action: int | None = None
+    """The action in which the recording leaves the world's motion at once, if there is such a one."""
+    jump: float | None = None
+    """By how much, as `joint_max`."""
 
 
 class FreeSpace(TabletopTask):
@@ -148,6 +154,7 @@ def _likeness(
     step = None
     if recording.fine is not None and len(recording.fine) == len(fine):
         step = _rms((fine - recording.fine)[:, moved])
+    jump = _jump(apart)
     recorded = None if recording.ik_failed is None else int(recording.ik_failed.sum())
     return Likeness(
         sequence=recording.name,
@@ -160,7 +167,17 @@ def _likeness(
         ik_failures=failures,
         ik_failures_recorded=recorded,
         ik_agree=None if recorded is None else recorded == failures,
+        jump_action=jump,
+        jump=None if jump is None else float(np.abs(apart[jump + 1] - apart[jump]).max()),
     )
+
+
+def _jump(apart: Floats) -> int | None:
+    """The action in which a recording leaves the world's motion (T + 1, joints) at once, as where rows are missing."""
+    steps = np.abs(np.diff(apart, axis=0)).max(axis=1)
+    row = int(steps.argmax())
+    usual = float(np.quantile(np.delete(steps, row), 0.9)) if len(steps) > 2 else np.inf
+    return row if steps[row] > max(LEAST, TIMES * usual) else None
 
 
 def _rms(values: Floats) -> float:

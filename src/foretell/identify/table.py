@@ -122,4 +122,4 @@ def _recording(
         raise UsageError(f"identify: {path}: sequence {name!r:.100} has one row; a motion has two or more")
     if times is not None:
         require_times(path, name, times, rate)
-    return Recording(name=name, actions=actions[:-1], q=q, ee=ee, source=f"{path.name}/{name}")
+    return Recording(name=name, actions=actions[:-1], q=q, ee=ee, timed=times is not None, source=f"{path.name}/{name}")

@@ -25,8 +25,12 @@ VERTICES = 64
 """Of a part."""
 CONVEX = 0.985
 """Share of its convex hull that a mesh fills if it is as good as convex."""
-CELLS = 30
-"""Of the grid on which a surface with holes is made anew."""
+CELLS = 20
+"""Of the grid on which a surface with holes is made anew. With 30 the cut takes a minute."""
+MANY = 3000
+"""Triangles from which on the search for cuts is less deep."""
+SMALL = 0.1
+"""Share of its surface that all holes of a mesh may have to be closed flat."""
 OPEN = 0.2
 """Share of its convex hull's surface that a mesh with holes may lack if it is as good as convex."""
 NEAR = 0.01
@@ -49,11 +53,39 @@ def closed(pieces: list[Piece]) -> tuple[Any, str | None]:
     if not whole.is_watertight:
         edges = len(trimesh.grouping.group_rows(whole.edges_sorted, require_count=1))
         trimesh.repair.fill_holes(whole)
+        if not whole.is_watertight:
+            whole = _capped(whole)
         note = f"the mesh had holes ({edges} open edges), which were filled"
     if not whole.is_watertight:
         return whole, None
     trimesh.repair.fix_normals(whole, multibody=True)
     return whole, note
+
+
+def _capped(mesh: Any) -> Any:
+    """The mesh with each hole closed by triangles around its middle, if the holes are small. Wide ones are openings,
+    such as that of a cup, and stay."""
+    trimesh = need("trimesh")
+    trimesh.repair.fix_winding(mesh)
+    edges = mesh.edges[trimesh.grouping.group_rows(mesh.edges_sorted, require_count=1)]
+    after = dict(edges.tolist())
+    if len(after) < len(edges) or set(after) != set(after.values()):
+        return mesh  # holes that touch each other
+    vertices: list[Floats] = [np.asarray(mesh.vertices)]
+    caps: list[list[tuple[int, int, int]]] = []
+    while after:
+        start, vertex = after.popitem()
+        loop = [start]
+        while vertex != start:
+            loop.append(vertex)
+            vertex = after.pop(vertex)
+        middle = len(mesh.vertices) + len(caps)
+        vertices.append(mesh.vertices[loop].mean(axis=0)[None])
+        caps.append([(b, a, middle) for a, b in zip(loop, [*loop[1:], loop[0]], strict=True)])
+    faces = np.concatenate([mesh.faces, *caps])
+    capped = trimesh.Trimesh(np.concatenate(vertices), faces, process=False)
+    small = capped.area_faces[len(mesh.faces) :].sum() < SMALL * mesh.area
+    return capped if small and capped.is_watertight else mesh
 
 
 def _cleaned(mesh: Any) -> Any:
@@ -109,8 +141,10 @@ def _cut(whole: Any, most: int, threshold: float, remesh: bool) -> list[Floats]:
     coacd.set_log_level("error")
     mesh = coacd.Mesh(np.asarray(whole.vertices), np.asarray(whole.faces))
     given: dict[str, Any] = {"threshold": threshold, "max_convex_hull": most, "max_ch_vertex": VERTICES, "seed": 0}
-    if remesh:  # a search as deep as on a clean mesh takes minutes on such a surface
-        given |= {"preprocess_mode": "on", "preprocess_resolution": CELLS, "mcts_iterations": 40, "resolution": 1000}
+    if remesh:
+        given |= {"preprocess_mode": "on", "preprocess_resolution": CELLS}
+    if remesh or len(whole.faces) > MANY:  # a search as deep as on a small mesh takes minutes
+        given |= {"mcts_iterations": 20, "mcts_nodes": 10, "resolution": 500}
     try:
         with _silent():
             made = coacd.run_coacd(mesh, **given)

@@ -270,15 +270,21 @@ def _uv(points: Sequence[Point]) -> np.ndarray:
     return np.array([point.uv for point in points], dtype=float).reshape(-1, 2)
 
 
+COLOURS = (230, 40, 40), (40, 170, 40), (60, 90, 255)
+"""Of the axes x, y and z."""
+
+
 def draw_residuals(picture: np.ndarray, match: MatchedView) -> np.ndarray:
-    """(height, width, 3): each point as it was given (a ring), where the fitted camera shows it (a cross), and the axes
-    of the task frame (x red, y green, z blue; 10 cm)."""
+    """(height, width, 3): each point as it was given (a ring), where the fitted camera shows it (a cross), each line as
+    it was given, and the axes of the task frame (x red, y green, z blue; 10 cm)."""
     cv2 = opencv()
     drawn = np.ascontiguousarray(picture).copy()
     size = max(1, round(picture.shape[1] / 640))
     axes = project(match.camera, np.vstack([np.zeros(3), 0.1 * np.eye(3)]))
+    for axis, (begin, end) in zip(match.lines.axes.tolist(), match.lines.ends, strict=True):
+        cv2.line(drawn, _pixel(begin), _pixel(end), COLOURS[axis], size, cv2.LINE_AA)
     if not np.isnan(axes).any() and np.abs(axes).max() < 1e4:
-        for tip, colour in zip(axes[1:], ((230, 40, 40), (40, 170, 40), (60, 90, 255)), strict=True):
+        for tip, colour in zip(axes[1:], COLOURS, strict=True):
             cv2.arrowedLine(drawn, _pixel(axes[0]), _pixel(tip), colour, 2 * size, cv2.LINE_AA)
     for given, shown in zip(_uv(match.points), project(match.camera, _xyz(match.points)), strict=True):
         cv2.line(drawn, _pixel(given), _pixel(shown), (255, 230, 0), size, cv2.LINE_AA)

@@ -17,6 +17,7 @@ import mujoco
 import numpy as np
 
 from foretell.arrays import Floats, Ints
+from foretell.document import load_yaml
 from foretell.errors import UsageError, suggest
 from foretell.match.mask import object_hints, read_frame
 from foretell.match.opencv import opencv
@@ -28,6 +29,8 @@ from foretell.match.sight import Sight, layout_of, open_bench, require_size, vie
 from foretell.match.world import add_transform, require_world
 from foretell.registry import resolve
 from foretell.sim.bench import Bench
+from foretell.sim.looks import Light, brighten
+from foretell.sim.transforms import Background
 
 __all__ = ["Lit", "light", "surface"]
 
@@ -67,16 +70,25 @@ class Lit:
     def notes(self) -> list[str]:
         """What a person should know before the light is used."""
         notes = list(self.object_notes)
-        if self.after > max(REMAINS * self.before, PLAIN):
-            notes.append(
-                f"the light explains little: {self.after:.1f} of {self.before:.1f} grey levels remain. Does the world "
-                "have the camera and the looks of the picture (foretell match camera, match texture)?"
-            )
+        if self.poor:
+            notes.append(self.poor)
         if (most := max(self.fit.ambient.max(), self.fit.colour.max())) > 1:
             notes.append(f"a light of {most:.2f} is brighter than white (1): the parts are darker than in the picture")
-        if self.sd > 20:
+        if math.isinf(self.sd):
+            notes.append("how sure the direction is cannot be told: give more parts than one (--parts)")
+        elif self.sd > 20:
             notes.append("the direction is hardly told: few surfaces face different ways, or the light is even")
         return notes
+
+    @property
+    def poor(self) -> str:
+        """Why the light should not be used; empty where it may be."""
+        if self.after <= max(REMAINS * self.before, PLAIN):
+            return ""
+        return (
+            f"the light explains little: {self.after:.1f} of {self.before:.1f} grey levels remain. Does the world "
+            "have the camera and the looks of the picture (foretell match camera, match texture)?"
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able."""
@@ -84,7 +96,7 @@ class Lit:
             "ambient": self.fit.ambient.tolist(),
             "colour": self.fit.colour.tolist(),
             "direction": self.fit.direction.tolist(),
-            "sd_direction": self.sd,
+            "sd_direction": None if math.isinf(self.sd) else self.sd,
             "before": self.before,
             "after": self.after,
             "pixels": self.pixels,
@@ -97,9 +109,10 @@ class Lit:
         def row(values: Floats) -> str:
             return " ".join(f"{v:+.3f}" if v < 0 else f"{v:.3f}" for v in values)
 
+        sure = "" if math.isinf(self.sd) else f" ± {self.sd:.2g}°"
         lines = [
             f"light from everywhere: {row(self.fit.ambient)} (red, green, blue)",
-            f"one light: {row(self.fit.colour)}, shining along {row(self.fit.direction)} ± {self.sd:.2g}°",
+            f"one light: {row(self.fit.colour)}, shining along {row(self.fit.direction)}{sure}",
             f"mean difference over {self.pixels} pixels of known parts: {self.before:.1f} before, "
             f"{self.after:.1f} after (of 255)",
         ]
@@ -125,10 +138,11 @@ def light(
 ) -> Lit:
     """Fit the light of a picture of a matched camera.
 
-    `parts`: what is fitted to; by default all that the camera sees of robots, objects and furniture. Their colours are
-    those of the world, up to one brightness each. `object` is located by `mask` or `box`, if its place is not that of
-    the layout; `insist` takes a pose at which mask and silhouette do not agree. `world`: a world file to write or
-    extend; what it says already holds. `out`: a picture of the result.
+    `parts`: what is fitted to; by default all that the camera sees of robots, objects and furniture, or that the world
+    shows before a photograph. Their colours are those of the world, up to one brightness each. `object` is located by
+    `mask` or `box`, if its place is not that of the layout. `insist` takes a pose at which mask and silhouette do not
+    agree, and writes a light that explains little. `world`: a world file to write or extend; what it says already
+    holds, except its light. `out`: a picture of the result.
     """
     out = None if out is None else require_png(out, "--out")
     target = None if world is None else require_world(world)
@@ -150,6 +164,7 @@ def light(
     real = frame[rows, columns] / 255.0
     size = (height, width)
     drawn = view_of(bench, camera, size)
+    bench = _unlit(bench, base)
 
     def shown(fit: Fit, gloss: bool = True, shadows: bool = True) -> Floats:
         """(n, 3) the pixels under a light."""
@@ -172,20 +187,35 @@ def light(
         others = [fit_along(known, real, direction) for direction in around(fit.direction, math.radians(angle))]
         fit = min([fit, *others], key=differs)
     left, dull = lambertian(fit)
-    fit = min(fit_light(left, dull, fit.direction), fit_along(left, dull, fit.direction), key=differs)
+    ways = fit.direction, fit_light(left, dull, fit.direction).direction
+    fit = min((fit_along(left, dull, way, own=own) for way in ways for own in (True, False)), key=differs)
     before = 255 * float(np.abs(drawn[rows, columns] / 255.0 - real).mean())
     after = 255 * min(float(np.abs(shown(fit, shadows=on) - real).mean()) for on in (True, False))
     sd = spread(left, dull, fit)
     lit = Lit(
         fit=fit, sd=sd, before=before, after=after, pixels=len(rows), object_notes=tuple(doubts), out=out, world=target
     )
-    if target is not None:
-        add_transform(target, _transform(fit))
     if out is not None:
         write_picture(
             out, np.concatenate([frame, drawn, view_of(bench, camera, size, relit(bench.drawn, fit))], axis=1)
         )
+    if target is not None:
+        if lit.poor and not insist:
+            raise UsageError(f"light: {lit.poor} {target} is left as it is; write it all the same with --insist")
+        add_transform(target, _transform(fit))
     return lit
+
+
+def _unlit(bench: Bench, world: Any) -> Bench:
+    """The same scene without the light of its world file, in whose place another one comes."""
+    if not any(isinstance(transform, Light) for transform in bench.transforms):
+        return bench
+    contents = load_yaml(world)
+    contents["transforms"] = [transform for transform in contents["transforms"] if transform.get("use") != "light"]
+    file = {"name": "unlit", "folder": str(Path(world).parent), **contents}
+    other = Bench(bench.task, scenario=bench.scenario, world=file)
+    other.layout.qpos[other.slot] = bench.layout.qpos[bench.slot]
+    return other
 
 
 def _transform(fit: Fit) -> dict[str, Any]:
@@ -201,6 +231,7 @@ def relit(model: mujoco.MjModel, fit: Fit, gloss: bool = True, shadows: bool = T
     model.light_specular[:] *= gloss
     model.light_castshadow[:] = shadows
     _shine(model, fit.ambient, fit.colour, fit.direction)
+    brighten(model, fit.ambient + fit.colour)
     return model
 
 
@@ -224,11 +255,12 @@ def surface(
     model.light_castshadow[:] = 0
     model.light_specular[:] = 0.0
     size = (height, width)
-    looks, labels = looks_of(bench, camera, height, width)
+    looks, labels = looks_of(bench, camera, height, width, pictures=True)
     owners = sorted({owner for owner, _ in looks})
     if unknown := next((part for part in parts if part not in owners), None):
         raise UsageError(f"parts: {unknown!r:.100} is not seen by camera {camera!r}; {suggest(unknown, owners)}")
-    chosen = [number for number, (owner, _) in enumerate(looks) if not parts or owner in parts]
+    wanted = parts or simulated(bench, camera)
+    chosen = [number for number, (owner, _) in enumerate(looks) if wanted is None or owner in wanted]
     inner = opencv().erode(_even(labels).astype(np.uint8), np.ones((3, 3), dtype=np.uint8)).astype(bool)
     _shine(model, 1.0, 0.0, [0, 0, -1])
     own = view_of(bench, camera, size, model) / 255.0
@@ -246,6 +278,12 @@ def surface(
     part = 3 * (2 * rows // height) + 3 * columns // width
     known = Surface(colour=own[rows, columns], normal=normal, look=labels[rows, columns], part=part)
     return known, rows, columns
+
+
+def simulated(bench: Bench, camera: str) -> frozenset[str] | None:
+    """The parts that stand before a photograph in the world's pictures; None where there is no photograph."""
+    behind = [t for t in bench.transforms if isinstance(t, Background) and t.acts_on(camera)]
+    return bench.parts.named(behind[-1].keep) if behind else None
 
 
 def _even(labels: Ints) -> Any:

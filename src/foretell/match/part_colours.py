@@ -64,9 +64,11 @@ def _sure(pixels: Bools) -> Bools:
     return sure
 
 
-def looks_of(bench: Bench, camera: str, height: int, width: int) -> tuple[list[tuple[str, str]], Ints]:
+def looks_of(
+    bench: Bench, camera: str, height: int, width: int, pictures: bool = False
+) -> tuple[list[tuple[str, str]], Ints]:
     """The colours that a camera sees: part and geom or material of each; and (height, width) which of them, -1 for
-    none."""
+    none. `pictures`: also surfaces that show a picture and not one colour."""
     model, qpos = bench.drawn, bench.layout.qpos[bench.slot]
     view = View(name=camera, height=height, width=width, kind="segmentation")
     things = shared_renderer().render(model, qpos, view)
@@ -76,8 +78,8 @@ def looks_of(bench: Bench, camera: str, height: int, width: int) -> tuple[list[t
     for g in np.unique(geoms[geoms >= 0]).tolist():
         material, name = int(model.geom_matid[g]), model.geom(g).name
         look = model.mat(material).name if material >= 0 else name
-        if not look or (material >= 0 and model.mat_texid[material].max() >= 0):
-            continue  # it has a picture, not a colour
+        if not look or (not pictures and material >= 0 and model.mat_texid[material].max() >= 0):
+            continue
         root = model.body(int(model.body_rootid[model.geom_bodyid[g]])).name
         owner = (name if root == "world" else root).partition("/")[0]
         labels[geoms == g] = looks.setdefault((owner, look), len(looks))

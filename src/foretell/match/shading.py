@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,10 @@ SOFT = 0.04
 DIRECTIONS = 250
 """That are tried over all the sky, before the best is refined."""
 ROUNDS = 4
+STRONGEST = 4.0
+"""Of a light, as a world file takes it: else light that only grazes everything could be of any strength."""
+FINEST = 0.1
+"""Degrees to which a direction is refined."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,38 +54,80 @@ class Fit:
     """Mean absolute residual, of 1."""
 
 
-def fit_light(known: Surface, real: Floats, near: Floats | None = None) -> Fit:
+def fit_light(known: Surface, real: Floats, near: Floats | None = None, *, own: bool = True) -> Fit:
     """The light with which pixels have colours `real` (n, 3), 0 to 1. `near`: a direction from which the search begins;
-    else all of the sky is tried."""
+    else all of the sky is tried. `own`: each look of the scene has a brightness of its own."""
 
-    def best_of(ways: Floats) -> Floats:
-        best: Floats = ways[int(np.argmin([_solve(known, real, way)[0] for way in ways]))]
-        return best
+    def cost(way: Floats) -> float:
+        return _solve(known, real, way, own)[0]
 
-    best, step = best_of(_sky(DIRECTIONS)) if near is None else -near, np.radians(15)
+    if near is not None:
+        return fit_along(known, real, -_refined(-near, 5.0, cost), own=own)
+    best, step = min(_sky(DIRECTIONS), key=cost), np.radians(15)
     for _ in range(ROUNDS):
-        best, step = best_of(np.concatenate([best[None], around(best, step), around(best, step / 2)])), step / 2.5
-    return fit_along(known, real, -best)
+        best, step = min([best, *around(best, step), *around(best, step / 2)], key=cost), step / 2.5
+    return fit_along(known, real, -_refined(best, 1.0, cost), own=own)
 
 
-def fit_along(known: Surface, real: Floats, direction: Floats) -> Fit:
+def _refined(best: Floats, reach: float, cost: Callable[[Floats], float]) -> Floats:
+    """A direction (3,) some degrees from one that is nearly the best, to a fraction of a degree."""
+    from scipy.optimize import minimize
+
+    side, other = around(best, np.pi / 2)[[0, 2]]
+
+    def way(turn: Floats) -> Floats:
+        moved: Floats = best + turn[0] * side + turn[1] * other
+        return moved / np.linalg.norm(moved)
+
+    step = np.radians(reach)
+    answer = minimize(
+        lambda turn: cost(way(turn)),
+        np.zeros(2),
+        method="Nelder-Mead",
+        options={
+            "initial_simplex": step * np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]),
+            "xatol": np.radians(FINEST),
+            "fatol": 0.0,
+            "maxfev": 60,
+        },
+    )
+    return way(answer.x)
+
+
+def fit_along(known: Surface, real: Floats, direction: Floats, *, own: bool = True) -> Fit:
     """As `fit_light`, with light along a given direction (3,)."""
-    _, ambient, colour, error = _solve(known, real, -direction)
+    _, ambient, colour, error = _solve(known, real, -direction, own)
     return Fit(ambient=ambient, colour=colour, direction=direction, error=error)
 
 
 def spread(known: Surface, real: Floats, fit: Fit) -> float:
-    """Standard deviation of the direction of a fit, degrees: jackknife over the parts of the picture, because errors of
-    neighbours hang together. Infinite where there is one part only."""
-    parts = np.unique(known.part)
-    if len(parts) < 2:
+    """Standard deviation of the direction of a fit, degrees. Infinite where one part of the picture shows all, or one
+    look.
+
+    It is the larger of two jackknives: over the parts of the picture, because errors of neighbours hang together, and
+    over the looks of the scene, because one may not be what the world believes. Two more differences add to it: that
+    between the fit and the best one without its shadows, and that between fits with and without a brightness of its own
+    for each look."""
+    every = fit_light(known, real, fit.direction)
+    apart = [_turn(every, fit), _turn(every, fit_light(known, real, fit.direction, own=False))]
+    left = max(_jackknife(known, real, fit, groups) for groups in (known.part, known.look))
+    return float(np.sqrt(left**2 + sum(turn**2 for turn in apart) / 4 + FINEST**2))
+
+
+def _jackknife(known: Surface, real: Floats, fit: Fit, groups: Ints) -> float:
+    """Standard deviation of the direction, degrees, over groups of pixels, of which each is left out once."""
+    names = np.unique(groups)
+    if len(names) < 2:
         return float("inf")
-    turns = []
-    for part in parts:
-        kept = known.part != part
-        turns.append(fit_light(known.only(kept), real[kept], fit.direction).direction)
-    off = np.array(turns) - np.mean(turns, axis=0)
-    return float(np.degrees(np.sqrt((len(parts) - 1) / len(parts) * (off**2).sum())))
+    fits = [fit_light(known.only(groups != name), real[groups != name], fit.direction) for name in names]
+    middle = np.mean([each.direction for each in fits], axis=0)
+    off = np.array([each.direction for each in fits]) - middle
+    return float(np.degrees(np.sqrt((len(names) - 1) / len(names) * (off**2).sum())))
+
+
+def _turn(first: Fit, second: Fit) -> float:
+    """Degrees between the directions of two fits."""
+    return float(np.degrees(np.arccos(np.clip(first.direction @ second.direction, -1.0, 1.0))))
 
 
 def _sky(count: int) -> Floats:
@@ -102,9 +149,9 @@ def around(way: Floats, step: float) -> Floats:
     return circle
 
 
-def _solve(known: Surface, real: Floats, way: Floats) -> tuple[float, Floats, Floats, float]:
+def _solve(known: Surface, real: Floats, way: Floats, own: bool) -> tuple[float, Floats, Floats, float]:
     """Cost, ambient, colour and mean residual of the best fit with light from a direction: least squares, in which odd
-    pixels count less, and each look of the scene has a brightness of its own."""
+    pixels count less, and each look of the scene may have a brightness of its own."""
     facing = np.maximum(known.normal @ way, 0.0)
     gain = np.ones(int(known.look.max()) + 1)
     weight = np.ones(len(facing))
@@ -118,7 +165,8 @@ def _solve(known: Surface, real: Floats, way: Floats) -> tuple[float, Floats, Fl
             np.bincount(known.look, weight * (shown * part).sum(axis=1), len(gain)) for part in (real, shown)
         )
         ridge = 0.02 * bottom.sum() / max(1, len(np.unique(known.look)))
-        gain = (top + ridge) / (bottom + ridge)
+        if own:
+            gain = (top + ridge) / (bottom + ridge)
         error = shown * gain[known.look][:, None] - real
         weight = 1.0 / np.maximum(1.0, np.abs(error).max(axis=1) / SOFT)
     size = np.abs(error)
@@ -137,4 +185,6 @@ def _two(first: Floats, second: Floats, real: Floats, weight: Floats) -> tuple[F
     x, y = np.where(fine, (c * p - b * q) / safe, p / np.maximum(a, 1e-12)), np.where(fine, (a * q - b * p) / safe, 0.0)
     x, y = np.where(y < 0, p / np.maximum(a, 1e-12), x), np.maximum(y, 0.0)
     y, x = np.where(x < 0, q / np.maximum(c, 1e-12), y), np.maximum(x, 0.0)
-    return x, y
+    strong = y > STRONGEST
+    x = np.where(strong, np.maximum(p - STRONGEST * b, 0.0) / np.maximum(a, 1e-12), x)
+    return np.minimum(x, STRONGEST), np.minimum(y, STRONGEST)

@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import mujoco
 import numpy as np
 
 from foretell.arrays import Bools, Bytes, Floats
@@ -37,6 +38,8 @@ NEAR = 0.004
 """Metres by which a texel may lie behind what the depth picture shows, and still be what is seen."""
 DARKEST = 0.15
 """Light below which a pixel is too dark to tell the colour."""
+BRIGHT = 0.02
+"""Share of an object that may be brighter than the world's light can make it."""
 RADIUS = 5
 """Pixels around an unseen texel that inpainting looks at."""
 
@@ -125,6 +128,7 @@ def texture(
     where, transforms = np.zeros((height, width), dtype=bool), []
     located = picture = asset = None
     notes: list[str] = []
+    shine: dict[str, float] = {}
     seen = 0.0
     with TemporaryDirectory() as folder:
         if object is not None:
@@ -135,11 +139,11 @@ def texture(
             pos, quat = sight.placement(located.pose)
             bench.put(object, pos.tolist(), quat.tolist())
             asset = bench.scenario.placements[object].asset
-            picture, seen = _textured(bench, sight, located.pose, frame, seen_mask, object)
+            picture, seen, shine = _textured(bench, sight, located.pose, frame, seen_mask, object)
             where |= seen_mask & sight.silhouette(located.pose)
             file = Path(folder) / "texture.png"
             write_picture(file, picture)
-            transforms.append({"use": "painted", "asset": asset, "image": str(file)})
+            transforms.append({"use": "painted", "asset": asset, "image": str(file), **shine})
         colours, shown = part_colours(bench, camera, frame, parts)
         if colours:
             transforms.append({"use": "colours", "colours": {name: list(colour) for name, colour in colours.items()}})
@@ -147,7 +151,7 @@ def texture(
         views = [view_of(bench, camera, (height, width)), _dressed(bench, camera, (height, width), base, transforms)]
     before, after = (float(ciede2000(lab(frame[where]), lab(view[where])).mean()) for view in views)
     if target is not None:
-        _write(target, asset, picture, colours)
+        _write(target, asset, picture, shine, colours)
     both = np.concatenate([frame, *views], axis=1)
     if out is not None:
         write_picture(out, both)
@@ -157,11 +161,17 @@ def texture(
     )  # fmt: skip
 
 
-def _write(world: Path, asset: str | None, picture: Bytes | None, colours: Mapping[str, Sequence[float]]) -> None:
+def _write(
+    world: Path,
+    asset: str | None,
+    picture: Bytes | None,
+    shine: Mapping[str, float],
+    colours: Mapping[str, Sequence[float]],
+) -> None:
     if asset is not None and picture is not None:
         file = world.with_name(f"{world.stem}_{asset}.png")
         write_picture(file, picture)
-        add_transform(world, {"use": "painted", "asset": asset, "image": relative(file, world)})
+        add_transform(world, {"use": "painted", "asset": asset, "image": relative(file, world), **shine})
     if colours:
         add_transform(world, {"use": "colours", "colours": {name: list(colour) for name, colour in colours.items()}})
 
@@ -176,15 +186,35 @@ def _dressed(bench: Bench, camera: str, size: tuple[int, int], base: Any, transf
     return view_of(other, camera, size)
 
 
-def _textured(bench: Bench, sight: Sight, pose: Floats, frame: Bytes, mask: Bools, part: str) -> tuple[Bytes, float]:
-    """The charts of an object, and the share of its surface that is seen."""
+def _textured(
+    bench: Bench, sight: Sight, pose: Floats, frame: Bytes, mask: Bools, part: str
+) -> tuple[Bytes, float, dict[str, float]]:
+    """The charts of an object, the share of its surface that is seen, and how it shines (`glow` and `dim`), if it is
+    brighter than the world's light can make it."""
     placed = bench.scenario.placements[part]
     pieces = charts(placed.asset)
-    colours, seen = unproject(sight, pose, frame, mask, pieces, np.asarray(placed.scale))
+    real, light, seen = unproject(sight, pose, frame, mask, pieces, np.asarray(placed.scale))
     if not seen.any():
         raise UsageError(f"texture: no part of {part!r} is seen where the mask is: is the mask too narrow?")
     own = [_own_colour(bench, f"{part}{piece.geom}") for piece in pieces]
-    return complete(colours, seen, pieces, own), float(seen[np.isfinite(texels(pieces)[0][..., 0])].mean())
+    most = max(1.0, float(total_light(bench.drawn).max()))
+    glow, dim = 0.0, 1.0
+    if (real[seen] * most > light[seen]).any(axis=1).mean() > BRIGHT:
+        bright = np.minimum(real[seen], 0.98)
+        need = ((bright * most - light[seen]) / (1 - bright)).max(axis=1)
+        glow = round(float(np.clip(np.quantile(need, 1 - BRIGHT), 0, 20)), 3)
+        dim = round(1 / (most + glow), 4)
+    picture = complete(np.clip(real / (dim * (light + glow)), 0, 1), seen, pieces, own)
+    share = float(seen[np.isfinite(texels(pieces)[0][..., 0])].mean())
+    return picture, share, {"glow": glow, "dim": dim} if dim < 1 else {}
+
+
+def total_light(model: mujoco.MjModel) -> Floats:
+    """(3,) red, green and blue of all light of a scene together, as it falls on what faces every lamp."""
+    head, on = model.vis.headlight, model.light_active.astype(bool)
+    lamps = model.light_ambient[on].sum(axis=0) + model.light_diffuse[on].sum(axis=0)
+    total: Floats = np.asarray(head.ambient) + (np.asarray(head.diffuse) if head.active else 0.0) + lamps
+    return total
 
 
 def _own_colour(bench: Bench, geom: str) -> Floats:
@@ -197,9 +227,9 @@ def _own_colour(bench: Bench, geom: str) -> Floats:
 
 def unproject(
     sight: Sight, pose: Floats, frame: Bytes, mask: Bools, pieces: tuple[SurfaceChart, ...], scale: Floats
-) -> tuple[Floats, Bools]:
-    """(height, width, 3) colours of the charts of an object, 0 to 1, without the world's light; and (height, width)
-    which of them the picture shows."""
+) -> tuple[Floats, Floats, Bools]:
+    """(height, width, 3) colours of the charts of an object in a picture, 0 to 1; (height, width, 3) the world's light
+    on them; and (height, width) which of them the picture shows."""
     cv2 = opencv()
     points, normals = texels(pieces)
     on = np.isfinite(points[..., 0])
@@ -225,7 +255,7 @@ def unproject(
     )
     shown = np.zeros(on.shape, dtype=bool)
     shown[on] = seen
-    return np.clip(real / np.maximum(light, DARKEST), 0, 1), shown
+    return real, np.maximum(light, DARKEST), shown
 
 
 def complete(colours: Floats, seen: Bools, pieces: Sequence[SurfaceChart], own: Sequence[Floats]) -> Bytes:

@@ -27,10 +27,10 @@ from foretell.errors import UsageError
 __all__ = ["OneRun", "Runs", "place"]
 
 COLUMNS = (
-    "episode", "study", "world", "world_hash", "controller", "task", "task_version", "task_hash", "policy",
-    "policy_hash", "policy_options", "scenario", "parent", "base", "trial", "arm", "severity", "clock", "success_any",
-    "success_end", "success", "success_rule", "score", "stages", "metrics", "steps", "sim_s", "end", "blame", "error",
-    "failure_reason", "events", "judge", "real", "stands_in", "video", "wall_started", "wall_s",
+    "episode", "study", "world", "world_hash", "world_params", "controller", "task", "task_version", "task_hash",
+    "policy", "policy_hash", "policy_options", "scenario", "parent", "base", "trial", "arm", "severity", "clock",
+    "success_any", "success_end", "success", "success_rule", "score", "stages", "metrics", "steps", "sim_s", "end",
+    "blame", "error", "failure_reason", "events", "judge", "real", "stands_in", "video", "wall_started", "wall_s",
 )  # fmt: skip
 """What a report reads of a row."""
 Kinds = Mapping[str, tuple[type, ...]]

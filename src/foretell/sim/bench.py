@@ -21,6 +21,7 @@ from foretell.scenario import Scenario
 from foretell.sim.layout import Layout
 from foretell.sim.parts import Parts
 from foretell.sim.state import Rows
+from foretell.sim.transforms import Transform
 from foretell.sim.world import MujocoWorld
 from foretell.spec import Stream
 from foretell.tasks.task import Task
@@ -79,6 +80,11 @@ class Bench:
     def parts(self) -> Parts:
         """The parts of the scene, as a segmentation numbers them."""
         return self.world.scene.segments
+
+    @property
+    def transforms(self) -> tuple[Transform, ...]:
+        """Of the world file."""
+        return self.world.scene.world.transforms
 
     @property
     def state(self) -> Rows:

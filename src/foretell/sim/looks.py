@@ -17,7 +17,11 @@ from foretell.scenario import Placement
 from foretell.sim.parts import Parts
 from foretell.sim.transforms import Photo, Transform, open_photo
 
-__all__ = ["Colours", "Light", "Painted"]
+__all__ = ["Colours", "Light", "Painted", "brighten"]
+
+PICTURE = int(mujoco.mjtTextureRole.mjTEXROLE_RGB)
+USUAL = [0.5, 0.5, 0.5, 1.0]
+"""The colour of a geom that has none of its own."""
 
 Colour = tuple[
     Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)], Annotated[float, Field(ge=0, le=1)]
@@ -34,6 +38,10 @@ class Painted(Transform):
     """The asset that it is painted on, wherever a scenario places it."""
     image: str
     """PNG with the charts of the asset (`foretell.objects.chart`). Its path is relative to the world file."""
+    glow: float = Field(default=0.0, ge=0, le=20)
+    """Light of the object's own, from everywhere: for what is brighter in the photograph than under the world's."""
+    dim: float = Field(default=1.0, gt=0, le=1)
+    """Share of all light that it sends back."""
 
     _photo: Photo = PrivateAttr()
 
@@ -69,15 +77,21 @@ class Painted(Transform):
         for name, placement in placed.items():
             if placement.asset == self.asset:
                 paint(spec, spec.body(name), charts(self.asset), self._photo.pixels, np.asarray(placement.scale))
+                spec.materials[-1].emission = self.glow
+                spec.materials[-1].rgba = [self.dim, self.dim, self.dim, 1]
 
     def decides(self) -> dict[str, Any]:
-        return {**super().decides(), "image": f"sha256:{self._photo.sha256}"}  # wherever the file is
+        decides = {**super().decides(), "image": f"sha256:{self._photo.sha256}"}  # wherever the file is
+        for name, usual in (("glow", 0.0), ("dim", 1.0)):  # worlds without them keep their names
+            if decides[name] == usual:
+                del decides[name]
+        return decides
 
 
 def paint(
     spec: mujoco.MjSpec, body: mujoco.MjsBody, pieces: Sequence[SurfaceChart], image: np.ndarray, scale: np.ndarray
 ) -> None:
-    """Show the charts of an object in place of its own look."""
+    """Show the charts of an object in place of its own look, in a new material, the last."""
     for geom in body.geoms:
         geom.group = HIDDEN
     label = f"{body.name}/painted{len(spec.textures)}"  # what is painted twice shows the last
@@ -153,3 +167,31 @@ class Light(Transform):
         lamp = lamps[0]
         lamp.type, lamp.dir = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL, list(self.direction)
         lamp.ambient, lamp.diffuse = [0, 0, 0], list(self.colour)
+
+    def finish(self, model: mujoco.MjModel) -> None:
+        brighten(model, self._beyond())
+
+    def _beyond(self) -> np.ndarray:
+        return np.add(self.ambient, self.colour)
+
+    def decides(self) -> dict[str, Any]:
+        """A light that is brighter than 1 once left pictures on surfaces as they are: that was another world."""
+        return {**super().decides(), **({"brightens": True} if self._beyond().max() > 1 else {})}
+
+
+def brighten(model: mujoco.MjModel, light: np.ndarray) -> None:
+    """Let surfaces that show a picture be as bright as a light (3,) above 1 makes them: OpenGL cuts the light on a
+    surface at 1 before it multiplies it with a picture. So the picture gets brighter, and its material darker."""
+    most = model.mat_rgba[:, :3] * (light + model.mat_emission[:, None])
+    for texture in np.unique(model.mat_texid[:, PICTURE]).tolist():
+        users = np.flatnonzero(model.mat_texid[:, PICTURE] == texture)
+        start, channels = int(model.tex_adr[texture]), int(model.tex_nchannel[texture])
+        gain = np.maximum(most[users].max(axis=0), 1.0)
+        if texture < 0 or start < 0 or channels < 3 or gain.max() <= 1:
+            continue
+        size = int(model.tex_width[texture]) * int(model.tex_height[texture]) * channels
+        pixels = model.tex_data[start : start + size].reshape(-1, channels)
+        pixels[:, :3] = np.minimum(np.rint(pixels[:, :3] * gain), 255)
+        model.mat_rgba[users, :3] /= gain
+        own = np.isin(model.geom_matid, users) & (model.geom_rgba != USUAL).any(axis=1)  # in place of the material's
+        model.geom_rgba[own, :3] /= gain

@@ -82,6 +82,9 @@ class Transform(BaseModel):
     def dress_objects(self, spec: mujoco.MjSpec, placed: Mapping[str, Placement]) -> None:
         """As `dress`, for what the scenario places: body -> its asset, pose and scale."""
 
+    def finish(self, model: mujoco.MjModel) -> None:
+        """Change the compiled scene that is drawn. Called for each scenario, after all transforms and factors."""
+
     def apply(self, image: np.ndarray, shot: Shot) -> np.ndarray:
         """(height, width, 3) uint8: a picture, changed. Called for each picture of the cameras that it acts on."""
         return image

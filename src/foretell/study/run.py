@@ -35,9 +35,9 @@ from foretell.study.session import Opened
 from foretell.study.status import Progress, Run
 from foretell.study.store import Store
 from foretell.tasks.frame import frame
-from foretell.world_file import asks_person, attended, kind_of
+from foretell.world_file import FITTED, asks_person, attended, kind_of
 
-__all__ = ["Progress", "Run", "run", "with_names"]
+__all__ = ["Progress", "Run", "engine_for", "run", "with_names"]
 
 SLOTS = 32
 """Episodes side by side in each worker: enough to drown Python's share, few enough to end together."""
@@ -91,7 +91,7 @@ def run(
     if unblind:
         return reveal(study, path)
     asks = "the world needs a person at the terminal" if asks_person(study.world) else ""
-    runs_in = _engine(study, engine, workers, here="a policy is a Python object" if policies else asks)
+    runs_in = engine_for(study, engine, workers, here="a policy is a Python object" if policies else asks)
     if asks:
         require_terminal(kind_of(study.world))
     count = (os.cpu_count() or 1) if workers is None else workers
@@ -161,8 +161,9 @@ def _about(study: Study, written: Study, opened: dict[JobGroup, Opened]) -> dict
     """What provenance has of a study, as it was opened. written: the study in the run folder."""
     about: dict[str, Any] = {}
     about["frames"] = {task.name: frame(task) for task in map(make_task, (t.use for t in written.tasks))}
-    if seen := sorted({scenario for group in opened.values() for scenario in group.params.get("fitted_to", ())}):
-        about["fitted_to"] = seen
+    for field in FITTED:
+        if seen := sorted({name for group in opened.values() for name in group.params.get(field, ())}):
+            about[field] = seen
     if (made := testset_of(study)) and made.header:
         about["testset"] = made.header.id
     if study.until is not None:
@@ -170,7 +171,7 @@ def _about(study: Study, written: Study, opened: dict[JobGroup, Opened]) -> dict
     return about
 
 
-def _engine(study: Study, asked: str | Engine | None, workers: int | None, here: str) -> str | Engine:
+def engine_for(study: Study, asked: str | Engine | None, workers: int | None, here: str) -> str | Engine:
     """The engine, or its name. `here`: why only this process will do, or empty."""
     if asked is not None and not isinstance(asked, str):
         return asked

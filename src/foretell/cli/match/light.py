@@ -44,7 +44,8 @@ def main(
         mask: A picture that is bright where this object is seen.
         box: A box around it, in pixels, if there is no mask.
         layout: The published layout that says where objects are.
-        insist: Take a pose at which mask and silhouette do not agree (an overlap below 85 %).
+        insist: Take a pose at which mask and silhouette do not agree (an overlap below 85 %), and write a light that
+            explains little.
         world: A world file to write or extend. Its camera and its looks hold already.
         out: The picture to write: the photograph, the world before, and the world after.
     """
