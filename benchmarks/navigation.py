@@ -1,6 +1,7 @@
 """How fast is navigation: a whole study, and steps per second beside a plain Python loop and ir-sim.
 
     python benchmarks/navigation.py study     # 405 episodes of agents that read rays, two workers
+    python benchmarks/navigation.py camera    # an agent that reads a rendered camera beside one that reads rays
     python benchmarks/navigation.py steps     # foretell and a plain loop of the same rules, turn by turn
     python -m venv /tmp/irsim && /tmp/irsim/bin/pip install ir-sim
     python benchmarks/navigation.py steps --irsim /tmp/irsim/bin/python
@@ -21,11 +22,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from foretell import read
 from foretell.planar.actuation import ACTUATION
 from foretell.planar.draws import StepDraws
 from foretell.robots.locobot import LoCoBot
@@ -39,6 +42,7 @@ from foretell.world_file import make_world
 AGENTS = ("bug", "lidar-planner", "depth-planner")
 TRIALS = 9
 """3 agents x 15 legs x 9 trials are 405 episodes, as many as the paper's 9 x 15 x 3."""
+SEEING = {"zoo:nav-guess": "rendered camera", "zoo:nav-depth": "depth by rays"}
 WORLD = {
     "name": "bench",
     "kind": "planar",
@@ -47,22 +51,34 @@ WORLD = {
 SLOTS, ROOM, LEG = 64, "lab_hard", 13
 
 
-def study(workers: int) -> dict[str, float]:
-    """Wall and CPU seconds of 405 episodes, everything included: planning, processes, rows on disk."""
+def study(workers: int, agents: Sequence[str] = AGENTS, trials: int = TRIALS) -> dict[str, float]:
+    """Wall and CPU seconds of episodes, everything included: planning, processes, rows on disk."""
     entry = {
         "name": "bench",
         "world": "planar_standin",
         "tasks": ["pointnav"],
-        "policies": {name: name for name in AGENTS},
+        "policies": {name: name for name in agents},
         "scenarios": {"layouts": "all"},
-        "trials": TRIALS,
+        "trials": trials,
     }
     with tempfile.TemporaryDirectory() as folder:
         before, began = os.times(), time.perf_counter()
         run(entry, out=Path(folder) / "run", workers=workers)
         wall, after = time.perf_counter() - began, os.times()
+        actions = sum(read(Path(folder) / "run")["steps"].to_pylist())
     own, children = (sum(after[i : i + 2]) - sum(before[i : i + 2]) for i in (0, 2))
-    return {"episodes": len(AGENTS) * 15 * TRIALS, "wall_s": wall, "cpu_s": own + children}
+    return {"episodes": len(agents) * 15 * trials, "actions": actions, "wall_s": wall, "cpu_s": own + children}
+
+
+def camera(workers: int) -> None:
+    """The agent that reads a camera of 64 x 64 pixels, and its twin that reads depth by rays, one after the other."""
+    for agent, reads in SEEING.items():
+        figures = study(workers, (agent,), trials=3)
+        each = 1e3 * figures["cpu_s"] / figures["actions"]
+        print(
+            f"{agent} ({reads}): {figures['episodes']:.0f} episodes of {figures['actions']:,.0f} actions in all, "
+            f"{figures['wall_s']:.1f} s, {figures['cpu_s']:.1f} CPU s, {each:.2f} CPU ms per action"
+        )
 
 
 def actions(steps: int) -> np.ndarray:
@@ -258,7 +274,7 @@ def steps(rounds: int, python: str | None) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["study", "steps"])
+    parser.add_argument("what", choices=["study", "camera", "steps"])
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--irsim", help="the Python of an environment with ir-sim")
@@ -266,6 +282,8 @@ def main() -> None:
     if options.what == "study":
         figures = study(options.workers)
         print(f"{figures['episodes']:.0f} episodes: {figures['wall_s']:.1f} s, {figures['cpu_s']:.1f} CPU s")
+    elif options.what == "camera":
+        camera(options.workers)
     else:
         steps(options.rounds, options.irsim)
 

@@ -75,10 +75,10 @@ class Timed(MujocoWorld):
         return failed
 
 
-def per_action(name: str, image: bool) -> tuple[float, float]:
-    """CPU seconds per action of a task: of control and physics, and of all."""
+def per_action(name: str, image: bool, file: str) -> tuple[float, float]:
+    """CPU seconds per action of a task in a world: of control and physics, and of all."""
     task = resolve("tasks", name)()
-    world = Timed(task, slots=SLOTS, threads=1)
+    world = Timed(task, file, slots=SLOTS, threads=1)
     policy = Seeing() if image else Blind()
     policy.bind(task, world.action)
     jobs = iter([Job(policy="expert", scenario=task.scenario(seed)) for seed in range(SEEN if image else SLOTS)])
@@ -123,12 +123,15 @@ def beside(kind: str, cpu: float, original: float | None) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--world", default="mujoco", help="a world, or a world file")
     parser.add_argument("--suite", action="store_true", help="run the WidowX suite of 96 episodes with images too")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     results = []
     for name, robot in TASKS.items():
-        blind, seeing = ([per_action(name, image) for _ in range(options.rounds)] for image in (0, 1))
+        blind, seeing = (
+            [per_action(name, image, options.world) for _ in range(options.rounds)] for image in (False, True)
+        )
         spent = {
             "step": statistics.median(step for step, _ in blind),
             "image": statistics.median(every for _, every in seeing),

@@ -121,7 +121,8 @@ def rows(world: str, task: str, policy: str, clock: Any) -> dict[str, Any]:
         return job
 
     for job, outcome in run(built, {"it": recorded}, source, **more):
-        kept = {k: v for k, v in dataclasses.asdict(outcome).items() if not k.startswith("wall_") and k != "trace"}
+        whole = dataclasses.asdict(outcome).items()
+        kept = {k: v for k, v in whole if not k.startswith("wall_") and k not in ("trace", "film")}
         # later rows may have more to tell; what is kept here must not change
         found[job.key] = {
             "passed": recorded.sums[slot_of[job.key]].hexdigest()[:16],

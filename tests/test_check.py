@@ -17,6 +17,7 @@ from foretell.scenario import Placement
 from foretell.sim.world import MujocoWorld
 from foretell.spec import ActionSpec, DimSpec, Stream, ee_delta
 from foretell.tasks.lift import Lift
+from foretell.tasks.pointnav import PointNav
 from foretell.tasks.task import Mount, Stage
 
 READS = {"panda/ee_pos": Stream((3,)), "cube/pos": Stream((3,))}
@@ -355,15 +356,24 @@ def cheap(name):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        name if cheap(name) else pytest.param(name, marks=pytest.mark.daily)
-        for name in BUILTIN["tasks"]
-        if name != "pointnav"  # MuJoCo does not simulate it: see tests/planar
-    ],
+    [name if cheap(name) else pytest.param(name, marks=pytest.mark.daily) for name in BUILTIN["tasks"]],
 )
 def test_every_task_of_our_own_passes(name):
     report = check_task(name)
     assert report.ok, report.to_dict()
+
+
+def test_a_task_that_navigates_is_checked_in_its_world():
+    report = check_task("pointnav")  # 2 s
+    assert report.ok, report.to_dict()
+    assert {"routes", "stages", "expert", "slots"} <= {finding.name for finding in report.findings}
+    assert "world standin is not planar" in check_task("pointnav", world="standin")["constructs"].detail
+
+    class Nearsighted(PointNav):
+        def reached(self, state):
+            return {**super().reached(state), "close": np.asarray(state.remaining < state.remaining.mean())}
+
+    assert failed(check_task(Nearsighted)) == {"slots"}
 
 
 def test_a_task_without_expert_passes_and_is_told():

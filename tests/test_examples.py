@@ -37,6 +37,8 @@ SAYS = {
     ],
     "10_two_arms": [r"hand-over  expert +(100|90)%  10", r"handed over after [5-8]\.\d s on average"],
     "11_head": [r"lift-seen  watch +100%  10"],
+    "12_training_loop": [r"release: 100%", r"checkpoint 0: 0% .* fail", r"checkpoint 3: 100% \(94% to 100%\), pass"],
+    "13_detector": [r"Detector lifted has judged 30 episodes: \d+ successes", r"\d+ that only the detector judged"],
     "07_torch_policy": [r"trained on 6000 actions", r"lift  network +(100|[6-9]\d)%  20"],
 }
 
@@ -55,7 +57,7 @@ OFTEN = {"01_first_study", "04_gymnasium"}
 
 
 def marks(name):
-    drawn = [pytest.mark.gl] if name in ("06_watch", "08_depth") else []
+    drawn = [pytest.mark.gl] if name in ("06_watch", "08_depth", "13_detector") else []
     return [*drawn, pytest.mark.slow if name in OFTEN else pytest.mark.daily]
 
 

@@ -118,6 +118,7 @@ SAFE = {
     "view": ["view RUN"],
     "bound": [f"bound {BOTH}", "bound --real RUN"],
     "compare": ["compare RUN", "compare RUN --json"],
+    "gate": ["gate RUN RUN", "gate RUN RUN --json"],
     "predictivity": [f"predictivity {BOTH}"],
     "budget": [f"budget --width 0.1 {BOTH.removesuffix(' --stand-in')}"],
     "clocks": ["clocks RUN"],

@@ -43,7 +43,9 @@ _WHERE = {
     "compare": "foretell.answers.compare",
     "demo": "foretell.demo",
     "doctor": "foretell.doctor.doctor",
+    "evaluate": "foretell.answers.evaluate",
     "figure": "foretell.report.figure",
+    "gate": "foretell.answers.gate",
     "identify": "foretell.identify.identify",
     "import_": "foretell.reality",
     "import_object": "foretell.import_object.import_object",
@@ -72,6 +74,8 @@ if TYPE_CHECKING:
     from foretell.answers.budget import budget as budget
     from foretell.answers.clocks import clocks as clocks
     from foretell.answers.compare import compare as compare
+    from foretell.answers.evaluate import evaluate as evaluate
+    from foretell.answers.gate import gate as gate
     from foretell.answers.predictivity import predictivity as predictivity
     from foretell.answers.show import show as show
     from foretell.catalogue import catalogue as catalogue

@@ -119,6 +119,8 @@ class Outcome:
     """Seconds inside `policy.act`, shared equally among the slots of each call."""
     trace: str | None = field(default=None, metadata={"column": False})
     """The traceback of what the policy raised. No column: it goes into a file of its own."""
+    film: str | None = field(default=None, metadata={"column": False})
+    """Path, within the run folder, of a film that the world made itself. The column `video` has it."""
 
 
 @dataclass(kw_only=True)

@@ -26,9 +26,12 @@ _STARTED: weakref.WeakSet[subprocess.Popen[str]] = weakref.WeakSet()
 _READERS: weakref.WeakKeyDictionary[subprocess.Popen[str], threading.Thread] = weakref.WeakKeyDictionary()
 
 
-def start(module: str, *, fds: tuple[int, ...] = (), one_thread: bool = False) -> subprocess.Popen[str]:
+def start(
+    module: str, *, fds: tuple[int, ...] = (), one_thread: bool = False, says: str | None = None
+) -> subprocess.Popen[str]:
     """Run `python -m MODULE`, with pipes to and from it. It inherits the descriptors `fds`. `one_thread`: its numeric
-    libraries use one thread, unless the user says otherwise."""
+    libraries use one thread, unless the user says otherwise. `says`: the file to which its prints are appended; None:
+    they go to our standard error."""
     # -P: the current folder is on our path or not; on a child's own it could hide Python's modules
     command = [sys.executable, "-P", "-m", module]
     path = os.pathsep.join(p or os.getcwd() for p in sys.path)
@@ -36,9 +39,12 @@ def start(module: str, *, fds: tuple[int, ...] = (), one_thread: bool = False) -
     pipes["process_group"] = 0
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # until the child says that it ignores it
     try:
-        process = subprocess.Popen(
-            command, env={**(THREADS if one_thread else {}), **os.environ, "PYTHONPATH": path}, **pipes
-        )
+        with contextlib.ExitStack() as files:
+            if says is not None:
+                pipes["stderr"] = files.enter_context(open(says, "ab"))
+            process = subprocess.Popen(
+                command, env={**(THREADS if one_thread else {}), **os.environ, "PYTHONPATH": path}, **pipes
+            )
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     _STARTED.add(process)

@@ -164,6 +164,7 @@ BUILTIN: dict[str, dict[str, str]] = {
         "planar": "foretell.planar.world:PlanarWorld",
         "planar_challenge": "foretell.planar.world:PlanarWorld",
         "planar_standin": "foretell.planar.world:PlanarWorld",
+        "robot": "foretell.hardware.world:RobotWorld",
     },
 }
 

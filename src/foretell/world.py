@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ABILITIES",
     "Drawing",
+    "EpisodeCut",
     "EpisodeViewer",
+    "Judge",
     "Observations",
     "Recordable",
     "Verdict",
@@ -46,6 +48,15 @@ ABILITIES: dict[str, str] = {
     "reset": "set the table by itself",
 }
 """What a world may be able to do. Reality can do none of it."""
+
+
+class EpisodeCut(Exception):  # noqa: N818 - says what happened
+    """Raised by a world with one slot: the episode ends here and now. A person stopped it, or something failed that is
+    no more than this episode's. The driver ends it with `end` and `blame`, as in the row, and goes on."""
+
+    def __init__(self, end: Literal["stopped", "error"], blame: Literal["policy", "world", "machine"] | None, why: str):
+        super().__init__(why)
+        self.end, self.blame = end, blame
 
 
 class Observations(dict[str, Any]):
@@ -94,8 +105,11 @@ class Verdict:
 @runtime_checkable
 class World(Protocol):
     """Where scenarios run. All that drivers, sessions, replay, films and checks use. A world may have `notes` besides:
-    sentences about its parameters that a study prints; and `over(slots)`: (n,) bool, whether the task ends an episode
-    here, solved or not."""
+    sentences about its parameters that a study prints; `over(slots)`: (n,) bool, whether the task ends an episode here,
+    solved or not; `attend(run)`: called once before the first episode with the run folder, of a world that keeps files
+    of its own or needs a person (nothing else of it may touch hardware before); `announce(slots, episodes)`: called
+    before `reset` with the keys of the episodes, by which such files are named; and `filmed(slot)`: the path, within
+    the run folder, of a film that it made of the episode, or None."""
 
     name: str
     task: Task

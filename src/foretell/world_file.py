@@ -17,7 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, field_validator
 
 from foretell.digest import digest
 from foretell.document import load_yaml, parse_yaml
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from foretell.tasks.task import Task
 
 __all__ = [
+    "FITTED",
     "WorldFile",
     "asks_person",
     "attended",
@@ -61,6 +62,8 @@ SHIPPED = (
     "planar_standin",
 )
 """World files that come with foretell."""
+FITTED = ("fitted_to", "fitted_episodes")
+"""Fields that name real trials, and decide no outcome."""
 
 
 class WorldFile(BaseModel):
@@ -76,32 +79,35 @@ class WorldFile(BaseModel):
     fitted_to: tuple[str, ...] = ()
     """Scenarios whose real trials θ or physics were fitted to: ids, or of a child its parent's. No answer judges this
     world by these trials. In a file, also the name of a text file beside it with one id a line."""
+    fitted_episodes: tuple[str, ...] = ()
+    """The real episodes themselves: ids. No answer judges this world by them, whatever their scenarios are called. In a
+    file, also the name of a text file."""
 
-    @field_validator("fitted_to")
+    @field_validator("fitted_to", "fitted_episodes")
     @classmethod
-    def _once(cls, ids: tuple[str, ...]) -> tuple[str, ...]:
+    def _once(cls, ids: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         if not all(name.strip() for name in ids):
-            raise ValueError("every entry should be the id of a scenario, and one is blank")
+            of = "a scenario" if info.field_name == "fitted_to" else "an episode"
+            raise ValueError(f"every entry should be the id of {of}, and one is blank")
         return tuple(sorted({name.strip() for name in ids}))
 
     @property
     def hash(self) -> str:
         """Names all that decides outcomes, and what they may be used for; the file's name and description do not."""
-        decides = self.decides()
-        return digest([*decides, list(self.fitted_to)] if self.fitted_to else decides)
+        return digest([*self.decides(), *(list(ids) for ids in (self.fitted_to, self.fitted_episodes) if ids)])
 
     def decides(self) -> list[Any]:
         """All that decides outcomes. JSON-able."""
-        whole = self.model_dump(mode="json", exclude={"name", "about", "fitted_to"})
+        whole = self.model_dump(mode="json", exclude={"name", "about", *FITTED})
         # a folder may move; what is in a file of one's own is in `world_hash`
         where, colon, name = self.kind.rpartition(":")
         return [{**whole, "kind": f"{Path(where).name}:{name}"} if colon else whole]
 
     @property
     def params(self) -> dict[str, Any]:
-        """θ and the like, as they stand in an episode's row; and the scenarios that they were fitted to, if any."""
-        params = self.model_dump(mode="json", exclude={"name", "kind", "about", "fitted_to"})
-        return {**params, "fitted_to": list(self.fitted_to)} if self.fitted_to else params
+        """θ and the like, as they stand in an episode's row; and what they were fitted to, if anything."""
+        params = self.model_dump(mode="json", exclude={"name", "kind", "about", *FITTED})
+        return params | {name: list(ids) for name in FITTED if (ids := getattr(self, name))}
 
     @classmethod
     def load(cls, source: str | Path | Mapping[str, Any] | WorldFile) -> Self:
@@ -237,12 +243,12 @@ def controllers_of(world: World) -> list[object]:
 
 def params_of(params: dict[str, Any], scenario: Scenario) -> dict[str, Any]:
     """A world's parameters as they stand in a row. Of the scenarios that the world was fitted to, the row says whether
-    its own is one and how many there are. The list may be long: it is in the run's provenance."""
-    if "fitted_to" not in params:
-        return params
-    listed = params["fitted_to"]
-    seen = not {scenario.id, scenario.parent}.isdisjoint(listed)
-    return {**params, "fitted_to": {"seen": seen, "count": len(listed), "digest": digest(listed)}}
+    its own is one and how many there are. The lists may be long: they are in the run's provenance."""
+    short = {name: {"count": len(params[name]), "digest": digest(params[name])} for name in FITTED if name in params}
+    if "fitted_to" in short:
+        seen = not {scenario.id, scenario.parent}.isdisjoint(params["fitted_to"])
+        short["fitted_to"] = {"seen": seen, **short["fitted_to"]}
+    return params | short
 
 
 def _contents(source: str | Path | Mapping[str, Any] | WorldFile) -> tuple[dict[str, Any], str, Path]:
@@ -266,8 +272,9 @@ def _contents(source: str | Path | Mapping[str, Any] | WorldFile) -> tuple[dict[
             raise UsageError(f"world: {error}") from None
         if isinstance(contents, dict):
             contents.setdefault("name", path.stem)
-            if isinstance(seen := contents.get("fitted_to"), str):
-                contents["fitted_to"] = _listed(path.parent / seen, where)
+            for field in FITTED:
+                if isinstance(seen := contents.get(field), str):
+                    contents[field] = _listed(path.parent / seen, where, field)
     elif str(source) in names("worlds"):  # a package's
         contents, where = {"name": str(source), "kind": str(source)}, str(source)
     elif ":" in str(source):  # a class of one's own, with nothing to say
@@ -282,13 +289,14 @@ def _contents(source: str | Path | Mapping[str, Any] | WorldFile) -> tuple[dict[
     return contents, where, folder
 
 
-def _listed(path: Path, where: str) -> list[str]:
+def _listed(path: Path, where: str, field: str) -> list[str]:
     """Ids in a text file, one a line."""
     try:
         lines = read_file(path, follow=True).decode("utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise UsageError(f"{where}: fitted_to: cannot read the list of scenarios in {path}: {why}") from None
+        of = "scenarios" if field == "fitted_to" else "episodes"
+        raise UsageError(f"{where}: {field}: cannot read the list of {of} in {path}: {why}") from None
     return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
 
 

@@ -76,6 +76,29 @@ def test_a_file_may_say_so_too():
         bound(table(REAL), table(SIM, fitted_to=["maybe"] * (N + EXTRA)))
 
 
+def test_real_episodes_are_known_by_their_ids(tmp_path):
+    """A world file that lists them, and no scenario: they are no evidence all the same."""
+    lab = Lab(tmp_path)
+    foretell.run(lab.study("real", "Blink", 8, world="standin"), out=tmp_path / "real", workers=0)
+    ids = sorted(foretell.read(tmp_path / "real")["episode"].to_pylist())
+    for name, listed in (("some", ids[:3]), ("all", ids)):
+        (tmp_path / f"{name}.txt").write_text("\n".join(listed))
+        (tmp_path / f"{name}.yaml").write_text(f"theta: {{kp_scale: 0.9}}\nfitted_episodes: {name}.txt\n")
+        foretell.run(lab.study(f"in-{name}", "Blink", 8, world=f"{name}.yaml"), out=tmp_path / name, workers=0)
+    kept = json.loads((tmp_path / "some" / "provenance.json").read_text())["fitted_episodes"]
+    told = json.loads(foretell.read(tmp_path / "some")["world_params"][0].as_py())["fitted_episodes"]
+    assert kept == ids[:3] and told["count"] == 3
+    found = bound(tmp_path / "real", tmp_path / "some", stand_in=True)
+    assert found.intervals[0].n == 5 and "3 of 8 pairs are left out" in found.text()
+    with pytest.raises(foretell.UsageError, match="'all' was fitted to the real trials of 8 of 8 paired scenarios"):
+        bound(tmp_path / "real", tmp_path / "all", stand_in=True)
+    counted = bound(tmp_path / "real", tmp_path / "all", stand_in=True, fitted=True)
+    assert counted.intervals[0].n == 8 and any("because you asked for it" in note for note in counted.notes)
+    (tmp_path / "lost.yaml").write_text("fitted_episodes: nowhere.txt\n")
+    with pytest.raises(foretell.UsageError, match=r"fitted_episodes: cannot read the list of episodes in .*nowhere"):
+        foretell.run(lab.study("in-lost", "Blink", 8, world="lost.yaml"), out=tmp_path / "lost", workers=0)
+
+
 def test_budget_compare_and_predictivity_take_the_held_out_ones():
     marks = [1] * 10 + [0] * (N + EXTRA - 10)
     pilot = budget(table(REAL), table(SIM, fitted_to=marks), width=0.2).pilot

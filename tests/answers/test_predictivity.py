@@ -1,5 +1,6 @@
 """Metrics per task and their mean, from rates or from trials on common scenarios."""
 
+import re
 from dataclasses import replace
 
 import made
@@ -7,7 +8,9 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from foretell.answers.predictivity import predictivity
+import foretell
+from foretell.answers.compare import compare
+from foretell.answers.predictivity import charged, predictivity
 from foretell.stats import METRICS, all_metrics
 
 REAL = [0.9, 0.7, 0.5, 0.35, 0.1]
@@ -260,6 +263,29 @@ def test_trials_on_common_scenarios_are_paired():
     assert found.regret.method == "regret, paired differences" and found.regret.guarantee == "finite-sample"
 
 
+def test_the_gap_is_charged_on_either_side(csv):
+    """Of c and d, which are swapped, 0.15 lie between them in reality and 0.2 in simulation."""
+    task = csv("tasks.csv", policy=POLICIES * 2, real=REAL * 2, sim=SIM + SIM, task=["x"] * 5 + ["y"] * 5)
+    real, sim = predictivity(task), predictivity(task, gap="sim")
+    assert real.to_dict()["x"]["mmrv"]["gap"] == "real" and sim.to_dict()["mean"]["mmrv"]["gap"] == "sim"
+    assert real.mean["mmrv"].estimate == pytest.approx(2 * 0.15 / 5)
+    assert sim.mean["mmrv"].estimate == pytest.approx(2 * 0.2 / 5)
+    assert re.search(r"mmrv, gap in sim +0.080", sim.text()) and "gap in sim" not in real.text()
+    assert sim.metrics["x"]["mmrv"].diagnostics["leave_one_out"][2] == 0.0  # without c nothing is swapped
+    others = [name for name in METRICS if name != "mmrv"]
+    assert [real.metrics["x"][name] for name in others] == [sim.metrics["x"][name] for name in others]
+    both = charged(real, "sim")
+    assert both["y"] == replace(sim.metrics["y"]["mmrv"], diagnostics=both["y"].diagnostics)
+    assert both["mean"].estimate == sim.mean["mmrv"].estimate
+    with pytest.raises(foretell.UsageError, match="gap 'simm' is not known; did you mean 'sim'"):
+        predictivity(task, gap="simm")
+
+
+def test_one_task_is_one_task(csv):
+    table = csv("tasks.csv", policy=POLICIES, real=REAL, sim=SIM, task=["x"] * 5)
+    assert "mean over 1 task\n" in predictivity(table).text()
+
+
 def test_policies_of_one_name_and_other_weights_are_told_apart(tmp_path):
     rates_of = {"a": 0.2, "b": 0.5, "c": 0.8}
     folders = []
@@ -273,3 +299,6 @@ def test_policies_of_one_name_and_other_weights_are_told_apart(tmp_path):
         note for note in notes if note.startswith("warning: b has other weights or code in real")
     ]
     assert any("other weights" in note for note in notes)
+    tried = foretell.read(folders[0]).take([i for i in range(60) if i % 20 < 12])  # the others are control
+    told = compare(tried, sim=folders[1], policy=["a", "b"], stand_in=True).notes
+    assert [note[:30] for note in told if "other weights" in note] == ["warning: b has other weights or"[:30]]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import trimesh
 from PIL import Image
 from studies import cli
 
@@ -222,6 +223,12 @@ def test_meshes_that_are_no_room(tmp_path: Path) -> None:
     low = write_mesh(tmp_path / "low.obj", [FLAT], [0.05])
     with pytest.raises(UsageError, match=r"low.obj: at 0.1 0.35 0.6 m .* there is nothing: the mesh is 0.05 m high"):
         imported(low)
+    ball = trimesh.creation.icosphere(radius=5.0)
+    ball.export(tmp_path / "ball.stl")
+    with pytest.raises(
+        UsageError, match=r"ball.stl: its walls enclose 2.6 m2 at 0.1 m .* and 17 m2 at 0.6 m, .* no room"
+    ):
+        imported(tmp_path / "ball.stl")
     with pytest.raises(UsageError, match=r"do not enclose inside: 30 30"):
         imported(write_mesh(tmp_path / "flat.obj", RINGS, HEIGHTS), inside=(30.0, 30.0))
 

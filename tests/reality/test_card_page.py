@@ -18,9 +18,9 @@ from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
 from foretell.objects import CUBE
 from foretell.objects.outline import object_outline
+from foretell.person.drawing import bounds, close_up, overview
 from foretell.reality.card_page import page, write_page
 from foretell.reality.cards import cards, frames
-from foretell.reality.drawing import bounds, close_up, overview
 from foretell.robots.panda import Panda
 from foretell.study.config import load_study
 from foretell.study.plan import make_task, resolve_scenarios

@@ -48,6 +48,10 @@ def test_a_way_is_that_of_the_steps(folders: list[Path]) -> None:
 def test_without_steps_there_is_none(tmp_path: Path) -> None:
     done = foretell.run({**STUDY, "world": "planar", "record": {"video": "none"}}, out=tmp_path / "run")
     assert ways.section(Runs.open([done.path])) is None
+    with pytest.raises(
+        foretell.UsageError, match=r"no chart 'ways-lab-easy' .* run the study with `record: {steps: all}`"
+    ):
+        foretell.figure(done.path, name="ways-lab-easy")
 
 
 @pytest.mark.parametrize("room", ["/etc/passwd", "room.json", "apartment:x", "apartment:1/../../x", ""])

@@ -13,7 +13,7 @@ from foretell.cli import main
 from foretell.errors import UsageError
 from foretell.papers import audit_printed, audited
 from foretell.reproduction.audit import REACHES, Audited, audit
-from foretell.reproduction.audit_page import totals
+from foretell.reproduction.audit_page import apart, totals
 from foretell.stats import regret
 
 DIFFER = {
@@ -98,6 +98,15 @@ def test_checkpoints_of_one_run_do_not_reach_the_next_policy(rows: dict[str, Aud
             assert row.reach != REACHES[0], row.name
     order = [REACHES.index(row.reach) for row in rows.values()]
     assert order == sorted(order)
+
+
+def test_where_claim_and_interval_seem_to_disagree_is_told(rows: dict[str, Audited]) -> None:
+    text = apart(list(rows.values()))
+    assert rows["srcc, tuned settings"].reach == REACHES[0] and 0 in rows["srcc, tuned settings"].pearson
+    assert "5 panels reach the next policy" in text and "srcc, tuned settings; oscar" in text
+    assert "9 are too few to say although it lies above 0" in text
+    few = [row for row in rows.values() if row.reach == REACHES[2] and (row.pearson.low or -1) > 0]
+    assert len(few) == 9 and all(len(row.matrix.tasks) > 1 for row in few)
 
 
 def test_command_line(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -13,12 +13,13 @@ from rollouts import episodes
 from foretell.policy import Chunk, Policy, PolicySpec
 from foretell.robots import controllers
 from foretell.robots.panda import Panda
-from foretell.rotation import from_axis_angle
+from foretell.rotation import from_axis_angle, multiply
 from foretell.scenario import Placement
 from foretell.sim.bench import SLOT, Bench
 from foretell.tasks.can import Can
 from foretell.tasks.events import EVENTS, ended_early
 from foretell.tasks.lift import Lift
+from foretell.tasks.pick_object import PickObject
 from foretell.tasks.task import Mount
 
 PERIOD = 25
@@ -174,6 +175,53 @@ def test_an_object_is_knocked_over_from_45_degrees_on(degrees: float, over: int)
     assert seen.look(3).events.get("knocked_over", 0) == over
 
 
+@pytest.mark.parametrize(("start", "turn", "over"), [
+    ((0, 90), (0, 0, 1), 0),  # it lies, and rolls
+    ((0, 90), (0, 1, 0), 1),  # it lies, and stands up
+    ((0, 0), (0, 0, 1), 0),  # it stands, and spins
+    ((0, 0), (1, 0, 0), 1),  # it stands, and falls
+])  # fmt: skip
+def test_what_is_round_may_roll(start: Sequence[float], turn: Sequence[float], over: int) -> None:
+    """`turn`: the axis of the can's own frame that it turns about, by 80 degrees; its own axis is z."""
+    task = Can()
+    began = from_axis_angle(np.radians([*start, 0.0]))
+    scenario = task.scenario(0)
+    lying = scenario.placements["can"].model_copy(update={"quat": tuple(began.tolist())})
+    scenario = scenario.model_copy(update={"placements": {**scenario.placements, "can": lying}})
+    seen = Seen(task, scenario=scenario)
+    turned = multiply(began, from_axis_angle(np.radians(80.0) * np.asarray(turn, dtype=float)))
+    seen.bench.put("can", seen.bench.state.pos("can")[0] + [0, 0, 0.1], turned)
+    assert seen.look(3).events.get("knocked_over", 0) == over
+
+
+def test_nobody_knocks_a_ball_over() -> None:
+    task = PickObject()
+    apple = next(s for s in task.layouts() if s.placements["object"].asset == "ripe-apple")
+    seen = Seen(task, scenario=apple)
+    seen.bench.put("object", (0.0, 0.0, 0.3), from_axis_angle(np.array([np.radians(120), 0, 0])))
+    assert "knocked_over" not in seen.look(3).events
+
+
+def test_what_is_put_where_it_belongs_may_lie_as_it_likes() -> None:
+    seen = Seen(Can())
+    over = from_axis_angle(np.array([np.radians(80), 0, 0]))
+    seen.hold("can", within=0.0235)
+    seen.look(4)
+    seen.bench.put("can", (0.2, 0.4, 0.08), over)
+    assert seen.bench.solved()
+    assert "knocked_over" not in seen.look(3).events
+    seen.bench.put("can", (0.0, 0.0, 0.2), over)
+    assert not seen.bench.solved()
+    assert seen.look(3).events["knocked_over"] == 1
+
+
+def test_what_no_hand_put_there_is_knocked_over_wherever_it_lies() -> None:
+    seen = Seen(Can())
+    seen.bench.put("can", (0.2, 0.4, 0.08), from_axis_angle(np.array([np.radians(80), 0, 0])))
+    assert seen.bench.solved()
+    assert seen.look(3).events["knocked_over"] == 1
+
+
 def test_an_object_that_is_turned_in_the_hand_is_not_knocked_over() -> None:
     seen = Seen("lift")
     seen.hold("cube")
@@ -186,7 +234,7 @@ def test_an_object_that_falls_over_after_the_hand_let_go_is_knocked_over() -> No
     seen = Seen("lift")
     seen.hold("cube")
     seen.look(4)
-    seen.bench.put("cube", (0.2, 0.2, 0.1), from_axis_angle(np.array([0, np.radians(80), 0])))
+    seen.bench.put("cube", (0.2, 0.2, 0.02), from_axis_angle(np.array([0, np.radians(80), 0])))
     assert seen.look(3).events["knocked_over"] == 1
 
 
@@ -222,6 +270,17 @@ def test_robots_that_run_into_each_other_collide() -> None:
     seen.bench.set(left=reaching, right=reaching)
     assert seen.bench.state.clashes("left")[0]
     assert seen.look(3).events["self_collision"] == 2  # each of the two robots has hit another
+
+
+def test_fingers_that_touch_each_other_close_on_nothing_and_do_not_hit_the_robot() -> None:
+    seen = Seen("google_robot_pick_standing_coke_can")
+    layout = seen.bench.layout
+    seen.look()
+    seen.bench.set(**{"google_robot/gripper": (1.1, 1.1)})
+    assert layout.sensordata[0, layout.clashes["google_robot"]].sum() > 0  # the finger tips touch
+    assert seen.bench.state.opening("google_robot")[0] > 0.1
+    assert not seen.bench.state.clashes("google_robot")[0]
+    assert seen.look(3).events == {"closed_on_nothing": 1.0, "never_moved": 1.0}
 
 
 @pytest.mark.parametrize(("scheme", "still", "going"), [("ee_delta", [0.05] * 6, [0, 0, 0.2, 0, 0, 0])])

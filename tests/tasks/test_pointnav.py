@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import foretell
 from foretell.errors import UsageError
 from foretell.rooms import Room
 from foretell.scenario import Placement, Scenario
 from foretell.tasks.journey import Journey
 from foretell.tasks.pointnav import PointNav, polar, soft_spl
+from foretell.world_file import make_world
 
 TASK = PointNav()
 
@@ -120,6 +123,10 @@ def test_bad_scenarios_are_refused(legs: list[Scenario]) -> None:
         TASK.check(changed(start={"locobot": (2.9, 3.0, 0.0)}))
     with pytest.raises(UsageError, match=r"placements.goal.pos: .* cannot stand at \(9.9, 6.4\) in room 'lab_easy'"):
         TASK.check(changed(placements=goal(9.9, 6.4)))
+    with pytest.raises(
+        UsageError, match=r"stand at \(90, 3\) in room 'lab_easy': the room reaches from \(0, 0\) to \(10,"
+    ):
+        TASK.check(changed(start={"locobot": (90.0, 3.0, 0.0)}))
     with pytest.raises(UsageError, match=r"start.locobot: should be x, y \(m\) and yaw \(rad\) \(given: None\)"):
         TASK.check(changed(start={}))
     with pytest.raises(UsageError, match="'goal' is missing"):
@@ -139,3 +146,39 @@ def test_a_goal_behind_a_wall_is_refused() -> None:
 def test_a_stored_length_that_is_none_is_refused(legs: list[Scenario], given: float) -> None:
     with pytest.raises(UsageError, match=r"facts.shortest: .* gives 6\.4"):
         PointNav().check(legs[0].model_copy(update={"facts": {"shortest": given}}))
+
+
+def test_a_stored_length_is_that_of_the_map(legs: list[Scenario]) -> None:
+    """Others measure with other meshes, so a hundredth is allowed. A start that was moved is noticed."""
+    length = legs[0].facts["shortest"]
+    TASK.check(legs[0].model_copy(update={"facts": {"shortest": 1.009 * length}}))
+    with pytest.raises(UsageError, match=rf"facts.shortest: is 7 m, and the map of room 'lab_easy' gives {length:g} m"):
+        TASK.check(legs[0].model_copy(update={"facts": {"shortest": 7.0}}))
+    x, y, yaw = legs[0].start["locobot"]
+    moved = legs[0].model_copy(update={"start": {"locobot": (x, y + 0.3, yaw)}})
+    with pytest.raises(UsageError, match=r"facts\.shortest"):
+        TASK.check(moved)
+    TASK.check(moved.model_copy(update={"facts": {}}))
+    make_world("planar", TASK, slots=1, threads=1).reset(np.array([0]), [moved], [0])  # a run refuses nothing anew
+
+
+def test_a_room_in_a_file_is_named_with_its_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    outline = np.array([[0.0, 0], [6, 0], [6, 4], [0, 4]])
+    Room(name="den", outline=outline, spots={"A": (1.0, 1.0, 0.0), "B": (5.0, 3.0, 0.0)}).save("den.json")
+    room = Room.named("den.json")
+    leg = TASK.between(room, room.spots["A"], room.spots["B"])
+    assert leg.placements["room"].asset == f"den.json@{room.digest}" and Room.named(room.asset) == room
+    TASK.check(leg)
+    bare = leg.placements | {"room": Placement(asset="den.json", pos=(0.0, 0.0, 0.0))}
+    with pytest.raises(
+        UsageError, match=rf"placements.room.asset: 'den.json' is a file.* write 'den.json@{room.digest}'"
+    ):
+        TASK.check(leg.model_copy(update={"placements": bare}))
+    Path("legs.jsonl").write_text(leg.model_dump_json() + "\n")
+    study = {"name": "den", "world": "planar", "tasks": ["pointnav"], "policies": ["oracle"]}
+    foretell.run({**study, "scenarios": {"file": "legs.jsonl"}}, out="run", workers=0)
+    assert foretell.read("run")["success"].to_pylist() == [True]
+    Room(name="den", outline=outline + [0.0, 0.1]).save("den.json")
+    with pytest.raises(UsageError, match=rf"room: den.json was changed: its digest is \w+ now, and {room.digest} is"):
+        foretell.run({**study, "scenarios": {"file": "legs.jsonl"}}, out="again", workers=0)

@@ -126,6 +126,7 @@ def test_cma_needs_two_numbers() -> None:
         ({"real": "nowhere"}, "tune: real: nowhere is no run folder"),
         ({"real": None}, "tune: real: the run folder of the real episodes is missing"),
         ({"space": None}, "tune: space: the values of θ to try are missing"),
+        ({"space": {}}, "tune: space: is empty; name fields of the world with the values to try"),
         ({"space": {"theta.lagg": [0.1, 0.5]}}, "theta.lagg is not a field; did you mean 'lag'"),
         ({"space": ["theta.lag"]}, "should be such as 'theta.kp_scale="),
         ({"metric": "persson"}, "metric: 'persson' is not known; did you mean 'pearson'"),
@@ -135,6 +136,9 @@ def test_cma_needs_two_numbers() -> None:
         ({"folds": {"policies": 2}, "hold_out": {"scenarios": 0.5}}, "give either `folds` or `hold_out`"),
         ({"hold_out": {}}, "holds out nothing"),
         ({"hold_out": {"policies": ["gain-7"]}}, "policy 'gain-7' is not tuned with"),
+        ({"hold_out": {"policies": ["gain-2"]}}, "hold_out: 1 policy is held out, and pearson needs 3"),
+        ({"hold_out": {"scenarios": 0.99}}, "hold_out: scenarios: 0.99 of 16 in a task leaves none to fit to"),
+        ({"way": "cma"}, "cma needs two parameters"),
         ({"alpha": 2.0}, "alpha: 2 should lie between 0 and 1"),
     ],
 )
@@ -142,6 +146,7 @@ def test_bad_input(here: Path, changes: dict[str, Any], message: str) -> None:
     options = {"real": "runs/real", "space": {"theta.lag": [0.1, 0.5]}, "stand_in": True, "out": "runs/bad"}
     with pytest.raises(UsageError, match=message):
         foretell.tune(puck("puck.py:Puck"), workers=0, **{**options, **changes})
+    assert not Path("runs/bad").exists()  # nothing ran before it was refused
 
 
 def test_real_episodes_of_other_policies_are_refused(here: Path) -> None:
@@ -154,6 +159,7 @@ def test_real_episodes_of_other_policies_are_refused(here: Path) -> None:
     other["policies"]["gain-2"]["gain"] = 2.5
     with pytest.raises(UsageError, match="policy 'gain-2' in runs/real are of other weights or options"):
         foretell.tune(other, out="runs/version", **options)
+    assert not Path("runs/version").exists()  # before the first episode
     with pytest.raises(UsageError, match="clocks: the study has 2"):
         foretell.tune(puck("puck.py:Puck", clocks=["sync", {"virtual": {"latency": 0.1}}]), out="runs/c", **options)
     with pytest.raises(UsageError, match="pearson needs 3 policies; the study has 2 policies"):

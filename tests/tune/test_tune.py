@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy_world
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from pucks import puck
@@ -15,6 +16,7 @@ from studies import Lab, cli
 
 import foretell
 from foretell import UsageError
+from foretell.episodes.fitted import FILE
 from foretell.report.tuned import sections, write_tuned
 from foretell.tune import Tuned
 
@@ -69,7 +71,7 @@ def test_the_world_file_runs_and_its_real_trials_are_no_evidence(here: Path, ans
     written = yaml.safe_load(answer.file.read_text())
     real = foretell.read("runs/real")
     assert written["theta"] == {"lag": 0.3} and written["fitted_to"] == sorted(set(real["scenario"].to_pylist()))
-    assert set(answer.real_episodes) == set(real["episode"].to_pylist())
+    assert set(answer.real_episodes) == set(real["episode"].to_pylist()) == set(written["fitted_episodes"])
     foretell.run(puck(str(answer.file), scenarios={"like": "runs/real"}), out="runs/check", workers=0)
     with pytest.raises(UsageError, match="was fitted to the real trials of 16 of 16"):
         foretell.predictivity(real="runs/real", sim="runs/check", stand_in=True)
@@ -80,6 +82,37 @@ def test_the_world_file_runs_and_its_real_trials_are_no_evidence(here: Path, ans
         foretell.bound("runs/real", "runs/check", policy="gain-6", stand_in=True, fitted=True).notes,
     ):
         assert any("although the simulator was fitted" in note for note in counted)
+
+
+def test_runs_of_the_search_are_no_evidence_either(here: Path, answer: Tuned, tmp_path: Path) -> None:
+    """Every θ that was tried was tried on these real trials. The world as it is was chosen by nobody."""
+    base, *others = [tried.run for tried, _ in answer.tried]
+    foretell.predictivity(real="runs/real", sim=base, stand_in=True)
+    rows = tmp_path / "rows.parquet"
+    pq.write_table(foretell.read(others[0]), rows)
+    for sim in (*others, rows):
+        with pytest.raises(UsageError, match="was fitted to the real trials of 16 of 16"):
+            foretell.predictivity(real="runs/real", sim=sim, stand_in=True)
+        with pytest.raises(UsageError, match="was fitted to the real trials"):
+            foretell.bound("runs/real", sim, policy="gain-6", stand_in=True)
+    foretell.predictivity(real="runs/real", sim=others[0], stand_in=True, fitted=True)
+    one = shutil.copytree(others[0], tmp_path / "again")
+    foretell.run(one / "study.yaml", out=one, workers=0)  # whoever resumes it does not clear it
+    with pytest.raises(UsageError, match="was fitted to the real trials"):
+        foretell.predictivity(real="runs/real", sim=one, stand_in=True)
+
+
+def test_a_search_may_gain_real_trials_and_resume(here: Path, copied: Path) -> None:
+    """What was seen is beside the rows, so that neither keys nor the study change with it."""
+    folder = next(path for path in sorted(copied.iterdir()) if (path / FILE).exists())
+    seen = json.loads((folder / FILE).read_text())
+    (folder / FILE).write_text(json.dumps({name: ids[:3] for name, ids in seen.items()}))
+    ran: list[int] = []
+    tuned(out=copied, progress=lambda state: ran.append(state.ran))
+    assert max(ran, default=0) == 0 and json.loads((folder / FILE).read_text()) == seen
+    (folder / FILE).write_text("{")
+    with pytest.warns(UserWarning, match="which real trials θ was chosen by is unknown"):
+        foretell.read(folder)
 
 
 def test_what_is_not_better_is_not_recommended(here: Path) -> None:
@@ -128,6 +161,36 @@ def test_few_policies_are_warned_about(here: Path) -> None:
     assert any("fewer than 5" in note for note in found.notes)
     assert any("no policy is held out" in note for note in found.notes)
     assert "too few" in str(found.for_others.reason)
+
+
+def test_too_few_policies_are_never_recommended(here: Path) -> None:
+    """Four policies on 16 scenarios show an improvement of the gap on held-out scenarios, and it may still be luck."""
+    found = foretell.tune(
+        puck("puck.py:Puck", gains=(2.0, 3.0, 4.0, 6.0)), real="runs/real", space=LAGS, metric="success_gap",
+        folds={"policies": 1}, out="runs/four", stand_in=True, workers=0,
+    )  # fmt: skip
+    assert found.claim == "policies" and not found.recommended and found.file is None
+    assert found.verdict().startswith("Not recommended: 4 policies are fewer than 5")
+    assert "no world is recommended" in found.text() and not found.to_dict()["recommended"]
+
+
+def test_cma_tunes_a_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two numbers of a planar world, by the whole way: runs, folds, the answer."""
+    pytest.importorskip("cma")
+    monkeypatch.chdir(tmp_path)
+    study: dict[str, Any] = {
+        "name": "drive", "tasks": [{"use": "pointnav", "time_limit": 25}], "policies": ["bug", "oracle", "bumper"],
+        "scenarios": {"layouts": [0, 1]},
+    }  # fmt: skip
+    foretell.run({**study, "world": "planar_standin"}, out="real", workers=0)
+    space = {"noise_multiplier": [0, 1], "localisation": [0, 0.5]}
+    options: dict[str, Any] = {"real": "real", "space": space, "way": "cma", "trials": 6, "of": "score"}
+    options |= {"metric": "success_gap", "folds": {"policies": 1, "scenarios": 1}, "stand_in": True, "workers": 0}
+    found = foretell.tune({**study, "world": "planar"}, **options, out="tuned")
+    assert len(found.tried) == 7 and found.fitted[1] <= found.fitted[0]
+    assert all(0 <= t.point["theta.localisation"] <= 0.5 for t, _ in found.tried if t.point)
+    again = foretell.tune({**study, "world": "planar"}, **options, out="tuned")
+    assert again.to_dict() == found.to_dict()
 
 
 def test_the_page_has_landscape_and_scatter(answer: Tuned, tmp_path: Path) -> None:

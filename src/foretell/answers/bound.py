@@ -15,6 +15,7 @@ from foretell.answers.held_out import as_evidence
 from foretell.answers.inputs import Source, Table, open_table
 from foretell.answers.more_trials import more_trials
 from foretell.answers.reality import check_roles, check_sources
+from foretell.answers.selected import selected_bound, unequally_chosen
 from foretell.answers.stopped import check_fixed, planned_horizon
 from foretell.answers.units import Measured, measure, pair
 from foretell.answers.words import (
@@ -31,6 +32,7 @@ from foretell.answers.words import (
     table,
 )
 from foretell.counting import counted
+from foretell.episodes.selection import Chosen
 from foretell.errors import UsageError, suggest
 from foretell.notebook import Displayed
 from foretell.stats import METHODS, Interval
@@ -196,6 +198,7 @@ def bound(
     stand_in: bool = False,
     fitted: bool = False,
     horizon: Horizon = None,
+    detector: str | None = None,
 ) -> Bound:
     """Bound mean real performance. Sources are CSV or Parquet files, run folders, or tables in memory.
 
@@ -207,21 +210,31 @@ def bound(
     horizon: for whoever looks more than once: the number of real trials planned before the first look, or "open".
     Real rows must then stand in the order in which they were run, and scenarios that only simulation has come from
     `extra`, the same at every look: those of `sim` may be tried next.
+
+    detector: a detector that judged the films of the run folder `real` (`foretell judge --detector`). Its verdicts on
+    all episodes take the place of simulation, and a person's on a random share that of reality.
     """
     _check(method, sim, extra)
+    if detector is not None:
+        from foretell.answers.detector_bound import bound_by_detector
+
+        choice = Choice(task, policy, clock, arm)
+        _check_detector(sim, extra, horizon, metric)
+        return bound_by_detector(
+            real, detector, choice, method=method, alpha=alpha, design=design, randomised=randomised
+        )
     options: dict[str, Any] = {"alpha": alpha, "design": design or "iid", "randomised": randomised}
     if (counts := read_counts(real)) is not None:
-        if any(option is not None for option in (sim, extra, policy, task, clock, arm, metric, horizon)):
-            raise UsageError(
-                f"real: {real} is a pair of counts: it has no scenarios to pair, no names to choose from and no order"
-            )
+        _check_counts(real, sim, extra, policy, task, clock, arm, metric, horizon)
         return _of_counts(counts, method, options)
     given = {"real": real, "sim": as_evidence(sim, metric, fitted), "extra": as_evidence(extra, metric, fitted)}
     opened = [open_table(source, name, metric=metric) for name, source in given.items() if source is not None]
     tables, notes = choose(opened, Choice(task, policy, clock, arm))
     notes += check_roles(tables[0], tables[1] if sim is not None else None, stand_in)
     check_sources(real, sim)
-    horizon, more_notes = planned_horizon(tables[0], horizon, method)
+    if (chosen := unequally_chosen(tables[0], sim, method, horizon is not None or extra is not None)) is not None:
+        return _of_selected(chosen, tables, notes, options, design)
+    horizon, more_notes = planned_horizon(tables[0], horizon, method, sim is None)
     notes += more_notes
     check_fixed(tables[1:])
     tried = measure(tables[0]) if horizon is None else measure(tables[0]).as_run()
@@ -277,6 +290,20 @@ def bound(
     )
 
 
+def _check_counts(real: Source, *others: object) -> None:
+    """Refuse what counts have no use for."""
+    if any(given is not None for given in others):
+        raise UsageError(
+            f"real: {real} is a pair of counts: it has no scenarios to pair, no names to choose from and no order"
+        )
+
+
+def _check_detector(*others: object) -> None:
+    """Refuse what a detector's bound has no use for."""
+    if any(given not in (None, "success") for given in others):
+        raise UsageError("detector: it bounds success at one look: leave sim, extra, metric and horizon out")
+
+
 def _check(method: str, sim: Source | None, extra: Source | None) -> None:
     """Refuse options that make no sense, before any file is read."""
     if method not in ("auto", "all", *METHODS):
@@ -293,6 +320,29 @@ def _tried_only(sim: Measured, real: Measured, extra: Measured | None) -> Measur
             "(those of sim may be tried next, and then the bound would not hold at every look)"
         )
     return sim.only(set(real.ids))
+
+
+def _of_selected(
+    chosen: Chosen, tables: list[Table], notes: list[str], options: dict[str, Any], asked: str | None
+) -> Bound:
+    """The bound of a study that chose its scenarios with unequal chances. Its design is that of the simulated run."""
+    tried, simulated = measure(tables[0]), measure(tables[1], whole=True)
+    kept, more_notes = design_of(tables[1:], asked)
+    interval, remarks = selected_bound(chosen, tried, simulated, options["alpha"])
+    if kept != "iid":
+        interval = replace(interval, guarantee="asymptotic", reason=f"the scenarios {UNDRAWN[kept]}")
+    return Bound(
+        intervals=(interval,),
+        every=False,
+        default=interval.method,
+        not_applicable={},
+        mean=float(tried.units.scores.mean()),
+        real=tried.about(),
+        sim=simulated.about(),
+        extra=None,
+        design=kept,
+        notes=(*notes, *tried.notes(), *simulated.notes(), *remarks, *more_notes),
+    )
 
 
 def _of_counts(counts: tuple[int, int], method: str, options: dict[str, Any]) -> Bound:

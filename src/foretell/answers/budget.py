@@ -10,6 +10,7 @@ from typing import Any
 from foretell import stats
 from foretell.answers.choice import Choice
 from foretell.answers.inputs import Source
+from foretell.answers.next_trials import NextTrials, next_trials
 from foretell.answers.pilot import Pilot, read_pilot
 from foretell.answers.words import level, noted, sentence, table
 from foretell.counting import counted
@@ -136,13 +137,21 @@ def budget(
     arm: str | None = None,
     metric: str | None = None,
     stand_in: bool = False,
-) -> Budget:
+    next: int | None = None,
+    rule: str = "uniform",
+    seed: int = 0,
+) -> Budget | NextTrials:
     """Plan real trials for a `width` of the bound, or for `power` to see a `difference` between two policies.
 
     A pilot (`real` and `sim`, as for `bound`; for power with two policies) gives the rate, the correlation and the
     rest; what is given outright goes before it. Without either, real trials alone are planned. `n_extra`: simulated
     scenarios to come; default endless. `stand_in`: a simulated world plays reality in `real`.
+
+    `next`: plan no number, but choose about so many scenarios of the run `sim` to run for real, by coins. `rule`:
+    `uniform`, `stratified` or `active` (see `study.select`); `seed`: of the coins.
     """
+    if next is not None:
+        return next_trials(sim, next, rule, seed, (policy,) if isinstance(policy, str) else policy, task)
     _check(width, power, difference, n_extra)
     policies = (policy,) if isinstance(policy, str) else tuple(policy)
     pilot: Pilot | None = None

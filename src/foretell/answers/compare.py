@@ -14,12 +14,13 @@ from foretell import stats
 from foretell.answers.bound import design_of
 from foretell.answers.choice import Choice, choose, labels
 from foretell.answers.forecast import CHOOSE_FIRST, Forecast, at_every_look, simulated, simulations
-from foretell.answers.held_out import leave_out
+from foretell.answers.held_out import leave_out, used
 from foretell.answers.inputs import PROTOCOL, Source, Table, open_table
 from foretell.answers.reality import check_roles
 from foretell.answers.stopped import compared_horizon
 from foretell.answers.units import Measured, measure
 from foretell.answers.versus import Versus, versus
+from foretell.answers.weights import other_weights
 from foretell.answers.words import ANYTIME, amount, level, noted, of_scenarios, plain, table
 from foretell.counting import counted
 from foretell.errors import UsageError, suggest
@@ -146,7 +147,8 @@ def compare(
     if horizon is not None:
         entrants = {name: entrant.as_run() for name, entrant in entrants.items()}
     sims = simulations(chosen[-1], entrants) if sim is not None else {}
-    if seen := frozenset(unit for scores in sims.values() for unit in scores.fitted):
+    notes += [note for name in sims for note in other_weights(name, entrants[name].table, sims[name].table)]
+    if seen := used(entrants.values(), sims.values()):
         entrants, omitted = leave_out(entrants, sims.values(), seen)
         sims, notes = {name: scores.without(seen) for name, scores in sims.items()}, [*notes, *omitted]
     if len(entrants) < 2:

@@ -1,6 +1,7 @@
 """A simulator must not be judged by the real trials that it was fitted to: those pairs are left out, or refused.
 
-A world file says which scenarios it was fitted to (`fitted_to`), and a row of a run whether its own is one of them.
+A world file says which scenarios it was fitted to (`fitted_to`), and a row of a run whether its own is one of them. It
+also has the real episodes (`fitted_episodes`), and so has a run of a search for θ.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from foretell.errors import UsageError
 if TYPE_CHECKING:
     from foretell.answers.units import Measured
 
-__all__ = ["as_evidence", "held_out", "leave_out"]
+__all__ = ["as_evidence", "held_out", "leave_out", "used"]
 
 LEAST = 2
 """Pairs that must be left."""
@@ -31,22 +32,36 @@ def as_evidence(sim: Source | None, metric: str | None, fitted: bool) -> Source 
         return sim
     table = open_table(sim, "sim", metric=metric)
     rows = sum(str(cell).lower() not in ("none", "false", "no", "0", "") for cell in table.columns.get("fitted_to", ()))
+    count = counted(rows, "row counts", "rows count") if rows else "its rows count"
     note = (
-        f"{table.name}: {counted(rows, 'row counts', 'rows count')} although the simulator was fitted to real trials "
+        f"{table.name}: {count} although the simulator was fitted to real trials "
         "of the same scenario, because you asked for it (fitted): the answer looks better than the simulator is"
     )
     columns = {name: column for name, column in table.columns.items() if name != "fitted_to"}
-    return replace(table, columns=columns, notes=(*table.notes, *([note] if rows else [])))
+    notes = (*table.notes, *([note] if rows or table.fitted_episodes else []))
+    return replace(table, columns=columns, notes=notes, fitted_episodes=frozenset())
+
+
+def used(real: Iterable[Measured], sims: Iterable[Measured]) -> frozenset[str]:
+    """Scenarios that simulators were fitted to: as their rows say, or because a real episode of them was used."""
+    sims = list(sims)
+    fitted = frozenset().union(*(sim.table.fitted_episodes for sim in sims))
+    seen = {unit for sim in sims for unit in sim.fitted}
+    if fitted:
+        for side in real:
+            seen.update(unit for unit, row, _ in side.trials if str(side.table.marks[row]) in fitted)
+    return frozenset(seen)
 
 
 def held_out(
     real: Measured, sim: Measured, extra: Measured | None = None
 ) -> tuple[Measured, Measured, Measured | None, list[str]]:
     """Real and simulated scenarios without those that the simulator was fitted to, and what is to be said about it."""
-    seen = sim.fitted | (extra.fitted if extra is not None else frozenset())
+    sims = [sim, *([extra] if extra is not None else [])]
+    seen = used([real], sims)
     if not seen:
         return real, sim, extra, []
-    kept, notes = leave_out({"": real}, [sim, *([extra] if extra is not None else [])], seen)
+    kept, notes = leave_out({"": real}, sims, seen)
     return kept[""], sim.without(seen), extra.without(seen) if extra is not None else None, notes
 
 

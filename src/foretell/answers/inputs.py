@@ -17,14 +17,16 @@ import numpy as np
 import pyarrow as pa
 
 from foretell.answers.words import plain
+from foretell.episodes.blind import blind_words
 from foretell.episodes.cells import cells_of
 from foretell.episodes.columns import cells, codes, grouped
+from foretell.episodes.fitted import episodes_of
 from foretell.episodes.names import names_of, other_words
 from foretell.episodes.parts import DamagedError, read_parquet
 from foretell.episodes.planned import planned_rows
-from foretell.episodes.provenance import design_of
+from foretell.episodes.provenance import design_of, read_provenance
 from foretell.episodes.read import read_columns
-from foretell.episodes.stopped import HORIZON, in_turn
+from foretell.episodes.stopped import HORIZON, PLANNED, in_turn, stopped_early
 from foretell.errors import UsageError, suggest
 from foretell.reality.sheet import plain_name, read_sheet
 
@@ -74,6 +76,8 @@ class Table:
     """Place of each row in the source; given where some of its rows are left out."""
     run: Path | None = None
     """The run folder that the rows are from."""
+    fitted_episodes: frozenset[str] = frozenset()
+    """Real episodes that the rows' simulator was fitted to."""
 
     def __post_init__(self) -> None:
         if not self.rows:
@@ -92,6 +96,11 @@ class Table:
     def horizon(self) -> int | None:
         """Largest number of scenarios of a study that stops by a rule. Rows then stand as planned."""
         return max((h for h in self.columns.get(HORIZON, ()) if h is not None), default=None)
+
+    @property
+    def early(self) -> int | None:
+        """Number of scenarios planned for real trials of which some are still to come, without a rule."""
+        return max((h for h in self.columns.get(PLANNED, ()) if h is not None), default=None)
 
     def __len__(self) -> int:
         return len(self.marks)
@@ -217,8 +226,13 @@ def _run(run: Path, metric: str | None) -> Table:
     rows = in_turn(run, rows.take(pa.array(planned_rows(run, rows["scenario"]))))
     if not rows.num_rows:
         raise UsageError(f"{run}: no scenario counts yet: the first of the plan is still to come")
+    if (planned := stopped_early(run, rows)) is not None:
+        rows = rows.append_column(PLANNED, planned)
     table = _episodes(rows, str(run), metric)
-    return replace(table, design=design_of(run), notes=tuple(str(w.message) for w in damage), run=run)
+    about = read_provenance(run)
+    remarks = [f"{run}: {words}"] if (words := blind_words(about)) else []
+    notes = (*(str(w.message) for w in damage), *remarks)
+    return replace(table, design=design_of(about), notes=notes, run=run, fitted_episodes=episodes_of(run))
 
 
 def _episodes(rows: pa.Table, name: str, metric: str | None) -> Table:
@@ -227,7 +241,7 @@ def _episodes(rows: pa.Table, name: str, metric: str | None) -> Table:
     direct = wanted in ("success", "score")
     kept = [
         c
-        for c in (*_EPISODES, *PROTOCOL, "judge", "real", "stands_in", "base", "factors", HORIZON)
+        for c in (*_EPISODES, *PROTOCOL, "judge", "real", "stands_in", "base", "factors", HORIZON, PLANNED)
         if c != "metrics" and c in rows.column_names
     ]
     columns = {c: cells(rows[c]) for c in kept}

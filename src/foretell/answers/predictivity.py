@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -18,11 +18,12 @@ from foretell.answers.picked import Picked, over_tasks, picked
 from foretell.answers.scoreboard import Scoreboard, against_clean, arms_of, from_rates, from_trials
 from foretell.answers.words import level, noted, plain, table
 from foretell.counting import counted
-from foretell.errors import UsageError
+from foretell.errors import UsageError, suggest
 from foretell.notebook import Displayed
-from foretell.stats import METRICS, Interval
+from foretell.stats import Interval
+from foretell.stats.agreement import Gap, Metric, metrics_of
 
-__all__ = ["EACH", "Predictivity", "pairs_told", "predictivity"]
+__all__ = ["EACH", "Predictivity", "charged", "pairs_told", "predictivity"]
 
 MEAN = "mean"
 DECISION = "decision"
@@ -45,6 +46,8 @@ class Predictivity(Displayed):
     """Task -> what picking by simulation costs there."""
     overall: Picked | None = None
     """The same by means over tasks; None where tasks are not told apart, or share fewer than two policies."""
+    gap: Gap = "real"
+    """The side on which `mmrv` measures what a wrong order costs."""
     arms: Mapping[str, Predictivity] = field(default_factory=dict)
     """Where each arm of sim was asked for: arm or aggregate -> its answer. The other fields are those of the first."""
 
@@ -54,20 +57,22 @@ class Predictivity(Displayed):
         if self.arms:
             return {arm: answer.to_dict() for arm, answer in self.arms.items()}
         made = {
-            task: {DECISION: self.decisions[task].to_dict()} | self._metrics(metrics, self.scoreboards[task])
+            task: {DECISION: self.decisions[task].to_dict()} | self._metrics(metrics, self.scoreboards[task], self.gap)
             for task, metrics in self.metrics.items()
         }
         if self.mean is None:
             return made[""]
         overall = {DECISION: None if self.overall is None else self.overall.to_dict()}
-        return {**made, MEAN: overall | self._metrics(self.mean, None)}
+        return {**made, MEAN: overall | self._metrics(self.mean, None, self.gap)}
 
     @staticmethod
-    def _metrics(metrics: Metrics, board: Scoreboard | None) -> dict[str, Any]:
+    def _metrics(metrics: Metrics, board: Scoreboard | None, gap: Gap) -> dict[str, Any]:
         rows = {}
         for name, interval in metrics.items():
             row: dict[str, Any] = {"value": _finite(interval.estimate), "low": interval.low, "high": interval.high}
             row |= {"alpha": interval.alpha, "method": interval.method, "n": interval.n}
+            if name == "mmrv":
+                row["gap"] = gap
             if interval.reason is not None:
                 row["reason"] = interval.reason
             if board is not None and "leave_one_out" in interval.diagnostics:
@@ -97,12 +102,12 @@ class Predictivity(Displayed):
                 f"{head}{counted(len(board.policies), 'policy', 'policies')}: {', '.join(map(plain, board.policies))}"
             )
             parts += [self.decisions[task].line()] if self.mean is not None else self.decisions[task].sentences()
-            parts.append(_table(of_task, board))
+            parts.append(_table(of_task, board, self.gap))
             unlike = [p for p, row in board.apart().items() if row.get("kruskal_wallis_p", 1.0) <= some.alpha]
             if unlike:
                 parts.append(f"Real and sim outcomes differ (Kruskal-Wallis): {', '.join(map(plain, unlike))}")
         if self.mean is not None:
-            parts += [f"mean over {len(self.metrics)} tasks", _table(self.mean, None)]
+            parts += [f"mean over {counted(len(self.metrics), 'task')}", _table(self.mean, None, self.gap)]
         metrics = [*self.metrics.values(), *([self.mean] if self.mean else [])]
         lacks = [interval for of_task in metrics for interval in of_task.values() if interval.reason]
         reasons = dict.fromkeys(
@@ -132,12 +137,12 @@ def _by_arm(arms: Mapping[str, Predictivity]) -> str:
         for arm, answer in arms.items()
     ]
     alpha = next(iter(next(iter(first.metrics.values())).values())).alpha
-    tasks = f", mean over {len(first.metrics)} tasks" if first.mean is not None else ""
+    tasks = f", mean over {counted(len(first.metrics), 'task')}" if first.mean is not None else ""
     apart = [note for answer in arms.values() for note in answer.notes if not note.startswith("arm: ")]
     return "\n".join(
         [
             f"{counted(len(board.policies), 'policy', 'policies')}{tasks}: {', '.join(map(plain, board.policies))}",
-            table(["arm", *SHORT], rows),
+            table(["arm", *(_called(name, first.gap) for name in SHORT)], rows),
             f"{level(alpha)} intervals. Each arm is compared with real trials without perturbation.",
             *noted(dict.fromkeys(apart)),
         ]
@@ -155,7 +160,11 @@ def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _table(metrics: Metrics, board: Scoreboard | None) -> str:
+def _called(metric: str, gap: Gap) -> str:
+    return f"{metric}, gap in sim" if metric == "mmrv" and gap == "sim" else metric
+
+
+def _table(metrics: Metrics, board: Scoreboard | None, gap: Gap) -> str:
     rows = []
     for name, interval in metrics.items():
         ends = "-" if interval.low is None or interval.high is None else f"{interval.low:.3f} to {interval.high:.3f}"
@@ -166,7 +175,7 @@ def _table(metrics: Metrics, board: Scoreboard | None) -> str:
         value = "-" if math.isnan(interval.estimate) else f"{interval.estimate:.3f}"
         if name == "pairwise_accuracy" and board is not None and board.pairs()[1] == 1:
             value = pairs_told(*board.pairs())  # one pair is no percentage
-        rows.append([name, value, ends, apart])
+        rows.append([_called(name, gap), value, ends, apart])
     alpha = next(iter(metrics.values())).alpha
     header = ["metric", "value", f"{level(alpha)} interval", "without one policy" if board else "without one task"]
     return table(header, rows)
@@ -193,6 +202,7 @@ def predictivity(
     metric: str | None = None,
     stand_in: bool = False,
     top: int | None = None,
+    gap: Gap = "real",
     seed: int = 0,
 ) -> Predictivity:
     """How well simulation ranks policies: from a table of rates, or from real and sim run folders or trial files.
@@ -202,16 +212,18 @@ def predictivity(
     `over`: what is uncertain, trials of the policies given or the choice of policies; default trials where their
     numbers are known, else policies. `stand_in`: a simulated world plays reality in `real`.
     `top`: size of the short list of simulation's best policies, of which real trials choose; default three.
+    `gap`: `mmrv` charges a wrong order with the difference of real success, as SIMPLER does, or of simulated success.
     `arm`: one that both have. `aggregate` and `arm_colours` are the mean over these arms of sim, and `each` is every
     arm of sim in turn; these are compared with real trials without perturbation.
     """
     options: dict[str, Any]
     if (table is None) == (real is None and sim is None) or (real is None) != (sim is None):
         raise UsageError("give a table of policies, or real and sim (two run folders or trial files), not both")
+    asked_metrics = _charging(gap)
     sim = as_evidence(sim, proxy or metric, fitted)
     if arm == EACH and table is None:
         options = {"proxy": proxy, "lower_is_better": lower_is_better, "over": over, "alpha": alpha, "task": task}
-        options |= {"clock": clock, "metric": metric, "stand_in": stand_in, "top": top, "seed": seed}
+        options |= {"clock": clock, "metric": metric, "stand_in": stand_in, "top": top, "gap": gap, "seed": seed}
         return _each_arm(real, sim, options)
     if table is not None:
         boards, several, notes = from_rates(table, proxy)
@@ -229,7 +241,7 @@ def predictivity(
         boards = {name: board.negated() for name, board in boards.items()}
     if proxy is not None:
         notes = [*notes, "success_gap compares numbers as they are: it has no meaning if the proxy is on another scale"]
-    options = {"over": over, "alpha": alpha, "seed": seed}
+    options = {"over": over, "alpha": alpha, "seed": seed, "metrics": asked_metrics}
     if any(board.n_real is not None and board.n_sim is None for board in boards.values()) and over != "policies":
         notes = [*notes, "sim counts as exactly known: its number of trials is not given"]
     try:
@@ -241,8 +253,29 @@ def predictivity(
     except ValueError as error:
         raise UsageError(str(error)) from None
     return Predictivity(
-        metrics=metrics, mean=mean, scoreboards=boards, notes=tuple(notes), decisions=decisions, overall=overall
+        metrics=metrics,
+        mean=mean,
+        scoreboards=boards,
+        notes=tuple(notes),
+        decisions=decisions,
+        overall=overall,
+        gap=gap,
     )
+
+
+def _charging(gap: Gap) -> dict[str, Metric]:
+    if gap not in get_args(Gap):
+        raise UsageError(f"gap {gap!r:.80} is not known; {suggest(str(gap), get_args(Gap))}")
+    return metrics_of(gap)
+
+
+def charged(answer: Predictivity, gap: Gap) -> dict[str, Interval]:
+    """`mmrv` of the tasks of an answer, and `mean` where there are several, with the gap on this side."""
+    options: dict[str, Any] = {"over": None, "metrics": {"mmrv": metrics_of(gap)["mmrv"]}}
+    options["alpha"] = next(iter(next(iter(answer.metrics.values())).values())).alpha
+    each = {name: _all(board, options) for name, board in answer.scoreboards.items()}
+    made = {name: mine["mmrv"] for name, mine in each.items()}
+    return made if answer.mean is None else made | {MEAN: _mean(answer.scoreboards, each, options)["mmrv"]}
 
 
 def _least(top: int | None, board: Scoreboard, several: bool) -> dict[str, int]:
@@ -280,7 +313,8 @@ def _mean(boards: dict[str, Scoreboard], metrics: dict[str, Metrics], options: d
     bounded = options["over"] != "policies" and all(b.n_real is not None for b in every)
     sizes = [len(b.policies) for b in every]
     made = {}
-    for name, metric in METRICS.items():
+    asked: dict[str, Metric] = options["metrics"]
+    for name, metric in asked.items():
         value = float(np.mean([mine[name].estimate for mine in metrics.values()]))
         template = next(iter(metrics.values()))[name]
         blank = replace(template, estimate=value, low=None, high=None, n=len(boards), diagnostics={})
@@ -296,7 +330,7 @@ def _mean(boards: dict[str, Scoreboard], metrics: dict[str, Metrics], options: d
             made[name] = replace(blank, reason="an interval of the mean needs the number of real trials (n_real)")
         else:
             whole = _joined(every)
-            given = {**_known(whole), **options, "tasks": sizes}
+            given = {**_known(whole), **{k: v for k, v in options.items() if k != "metrics"}, "tasks": sizes}
             made[name] = stats.with_interval(_averaged(metric, ends), whole.real, whole.sim, **given)
             made[name] = replace(made[name], n=len(boards), diagnostics=blank.diagnostics)
     return made

@@ -13,6 +13,7 @@ from foretell.answers.held_out import held_out
 from foretell.answers.inputs import Source, Table, open_table, refuse
 from foretell.answers.reality import check_roles
 from foretell.answers.units import measure
+from foretell.answers.weights import other_weights
 from foretell.answers.words import plain
 from foretell.episodes.stopped import FIXED
 from foretell.errors import UsageError, suggest
@@ -195,12 +196,7 @@ def _board(tables: list[Table], proxy: str | None) -> tuple[Scoreboard, list[str
         if name not in others:
             continue
         both, _ = choose(tables, Choice(policy=name), ("policy",))
-        weights = [[h for h in labels(table, "policy_hash") if h] for table in both]
-        if all(weights) and weights[0] != weights[1]:
-            notes.append(
-                f"warning: {plain(name)} has other weights or code in real ({weights[0][0][:8]}) than in sim "
-                f"({weights[1][0][:8]}): these may be two policies"
-            )
+        notes += other_weights(name, both[0], both[1])
         a, b, _, about = held_out(measure(both[0]), measure(both[1], unit_range=proxy is None))
         notes += a.notes() + b.notes() + about
         known = set(b.ids)

@@ -8,13 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from foretell.answers.aggregate import aggregate_entries, shift_table
+from foretell.answers.agreement import agreement_words, correction_words
 from foretell.answers.events import event_words
 from foretell.clock import label
+from foretell.episodes.blind import blind_words
 from foretell.episodes.cells import Cell
 from foretell.episodes.columns import plain_text
 from foretell.episodes.count import method_name
 from foretell.episodes.planned import plan_table
+from foretell.episodes.provenance import read_provenance
 from foretell.episodes.read import read_columns
+from foretell.episodes.selection import selection_words
 from foretell.episodes.tally import COLUMNS, Tally
 from foretell.errors import UsageError
 from foretell.notebook import html_of, html_table
@@ -26,7 +30,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from rich.table import Table
 
-__all__ = ["Figures", "counted_figures", "episode_table", "figures", "list_episodes", "show", "table"]
+__all__ = ["Figures", "counted_figures", "episode_table", "figures", "list_episodes", "remarks", "show", "table"]
 
 WRONG, LINES = 4, 12
 """Kinds of events told of each entry, and entries, at most."""
@@ -136,8 +140,16 @@ def _print(page: Table | None) -> None:
     Console(file=raw(sys.stdout), width=10_000, soft_wrap=True, markup=False, emoji=False, highlight=False).print(page)
 
 
-def table(rows: list[dict[str, Any]]) -> None:
-    """Print what `show` found."""
+def remarks(run: str | Path) -> list[str]:
+    """What a reader of a run's figures must know besides: whether it is blind, or was unblinded early; whether its
+    scenarios had unequal chances; corrections of verdicts, and how far second judges agree."""
+    words = blind_words(read_provenance(run))
+    blind = [f"{words[0].upper()}{words[1:]}."] if words else []
+    return [*blind, *selection_words(run), *correction_words(run), *agreement_words(run)]
+
+
+def table(rows: list[dict[str, Any]], remarks: Iterable[str] = ()) -> None:
+    """Print what `show` found, and `remarks` on it."""
     if not rows:
         print("no episodes yet")
         return
@@ -150,8 +162,8 @@ def table(rows: list[dict[str, Any]]) -> None:
     if common:
         print(common)
     _print(page)
-    if below:
-        print(below)
+    for line in (*([below] if below else []), *remarks):
+        print(line)
 
 
 def _cells(rows: list[dict[str, Any]]) -> tuple[str, list[str], list[list[str]], str]:

@@ -12,11 +12,12 @@ from foretell.stats.interval import Horizon
 __all__ = ["check_fixed", "compared_horizon", "planned_horizon"]
 
 
-def planned_horizon(real: Table, asked: Horizon, method: str) -> tuple[Horizon, list[str]]:
-    """The horizon of a bound on these rows, and what to say of it. `asked`: what the user gave."""
+def planned_horizon(real: Table, asked: Horizon, method: str, alone: bool = True) -> tuple[Horizon, list[str]]:
+    """The horizon of a bound on these rows, and what to say of it. `asked`: what the user gave. `alone`: without
+    simulation, which would need scenarios besides."""
     planned = real.horizon
     if planned is None:
-        return asked, []
+        return _early([real], asked, alone and method in ("auto", "all", *ANYTIME))
     if asked not in (None, planned):
         raise UsageError(
             f"horizon: {asked} was given, and the study in {real.name} fixed {planned} (`until`): leave it out"
@@ -33,7 +34,7 @@ def compared_horizon(tables: Sequence[Table], asked: Horizon, test: str) -> tupl
     """The horizon of a comparison of these policies, and what to say of it."""
     planned = {table.horizon: table.name for table in tables if table.horizon is not None}
     if not planned:
-        return asked, []
+        return _early(tables, asked, test in ("auto", "betting"))
     most = max(planned)
     name = planned[most]
     if asked not in (None, most):
@@ -54,6 +55,18 @@ def check_fixed(sims: Sequence[Table]) -> None:
                 f"{table.name} stopped by `until`, so how many scenarios were simulated depends on outcomes. A bound "
                 "needs a fixed number: simulate without `until`"
             )
+
+
+def _early(tables: Sequence[Table], asked: Horizon, can: bool) -> tuple[Horizon, list[str]]:
+    """The horizon of real trials of which some are still to come. can: whether the method holds at any stop."""
+    planned = {table.early: table.name for table in tables if table.early is not None}
+    if not planned or asked is not None:
+        return asked, []
+    most = max(planned)
+    begun = f"{planned[most]}: not all of the {most} planned scenarios have their real trials"
+    if can:
+        return most, [f"{begun}, so the bets are those planned for {most} scenarios, which hold wherever one stops"]
+    return None, [f"warning: {begun}. This answer assumes that nobody looked at outcomes before stopping: run the rest"]
 
 
 def _words(name: str, planned: int) -> str:

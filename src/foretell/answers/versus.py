@@ -18,7 +18,7 @@ from foretell.stats.compare import compare as test_of
 from foretell.stats.family import Expected
 from foretell.stats.interval import Horizon
 
-__all__ = ["Versus", "versus"]
+__all__ = ["Versus", "common_scenarios", "versus"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +72,7 @@ def versus(
     """Compare two policies on the scenarios both have; without two in common as independent trials."""
     (a, mine), (b, theirs) = first, second
     notes = []
-    common = _common(first, second) if not unpaired else []
+    common = common_scenarios(first, second) if not unpaired else []
     paired = len(common) >= 2
     if horizon is not None and not paired and not unpaired:  # the same comparison at every look
         raise UsageError(
@@ -129,7 +129,7 @@ def versus(
     )
 
 
-def _common(first: tuple[str, Measured], second: tuple[str, Measured]) -> list[str]:
+def common_scenarios(first: tuple[str, Measured], second: tuple[str, Measured]) -> list[str]:
     """Scenarios that both policies have: in canonical order or, if scenarios stand as run, as their pairs became
     complete. Raises UsageError where that is not known."""
     (a, mine), (b, theirs) = first, second

@@ -13,7 +13,9 @@ from foretell.checks.report import Report
 from foretell.checks.setting import called, task_of, world_of
 from foretell.checks.watched import SOLVED, Watched, watch
 from foretell.counting import counted
+from foretell.errors import UsageError
 from foretell.objects import Fixture, asset
+from foretell.planar.world import PlanarWorld
 from foretell.policies.make import bind, make_policy
 from foretell.robots.kinematics import Kinematics
 from foretell.rollout import Job, Outcome, run_sync
@@ -22,6 +24,7 @@ from foretell.scenario import Scenario
 from foretell.sim.scene import Scene, signature
 from foretell.sim.world import MujocoWorld
 from foretell.tasks.identity import task_fingerprint, task_hash
+from foretell.tasks.pointnav import PointNav
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 from foretell.world import World
@@ -41,35 +44,46 @@ SOLVES, OF = 9, 10
 
 
 def check_task(task: str | Task | type[Task], world: Any = "mujoco") -> Report:
-    """Check a task, by name, as a class or as an object, in the native simulation."""
+    """Check a task, by name, as a class or as an object, in the native simulation. A task that navigates is checked in
+    the world `planar`, unless another one is named."""
     report = Report(f"task {called(task)}")
     made: list[Any] = []
 
     def constructs() -> tuple[bool, str]:
+        nonlocal world
         made.append(task_of(task))
-        if not isinstance(made[0], TabletopTask):
+        travels = isinstance(made[0], PointNav)
+        world = "planar" if travels and world == "mujoco" else world
+        if not isinstance(made[0], TabletopTask | PointNav):
             return False, (
                 f"{made[0].name!r} is no TabletopTask, and this check simulates with MuJoCo; check its world instead: "
                 "`foretell check world WORLD --task TASK`."
             )
         made.append([made[0].scenario(seed) for seed in range(SCENARIOS)])
         made.append(watch(made[0]))
-        if not issubclass(world_class(world), MujocoWorld):
-            return False, f"world {called(world)} is not MuJoCo's, and this check looks into the simulation."
-        made.append(MujocoWorld(made[2].task, world, slots=SCENARIOS))
+        needed = PlanarWorld if travels else MujocoWorld
+        if not issubclass(world_class(world), needed):
+            kind = "planar, and the task navigates" if travels else "MuJoCo's, and this check looks into the simulation"
+            return False, f"world {called(world)} is not {kind}."
+        made.append(needed(made[2].task, world, slots=SCENARIOS))
         return True, f"{made[0].name!r} was made, with scenarios of {SCENARIOS} seeds."
 
     if not report.look("constructs", constructs):
         return report
     asked, scenarios, watched, native = made
+    travels = isinstance(asked, PointNav)
     report.look("identity", lambda: _identity(asked))
     report.look("scenarios", lambda: _scenarios(asked, scenarios))
     report.look("json", lambda: _round_trip(scenarios))
-    report.look("reach", lambda: _within_reach(asked, native.scene, scenarios))
-    if not report.look("layout", lambda: _layouts(native.scene, scenarios)):
-        return report
+    if travels:
+        report.look("routes", lambda: _routes(asked, scenarios))
+    else:
+        report.look("reach", lambda: _within_reach(asked, native.scene, scenarios))
+        if not report.look("layout", lambda: _layouts(native.scene, scenarios)):
+            return report
     report.look("features", lambda: check_features(world_of(asked, world, slots=2)))
-    report.look("contacts", lambda: _contacts(native.scene, scenarios))
+    if not travels:
+        report.look("contacts", lambda: _contacts(native.scene, scenarios))
     if not report.look("stages", lambda: _stages(watched, native, scenarios)):
         return report
     report.look("start", lambda: _unsolved(watched))
@@ -101,6 +115,17 @@ def _round_trip(scenarios: list[Scenario]) -> tuple[bool, str]:
     back = [Scenario.model_validate_json(s.model_dump_json()) for s in scenarios]
     lost = sum(a != b or a.id != b.id for a, b in zip(scenarios, back, strict=True))
     return lost == 0, f"{lost} of {counted(len(back), 'scenario')} changed when written as JSON and read back."
+
+
+def _routes(task: Task, scenarios: list[Scenario]) -> tuple[bool, str]:
+    """Whether the robot can stand at both ends, a way leads from one to the other, and its stored length is right."""
+    wrong = []
+    for scenario in scenarios:
+        try:
+            task.check(scenario)
+        except UsageError as error:
+            wrong.append(f"seed {scenario.seed}: {error}")
+    return not wrong, wrong[0] if wrong else f"a way leads to every goal of {counted(len(scenarios), 'scenario')}."
 
 
 def _within_reach(task: Task, scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
@@ -196,7 +221,7 @@ def _contacts(scene: Scene, scenarios: list[Scenario]) -> tuple[bool, str]:
     return bad == 0, detail + f"the deepest contact is {1e3 * deepest:.2f} mm{pair}."
 
 
-def _stages(watched: Watched, world: MujocoWorld, scenarios: list[Scenario]) -> tuple[bool, str]:
+def _stages(watched: Watched, world: World, scenarios: list[Scenario]) -> tuple[bool, str]:
     """A world asks the task once for each layout: the states are the starts of all scenarios."""
     every = np.arange(len(scenarios), dtype=np.int32)
     world.reset(every, scenarios, [0] * len(every))

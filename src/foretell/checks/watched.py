@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 
+from foretell.tasks.journey import Journey
 from foretell.tasks.state import State
 from foretell.tasks.task import Task
 
@@ -40,11 +41,11 @@ def watch(original: Task) -> Watched:
         watched.starts.append(state)
         whole = judge(state)
         watched.states += 1
-        n = len(state.ee_pos(next(iter(original.robots))))
+        n = len(state.subtask)
         if any(np.shape(values) != (n,) for values in whole.values()):
             return whole  # `stages` says so
         for row in range(n):
-            alone = judge(_Row(state, row))
+            alone = judge(_alone(state, row))
             for name, values in whole.items():
                 if np.shape(alone[name]) != (1,) or alone[name][0] != values[row]:
                     watched.wrong = watched.wrong or (
@@ -54,6 +55,13 @@ def watch(original: Task) -> Watched:
 
     task.reached = reached  # type: ignore[method-assign]
     return watched
+
+
+def _alone(state: Any, row: int) -> Any:
+    """One slot of a state, as a state of one slot."""
+    if isinstance(state, Journey):
+        return Journey(**{part.name: getattr(state, part.name)[row : row + 1] for part in fields(Journey)})
+    return _Row(state, row)
 
 
 class _Row:

@@ -17,7 +17,7 @@ from foretell.seeding import generator
 from foretell.spec import Stream
 from foretell.tasks.task import Task
 from foretell.world import ABILITIES, World, whole_ticks
-from foretell.world_file import WorldFile, file_of
+from foretell.world_file import FITTED, WorldFile, file_of
 
 __all__ = ["check_world"]
 
@@ -98,7 +98,7 @@ def _hash(task: Task, made: World, world: Any) -> tuple[bool, str]:
         return True, f"{made.hash} both times; this world has no file whose θ could be changed."
     if file.hash != made.hash:
         return False, f"the hash is {made.hash}, and that of its world file {file.hash}: they should be the same."
-    theta = {path: value for path, value in _leaves(file.params) if "fitted_to" not in path}
+    theta = {path: value for path, value in _leaves(file.params) if path[0] not in FITTED}
     deaf = [".".join(path) for path, value in theta.items() if _changed(file, path, value).hash == made.hash]
     if deaf:
         return False, f"the hash does not change with {', '.join(deaf)}."

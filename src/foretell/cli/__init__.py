@@ -15,6 +15,7 @@ import signal
 import sys
 import textwrap
 import threading
+import traceback
 import warnings
 from collections.abc import Callable
 from importlib import import_module
@@ -38,7 +39,7 @@ JOURNEY = {
     "Run in simulation and look at the results": ("run", "view", "show", "replay", "timeline", "judge"),
     "Find what breaks a policy": ("clocks", "testset", "leaderboard", "redteam"),
     "Plan and record real trials": ("budget", "cards", "import"),
-    "Predict and compare real performance": ("bound", "compare", "predictivity", "tune"),
+    "Predict and compare real performance": ("bound", "compare", "gate", "predictivity", "tune"),
     "Share the results": ("report", "figure", "reproduce"),
 }
 """What a user does, in order -> the verbs for it."""
@@ -73,6 +74,10 @@ STOPPED = {
     **dict.fromkeys(("identify", "import-object"), ". Nothing was written"),
 }
 """Verb -> what a person should know when it was stopped."""
+USUAL = {"usage": 2, "failed": 1}
+CODES = {"gate": {"usage": 64, "failed": 65, "crashed": 70}}
+"""Verb -> its exit codes of errors, where the usual ones have another meaning. 0, 1 and 2 are the decisions of `gate`,
+and a crash must not look like one of them."""
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -91,18 +96,24 @@ def main(arguments: list[str] | None = None) -> None:
         signal.signal(signal.SIGTERM, _terminate)
     before, warnings.formatwarning = warnings.formatwarning, _warned  # type: ignore[assignment]
     others = _helpers()
+    codes = CODES.get(arguments[0], USUAL) if arguments else USUAL
     try:
         _run(arguments)
         sys.stdout.flush()
     except UsageError as error:
-        _fail(message_of(error), 2)
+        _fail(message_of(error), codes["usage"])
     except ForetellError as error:
-        _fail(message_of(error), 1)
+        _fail(message_of(error), codes["failed"])
     except KeyboardInterrupt as stop:
         code = 128 + (stop.args[0] if stop.args else signal.SIGINT)
         _fail(f"stopped{STOPPED.get(arguments[0], '') if arguments else ''}", code)
     except BrokenPipeError:  # the reader of our output has gone: `foretell show RUN | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except Exception:
+        if "crashed" not in codes:
+            raise
+        traceback.print_exc()
+        raise SystemExit(codes["crashed"]) from None
     finally:
         warnings.formatwarning = before
         for process in _helpers() - others:
@@ -164,6 +175,8 @@ def _call(verb: str, rest: list[str]) -> None:
     except SystemExit as end:
         if not end.code and {"-h", "--help"} & set(rest):
             print("\n".join(["examples:", *(f"  {line}" for line in examples(module.__doc__ or ""))]))
+        if type(end) is SystemExit and end.code == USUAL["usage"] and verb in CODES:  # of the parser
+            raise SystemExit(CODES[verb]["usage"]) from None
         raise
 
 

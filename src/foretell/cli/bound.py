@@ -4,6 +4,7 @@ Examples:
     foretell bound 14/20  # successes of trials, without simulation
     foretell bound --real runs/real --sim runs/first-study --policy mine
     foretell bound --real trials.csv --confidence 90
+    foretell bound runs/real --detector Judge
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ def main(
     randomised: Switch,
     horizon: Horizon,
     stand_in: StandIn,
+    detector: Annotated[str | None, named("NAME", default="none")],
     json_: Json = False,
 ) -> None:
     """Bound the mean real performance of a policy, with a guarantee. Many simulations make the bound narrower.
@@ -73,6 +75,8 @@ def main(
         randomised: The cells of the grid were drawn or ordered at random.
         horizon: Give this if you look at the results more than once: the number of real trials planned before the first
             look, or `open` if there is no plan.
+        detector: A detector that judged the films of the run (`foretell judge --detector`). Its verdicts take the place
+            of simulation, and a person's on a random share that of real trials.
     """
     from foretell.answers.bound import bound
     from foretell.cli._confidence import alpha_of
@@ -84,6 +88,6 @@ def main(
     answer = bound(
         trials if real is None else real, sim, extra, method=method, alpha=alpha, policy=policy, task=task,
         clock=clock, arm=arm, metric=metric, design=cast("Design | None", design), randomised=randomised,
-        horizon=horizon, stand_in=stand_in, fitted=fitted,
+        horizon=horizon, stand_in=stand_in, fitted=fitted, detector=detector,
     )  # fmt: skip
     print(json.dumps(answer.to_dict(), indent=2) if json_ else answer.text())

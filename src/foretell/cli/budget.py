@@ -4,6 +4,7 @@ Examples:
     foretell budget --width 0.2  # trials until the interval is 20 points wide
     foretell budget --power 0.8 --difference 0.15 --rate 0.6
     foretell budget --width 0.2 --real runs/pilot --sim runs/sim --policy mine
+    foretell budget --next 40 --sim runs/sim --rule stratified  # which scenarios to run for real
 """
 
 from __future__ import annotations
@@ -11,7 +12,21 @@ from __future__ import annotations
 import json
 from typing import Annotated
 
-from foretell.cli._flags import Alpha, Arm, Clock, Confidence, Json, Metric, Policies, Real, Sim, StandIn, Task, named
+from foretell.cli._flags import (
+    Alpha,
+    Arm,
+    Clock,
+    Confidence,
+    Json,
+    Metric,
+    Policies,
+    Real,
+    Sim,
+    StandIn,
+    Task,
+    choice,
+    named,
+)
 
 __all__ = ["main"]
 
@@ -36,6 +51,9 @@ def main(
     arm: Arm,
     metric: Metric,
     stand_in: StandIn,
+    next: Annotated[int | None, named("N")],
+    rule: Annotated[str, choice("uniform", "stratified", "active")],
+    seed: Annotated[int, named("SEED")],
     json_: Json = False,
 ) -> None:
     """Plan real trials: for an interval of a given width, or for a given chance (power) to see a difference.
@@ -51,6 +69,10 @@ def main(
         agreement: With --power: the correlation of the real scores of the two policies over scenarios.
         variance: The variance of the real score.
         n_extra: The number of simulated scenarios that you will add.
+        next: Choose about this many scenarios of --sim to run for real, by coins of known chances, and print them.
+        rule: With --next: every scenario has the same chance (uniform), real trials are spread over all simulated
+            scores (stratified), or scenarios are preferred on which simulation is unsure (active).
+        seed: With --next: the seed of the coins.
     """
     from foretell.answers.budget import budget
     from foretell.cli._confidence import alpha_of
@@ -59,6 +81,6 @@ def main(
     answer = budget(
         real, sim, width=width, power=power, difference=difference, rate=rate, correlation=correlation,
         agreement=agreement, variance=variance, n_extra=n_extra, alpha=alpha, policy=policy, task=task,
-        clock=clock, arm=arm, metric=metric, stand_in=stand_in,
+        clock=clock, arm=arm, metric=metric, stand_in=stand_in, next=next, rule=rule, seed=seed,
     )  # fmt: skip
     print(json.dumps(answer.to_dict(), indent=2) if json_ else answer.text())

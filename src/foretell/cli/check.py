@@ -6,6 +6,7 @@ Examples:
     foretell check policy expert --task widowx_stack_cube --pitfalls all
     foretell check task my_task.py:MyTask
     foretell check world my_world.yaml
+    foretell check world my_robot.yaml --task widowx_carrot_on_plate --connect
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Annotated
 
 import tyro
 
-from foretell.cli._flags import Json, World, choice, named
+from foretell.cli._flags import Json, Switch, World, choice, named
 
 __all__ = ["main"]
 
@@ -29,6 +30,7 @@ def main(
     world: World,
     controller: Annotated[str | None, named("NAME", default="the task's own")],
     pitfalls: Annotated[str | None, named("NAMES", default="none")],
+    connect: Switch,
     json_: Json = False,
 ) -> None:
     """Check a policy, a task or a world. The exit code is 1 if anything is wrong.
@@ -41,10 +43,11 @@ def main(
         controller: The controller that moves the robot while a policy is checked.
         pitfalls: Run a policy with mistakes in its conventions instead, and print what each costs: `all`, or names
             separated by commas.
+        connect: Connect to a robot and read it. Nothing is sent, and nothing moves.
     """
     from foretell.checks import check
 
-    report = check(what, name, task=task, world=world, controller=controller, pitfalls=pitfalls)
+    report = check(what, name, task=task, world=world, controller=controller, pitfalls=pitfalls, connect=connect)
     if json_:
         print(json.dumps(report.to_dict(), indent=2))
     else:

@@ -53,6 +53,7 @@ def main(
     metric: Metric,
     stand_in: StandIn,
     top: Annotated[int | None, named("K", default="3, or all but one of fewer")],
+    gap: Annotated[str, choice("real", "sim")],
     seed: Seed,
     json_: Json = False,
 ) -> None:
@@ -68,6 +69,8 @@ def main(
         arm: Choose one arm. `aggregate` and `arm_colours` are the mean over these arms of the simulation, and `each`
             is every arm in turn. These are compared with real trials without perturbation.
         top: Size of the short list: simulation's K best policies, of which real trials choose.
+        gap: The side on which mmrv measures what a wrong order costs: the difference of real success, as SIMPLER has
+            it, or of simulated success, as some papers print it.
         over: The source of uncertainty: the trials of these policies, or the choice of policies.
     """
     from foretell.answers.predictivity import predictivity
@@ -77,6 +80,7 @@ def main(
     over_ = cast(Literal["trials", "policies"] | None, over)  # the function refuses other words
     answer = predictivity(
         table, real=real, sim=sim, fitted=fitted, proxy=proxy, lower_is_better=lower_is_better, over=over_, alpha=alpha,
-        task=task, clock=clock, arm=arm, metric=metric, stand_in=stand_in, top=top, seed=seed,
+        task=task, clock=clock, arm=arm, metric=metric, stand_in=stand_in, top=top,
+        gap=cast(Literal["real", "sim"], gap), seed=seed,
     )  # fmt: skip
     print(json.dumps(answer.to_dict(), indent=2) if json_ else answer.text())

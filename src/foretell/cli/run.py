@@ -37,6 +37,7 @@ def main(
     large: Switch,
     add: Switch,
     retire: Switch,
+    unblind: Switch,
     engine: Annotated[str | None, named("ENGINE", default="as in the study")],
     json_: Json = False,
 ) -> None:
@@ -51,6 +52,8 @@ def main(
         add: The run folder holds another study. Run this study beside it.
         retire: The run folder holds another study. Replace it by this study. Finished episodes stay, and the rest of
             the other study is given up.
+        unblind: Run nothing. Show the names of a blind study before all its trials are in. foretell asks first, and
+            every report says so from then on.
         engine: What runs the episodes: `processes`, or `here` (this process).
     """
     from foretell.errors import ForetellError
@@ -73,6 +76,8 @@ def main(
             cost = estimate(study, out=out, workers=workers, slots=slots, pair_with=pair_with, large=large, notify=say)
         print(json.dumps(asdict(cost)) if json_ else cost.text())
         return
+    if unblind:
+        _ask_to_unblind()
     last: Progress | None = None
 
     def progress(state: Progress) -> None:
@@ -95,6 +100,7 @@ def main(
             large=large,
             add=add,
             retire=retire,
+            unblind=unblind,
             engine=engine,
         )
     if json_:
@@ -104,6 +110,18 @@ def main(
     if done.failing:
         names = ", ".join(map(repr, done.failing))
         raise ForetellError(f"every episode of {names} ended in an error, so its success rate is unknown")
+
+
+def _ask_to_unblind() -> None:
+    """Raises UsageError unless a person at the terminal wants it."""
+    from foretell.errors import UsageError
+
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise UsageError("unblind: asks a person at a terminal, and there is none here")
+    print("Show which policy is which before all trials are in? It is recorded. [y/N] ", end="", file=sys.stderr)
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise UsageError("unblind: nothing was changed; the study stays blind")
 
 
 @contextmanager
@@ -121,11 +139,12 @@ def _of(file: Path) -> Iterator[None]:
 
 
 def _say(done: Run, last: Progress | None) -> None:
-    from foretell.answers.show import counted_figures, show, table
+    from foretell.answers.show import counted_figures, remarks, show, table
     from foretell.tasks.variants import SHIFTS
 
     # what was counted on the way need not be read again, unless the folder has more than this study, or there may be an
     # aggregate, which pairs scenarios
     entries = counted_figures(last.tally) if last is not None and last.alone else []
-    table(show(done.path) if not entries or any(entry["arm"] in SHIFTS for entry in entries) else entries)
+    again = not entries or any(entry["arm"] in SHIFTS for entry in entries)
+    table(show(done.path) if again else entries, remarks(done.path))
     print(done.text())

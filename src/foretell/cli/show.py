@@ -31,7 +31,7 @@ def main(
         episodes: List every episode with its key and its outcome.
         failed: List only the episodes that did not succeed.
     """
-    from foretell.answers.show import episode_table, show, table
+    from foretell.answers.show import episode_table, remarks, show, table
     from foretell.cli._arrow import leave_pandas_out
     from foretell.cli._confidence import alpha_of
 
@@ -40,4 +40,4 @@ def main(
     if json_:
         print(json.dumps(rows, indent=2))
     else:
-        (episode_table if episodes or failed else table)(rows)
+        episode_table(rows) if episodes or failed else table(rows, remarks(run))

@@ -8,7 +8,7 @@ from foretell.errors import UsageError
 
 __all__ = ["FOLDERS", "check_folders", "check_run"]
 
-FOLDERS = ("journal", "episodes", "videos", "events", "errors", "latency", "steps")
+FOLDERS = ("journal", "episodes", "videos", "events", "errors", "latency", "steps", "frames", "desk", "verdicts")
 
 
 def check_run(run: Path | str) -> Path:

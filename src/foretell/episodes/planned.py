@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from foretell.episodes.blind import mask_of
 from foretell.episodes.columns import codes
 from foretell.episodes.parts import DamagedError, read_parquet, read_table
 from foretell.errors import UsageError
@@ -85,8 +86,9 @@ def read_plan(run: Path | str) -> list[dict[str, str]]:
     return rows
 
 
-def plan_table(run: Path | str, *, spared: bool = False) -> pa.Table:
-    """What was planned, as `read_plan`, as a table. `spared`: with the episodes that are not needed any more."""
+def plan_table(run: Path | str, *, spared: bool = False, masked: bool = True) -> pa.Table:
+    """What was planned, as `read_plan`, as a table. `spared`: with the episodes that are not needed any more. `masked`:
+    policies of a blind study go by their codes."""
     try:
         table = read_table(Path(run) / "plan.parquet", encode=(*CELL, "retired", "until"))
         for f in PLAN:
@@ -95,6 +97,8 @@ def plan_table(run: Path | str, *, spared: bool = False) -> pa.Table:
         table = table.select(PLAN.names).cast(PLAN)
         if any(table[name].null_count for name in PLAN.names if name != "until"):
             return PLAN.empty_table()
-        return table if spared else table.filter(pa.array(~is_spared(table)))
+        table = table if spared else table.filter(pa.array(~is_spared(table)))
+        mask = mask_of(run) if masked else None
+        return table if mask is None else mask.table(table)
     except (OSError, DamagedError, KeyError, ValueError, UsageError, pa.ArrowException):
         return PLAN.empty_table()

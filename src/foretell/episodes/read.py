@@ -12,10 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from foretell.episode import arrow_schema
+from foretell.episodes.blind import mask_of
 from foretell.episodes.columns import cells, encoded, ordered, plain_text, written_out
+from foretell.episodes.fitted import marked
 from foretell.episodes.folder import check_run
 from foretell.episodes.journal import journals, parse, to_table
 from foretell.episodes.parts import DamagedError, parts, read_part, release
+from foretell.episodes.verdicts import NEEDED, corrected, has_corrections
 from foretell.errors import UsageError
 from foretell.files import read_file, size
 
@@ -42,7 +45,7 @@ def read(run: Path | str) -> pa.Table:
 
     It takes no lock and writes nothing, and the run may be written meanwhile. If a key has several rows, a row blamed
     on the machine gives way. Damage causes a UserWarning with the name of the file. A run without any readable row
-    raises UsageError.
+    raises UsageError. Policies of a blind study go by codes until it is closed (see `episodes.blind`).
     """
     return plain_text(read_columns(run)).combine_chunks()
 
@@ -50,7 +53,9 @@ def read(run: Path | str) -> pa.Table:
 def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Table:
     """The rows of `read`, with some columns only and text as dictionaries. This takes a tenth of the memory."""
     run = check_run(run)
-    wanted = None if columns is None else list(dict.fromkeys([*columns, *RANKED, *ORDER]))
+    amended = has_corrections(run)
+    more = [*(NEEDED if amended else ()), *(["parent"] if "world_params" in (columns or ()) else ())]
+    wanted = None if columns is None else list(dict.fromkeys([*columns, *RANKED, *ORDER, *more]))
     rows: list[dict[str, Any]] = []
     damaged: list[Path] = []
     # Journal first: a journal file that vanishes before we open it was sealed, and its part was named before
@@ -85,7 +90,11 @@ def read_columns(run: Path | str, columns: Sequence[str] | None = None) -> pa.Ta
     table = together([*tables, tail])
     del tables, tail
     release()  # what was read is twice as large as what is kept
+    table = corrected(run, table) if amended else table
     table = _filmed(run, table) if "video" in table.column_names else table
+    table = marked(run, table) if "world_params" in table.column_names else table
+    if (mask := mask_of(run)) is not None:
+        table = ordered(mask.table(table), ORDER)  # again: the order of names would give them away
     return table if columns is None else table.select(list(columns))
 
 

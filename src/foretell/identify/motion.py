@@ -96,8 +96,10 @@ class Motions:
             for key, controller in drives.items():
                 asked = actions[slots % each, step, at : at + controller.size]
                 controller.command(slots, asked, *layout.measured(slots, key), np.full(len(slots), period))
-                targets[:, :, layout.motors[key]] = controller.targets(slots, period)
                 at += controller.size
+            layout.plan(slots, drives, np.full(len(slots), period))
+            for key, controller in drives.items():
+                targets[:, :, layout.motors[key]] = controller.targets(slots, period)
             failed[list(layout.advance(slots, targets))] = True
             q[slots, step + 1] = layout.qpos[slots[:, None], address]
             pos[slots, step + 1], matrix[slots, step + 1] = layout.site_xpos[slots, site], layout.site_xmat[slots, site]

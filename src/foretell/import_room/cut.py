@@ -21,6 +21,8 @@ PIECES = 10_000
 """That a mesh of a room has at most."""
 LEAST = 0.5
 """Square metres of the smallest floor."""
+UPRIGHT = 0.6
+"""Share of the largest area that outer walls enclose at every height."""
 FLAT = 0.01
 """Metres by which walls that are cut may wobble: corners within are left out."""
 
@@ -46,7 +48,8 @@ def cut_mesh(
     sides = np.ptp(triangles.reshape(-1, 3), axis=0)
     _check_size(path, float(sides.max()), scale)
     triangles[..., 2] -= triangles[..., 2].min()
-    lines = np.concatenate([_cut(triangles, height) for height in at])
+    cuts = {height: _cut(triangles, height) for height in at}
+    lines = np.concatenate(list(cuts.values()))
     enclosed = _enclosed(lines, gap)
     where = f"{path}: at {' '.join(f'{height:g}' for height in at)} m above its lowest point"
     if not len(lines):
@@ -56,6 +59,7 @@ def cut_mesh(
             f"{where} walls enclose no floor of {LEAST:g} m2: this mesh is no room, or its walls have holes wider than "
             f"--gap {gap:g}, or another axis points up (--up)"
         )
+    _check_upright(path, {height: _enclosed(cut, gap) for height, cut in cuts.items()})
     floor = max(enclosed, key=lambda part: part.area)
     if inside:
         shapely = need_shapely()
@@ -73,6 +77,21 @@ def _check_size(path: Path, longest: float, scale: float | None) -> None:
     kind = "too large" if longest > LARGEST else "too small"
     given = "" if scale is None else f" with --scale {scale:g}"
     raise UsageError(f"{path}: the mesh is {longest:.4g} m long{given}, {kind} for a room: {hint}")
+
+
+def _check_upright(path: Path, enclosed: dict[float, list[Any]]) -> None:
+    """Raises UsageError where one ring encloses much less at one height than at another, as a ball does. Where several
+    things are enclosed at a height, or nothing is, it may be furniture, or a hole in a wall."""
+    if not all(len(parts) == 1 and not parts[0].interiors for parts in enclosed.values()):
+        return
+    areas = {height: float(parts[0].area) for height, parts in enclosed.items()}
+    low, high = min(areas, key=lambda h: areas[h]), max(areas, key=lambda h: areas[h])
+    if areas[low] < UPRIGHT * areas[high]:
+        raise UsageError(
+            f"{path}: its walls enclose {areas[low]:.2g} m2 at {low:g} m above its lowest point and "
+            f"{areas[high]:.2g} m2 at {high:g} m, and walls of a room stand upright: this mesh is no room, or another "
+            "axis points up (--up)"
+        )
 
 
 def _cut(triangles: Floats, height: float) -> Floats:

@@ -1,6 +1,6 @@
 """Objects on the table: our own models, from primitives and small generated meshes."""
 
-from foretell.objects.asset import ASSETS, Asset, Fixture, Joint, ObjectPhysics, asset
+from foretell.objects.asset import ASSETS, Asset, Fixture, Joint, ObjectPhysics, Round, asset
 from foretell.objects.block import GREEN_BLOCK, YELLOW_BLOCK
 from foretell.objects.bottle import BOTTLE
 from foretell.objects.cabinet import CABINET
@@ -45,6 +45,7 @@ __all__ = [
     "Fixture",
     "Joint",
     "ObjectPhysics",
+    "Round",
     "asset",
 ]
 

@@ -13,7 +13,7 @@ import numpy as np
 from foretell.errors import UsageError, suggest
 from foretell.spec import Feature
 
-__all__ = ["ASSETS", "Asset", "Assets", "Fixture", "Joint", "ObjectPhysics", "asset", "box_inertia", "prism"]
+__all__ = ["ASSETS", "Asset", "Assets", "Fixture", "Joint", "ObjectPhysics", "Round", "asset", "box_inertia", "prism"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,14 @@ class Asset:
             "quat": Feature(kind="orientation", shape=(4,), frame="task", noise="orientation"),
             "size": Feature(kind="scalar", shape=(1,), optional=True),
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round(Asset):
+    """An object that rolls, which is not to be knocked over (see `tasks.events`)."""
+
+    about: Literal["x", "y", "z", "any"]
+    """The axis of its own frame that it is round about; `any` is a ball."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from foretell.objects.asset import ASSETS, Asset, ObjectPhysics
+from foretell.objects.asset import ASSETS, ObjectPhysics, Round
 from foretell.objects.piece import SEEN, Inertia, add_piece, contact
 from foretell.objects.turned import Turned
 
@@ -59,4 +59,4 @@ def _add(spec: mujoco.MjSpec, body: mujoco.MjsBody, scale: np.ndarray, physics: 
         body.add_geom(name=mesh.name, type=mujoco.mjtGeom.mjGEOM_MESH, meshname=mesh.name, rgba=colour, **SEEN)
 
 
-BOTTLE = ASSETS["blue-bottle"] = Asset("blue-bottle", INERTIA.mass, SHAPE.stands[0], _add)
+BOTTLE = ASSETS["blue-bottle"] = Round("blue-bottle", INERTIA.mass, SHAPE.stands[0], _add, about="y")

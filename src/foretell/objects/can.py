@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from foretell.objects.asset import ASSETS, Asset, ObjectPhysics, prism, set_inertia
+from foretell.objects.asset import ASSETS, ObjectPhysics, Round, prism, set_inertia
 
 RADIUS, HALF_HEIGHT = 0.025, 0.040
 MASS = 0.016
@@ -65,4 +65,4 @@ def _add(spec: mujoco.MjSpec, body: mujoco.MjsBody, scale: np.ndarray, physics: 
         )
 
 
-CAN = ASSETS["can"] = Asset("can", MASS, 0.0403, _add)
+CAN = ASSETS["can"] = Round("can", MASS, 0.0403, _add, about="z")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from foretell.objects.asset import ASSETS, Asset, ObjectPhysics
+from foretell.objects.asset import ASSETS, ObjectPhysics, Round
 from foretell.objects.loft import Section, loft
 from foretell.objects.piece import SEEN, Inertia, add_piece, contact
 
@@ -54,4 +54,4 @@ def _add(spec: mujoco.MjSpec, body: mujoco.MjsBody, scale: np.ndarray, physics: 
         )
 
 
-CARROT = ASSETS["bridge-carrot"] = Asset("bridge-carrot", INERTIA.mass, 0.0179965, _add)
+CARROT = ASSETS["bridge-carrot"] = Round("bridge-carrot", INERTIA.mass, 0.0179965, _add, about="x")

@@ -7,7 +7,7 @@ import math
 import mujoco
 import numpy as np
 
-from foretell.objects.asset import ASSETS, Asset, ObjectPhysics
+from foretell.objects.asset import ASSETS, ObjectPhysics, Round
 from foretell.objects.loft import Section, loft
 from foretell.objects.piece import SEEN, Inertia, add_piece, contact
 
@@ -49,4 +49,4 @@ def _add(spec: mujoco.MjSpec, body: mujoco.MjsBody, scale: np.ndarray, physics: 
     )
 
 
-EGGPLANT = ASSETS["bridge-eggplant"] = Asset("bridge-eggplant", INERTIA.mass, 0.0186, _add)
+EGGPLANT = ASSETS["bridge-eggplant"] = Round("bridge-eggplant", INERTIA.mass, 0.0186, _add, about="x")

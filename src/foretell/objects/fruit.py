@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from foretell.arrays import Bytes
-from foretell.objects.asset import ASSETS, Asset, ObjectPhysics
+from foretell.objects.asset import ASSETS, Asset, ObjectPhysics, Round
 from foretell.objects.label import material
 from foretell.objects.piece import SEEN, Inertia, add_piece, contact
 from foretell.objects.turned import Turned
@@ -141,7 +141,7 @@ def _fruit(
             **SEEN,
         )
 
-    return Asset(name, inertia.mass, shape.stands[0], add)
+    return Round(name, inertia.mass, shape.stands[0], add, about="any")
 
 
 def _apple(name: str, inertia: Inertia) -> Asset:

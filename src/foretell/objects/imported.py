@@ -97,7 +97,8 @@ class ObjectFile(_ImportedModel):
 
 def is_imported(name: str) -> bool:
     """Whether an asset's name is that of an imported object."""
-    return "@" in name and "/" in name.replace(os.sep, "/")
+    folder, at, _ = name.rpartition("@")
+    return bool(at) and "/" in folder.replace(os.sep, "/") and not folder.endswith(".json")  # which is a room
 
 
 def imported(folder: str | Path) -> str:

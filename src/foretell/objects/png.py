@@ -19,12 +19,12 @@ BODY = 41
 """Where the pixels begin: after the start, the header and the length and name of their chunk."""
 
 
-def write_png(image: Bytes) -> bytes:
-    """The file of a picture (height, width, 3)."""
+def write_png(image: Bytes, level: int = 9) -> bytes:
+    """The file of a picture (height, width, 3). `level`: 1 is fastest, 9 smallest."""
     height, width, _ = image.shape
     rows = np.concatenate([np.zeros((height, 1), np.uint8), image.reshape(height, -1)], axis=1)  # 0: no filter
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), 9)), (b"IEND", b""))
+    chunks = ((b"IHDR", header), (b"IDAT", zlib.compress(rows.tobytes(), level)), (b"IEND", b""))
     return START + b"".join(
         struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)) for kind, body in chunks
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 
-from foretell.objects.asset import ASSETS, Asset, ObjectPhysics
+from foretell.objects.asset import ASSETS, Asset, ObjectPhysics, Round
 from foretell.objects.label import HEIGHT, WIDTH, Label, material
 from foretell.objects.piece import SEEN, Inertia, add_piece, contact
 from foretell.objects.turned import Turned
@@ -158,7 +158,7 @@ def _can(name: str, label: Label, shape: Turned, inertia: Inertia) -> Asset:
                 **SEEN,
             )
 
-    return Asset(name, inertia.mass, shape.stands[0], add)
+    return Round(name, inertia.mass, shape.stands[0], add, about="y")
 
 
 WHITE = (240, 236, 232)

@@ -12,7 +12,8 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from foretell.arrays import Bools, Floats
+from foretell.arrays import Floats
+from foretell.robots.base import BaseMotion
 
 __all__ = ["ACTUATION", "Actuation", "Deviation", "Spread", "disturb", "truncated"]
 
@@ -75,23 +76,23 @@ def truncated(uniform: Floats, mean: Floats, std: Floats, least: Floats) -> Floa
     return np.asarray(np.where(std > 0, mean + safe * score, np.maximum(mean, least)))
 
 
-def disturb(
-    uniform: Floats, ahead: Floats, turn: Floats, *, actuation: Actuation, multiplier: float, spread: Spread
-) -> Floats:
-    """(n, 3) what noise adds to motions: along the heading, across it to the left (m), and counter-clockwise (rad).
+def disturb(uniform: Floats, motion: BaseMotion, *, actuation: Actuation, multiplier: float, spread: Spread) -> Floats:
+    """(n, 3) what noise adds to n motions: along the heading, across it to the left (m), and counter-clockwise (rad).
 
-    uniform: (n, 3) draws in [0, 1). ahead (n,) m and turn (n,) rad are what was commanded. A motion that goes ahead has
-    the deviation of a step, any other that of a turn. Mean and spread are multiplied alike. No motion has no noise."""
+    uniform: (n, 3) draws in [0, 1). A motion has the deviations of the steps and turns that it is worth: their means
+    add up, and so do their variances, so that two halves of a motion err as the whole does. Mean and spread are
+    multiplied alike. No motion has no noise."""
     if multiplier == 0.0 or not len(uniform):
         return np.zeros((len(uniform), 3))
     step, turned = ACTUATION[actuation]
-    forward: Bools = ahead != 0
-    mean = np.where(forward[:, None], step.mean, turned.mean)
-    std = np.where(forward[:, None], step.spread, turned.spread)
-    std = np.sqrt(std) if spread == "variance" else std
+    ahead, turn, steps, turns = motion.ahead, motion.turn, motion.steps[:, None], motion.turns[:, None]
     sign = np.where(turn < 0, -1.0, 1.0)
+    aside = np.stack([np.ones_like(sign), np.ones_like(sign), sign], axis=1)  # a turn's own direction is positive
+    mean = steps * np.multiply(step.mean, aside) + turns * np.asarray(turned.mean)
+    each = [np.sqrt(d.spread) if spread == "variance" else np.asarray(d.spread) for d in (step, turned)]
+    std = np.hypot(np.sqrt(steps) * each[0], np.sqrt(turns) * each[1])
     commanded = np.stack([np.abs(ahead), np.zeros_like(ahead), np.abs(turn)], axis=1)
     least = np.where(commanded > 0, -LEAST * commanded / max(1.0, multiplier), -np.inf)
     noise = np.stack([truncated(uniform[:, i], mean[:, i], std[:, i], least[:, i]) for i in range(3)], axis=1)
-    noise *= multiplier * np.where(forward | (turn != 0), 1.0, 0.0)[:, None]
+    noise *= multiplier * np.where((ahead != 0) | (turn != 0), 1.0, 0.0)[:, None]
     return np.stack([noise[:, 0], -noise[:, 1], sign * noise[:, 2]], axis=1)

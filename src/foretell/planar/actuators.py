@@ -14,7 +14,7 @@ from foretell.robots.base import BaseMotion
 __all__ = ["Actuators"]
 
 KEPT = 0.9
-"""Share of the pull to one side that is left at the next action."""
+"""Share of the pull to one side that is left after a step or a turn."""
 
 
 class Actuators:
@@ -39,8 +39,7 @@ class Actuators:
             uniform = self._noise.at(slots, steps)
             noise = disturb(
                 uniform,
-                motion.ahead,
-                motion.turn,
+                motion,
                 actuation=theta.actuation,
                 multiplier=theta.noise_multiplier,
                 spread=theta.spread,
@@ -56,8 +55,9 @@ class Actuators:
     ) -> tuple[Floats, Floats, Floats]:
         physics, pull = self._physics, self._pull[slots]
         fresh = ndtri(uniform[:, 0])
-        pull = np.where(np.isnan(pull), fresh, KEPT * pull + np.sqrt(1 - KEPT**2) * fresh)
+        kept = KEPT ** np.maximum(motion.steps, motion.turns)
+        pull = np.where(np.isnan(pull), fresh, kept * pull + np.sqrt(1 - kept**2) * fresh)
         self._pull[slots] = pull
         slips = uniform[:, 1] < physics.slip
-        kept = np.where(slips, 1.0 - physics.slip_loss * uniform[:, 2], 1.0)
-        return kept * ahead, left, kept * turn + np.where(motion.ahead > 0, physics.wander * pull, 0.0)
+        grip = np.where(slips, 1.0 - physics.slip_loss * uniform[:, 2], 1.0)
+        return grip * ahead, left, grip * turn + physics.wander * pull * motion.steps

@@ -11,7 +11,7 @@ from foretell.world_file import WorldFile
 
 __all__ = ["PlanarFile", "PlanarPhysics", "PlanarTheta"]
 
-VERSION = 1
+VERSION = 2
 """Raised whenever a change to the planar simulation could alter an outcome; part of every world's hash."""
 
 

@@ -96,7 +96,7 @@ class PlanarWorld:
 
     def reset(self, slots: np.ndarray, scenarios: Sequence[Scenario], trials: Sequence[int]) -> None:
         for slot, scenario, trial in zip(slots.tolist(), scenarios, trials, strict=True):
-            self.task.check(scenario)
+            length = self.task.length(scenario)
             room, home = room_of(scenario.placements["room"].asset), scenario.placements["room"].pos
             self._scenario[slot], self._key[slot] = scenario, (scenario.base, trial)
             self._start[slot] = np.subtract(scenario.start[ROBOT], (home[0], home[1], 0.0))
@@ -105,8 +105,7 @@ class PlanarWorld:
             self._ways.start(slot, room, self._goal[slot])
             for part in (self._actuators, self._localisation):
                 part.start(slot, scenario.base, trial)
-            given = scenario.facts.get("shortest")
-            self._shortest[slot] = self._ways.remaining(slot, self._start[slot]) if given is None else given
+            self._shortest[slot] = scenario.facts.get("shortest", length)
         for counter in (self._age, self._step, self._judged, self._stopped, self._commanded):
             counter[slots] = 0
         self._bases.start(slots, self._start[slots])

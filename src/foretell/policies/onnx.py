@@ -8,10 +8,8 @@ by zeros. See docs/policies.md.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from foretell.errors import PolicyError, UsageError, suggest
+from foretell.onnx_file import onnx_hash, open_onnx
 from foretell.policy import PLANS, Chunk, Policy, PolicySpec
 from foretell.registry import resolve
 from foretell.robots.controller import controllers
@@ -81,8 +80,8 @@ class Onnx(Policy):
         self.path = Path(os.path.expanduser(path))
         if not os.path.isfile(self.path):
             raise UsageError(f"onnx: there is no file {str(self.path)[:300]}")
-        self._hash = _sha256(self.path)  # taken with the weights that are loaded, not with those there later
-        self._session = _open(self.path, threads)
+        self._hash = onnx_hash(self.path)  # taken with the weights that are loaded, not with those there later
+        self._session = open_onnx(self.path, threads)
         self._about = self._metadata()
         self._execute = execute if execute is not None else self._about.get("execute")
         self._recurrent: dict[str, str] = self._about.get("recurrent", {})
@@ -364,35 +363,3 @@ def _fits(shape: Sequence[int | None], dims: Sequence[int | None]) -> bool:
 
 def _show(dims: Sequence[int | None]) -> str:
     return ", ".join("any" if d is None else str(d) for d in dims)
-
-
-def _open(path: Path, threads: int) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-    options.use_deterministic_compute = True
-    options.log_severity_level = 3  # warnings about unused initializers help no one here
-    try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:
-        raise UsageError(f"{path}: ONNX Runtime cannot load it: {' '.join(str(error).split())[:300]}") from None
-
-
-def _sha256(path: Path) -> str:
-    """Of the file; and of the files that hold its weights, where they are kept beside it (large models)."""
-    with path.open("rb") as file:
-        model = file.read()
-    total = hashlib.sha256(model)
-    # TensorProto.external_data has an entry (key "location", value: a path), which protobuf writes just so
-    places = set()
-    for match in re.finditer(rb"\x0a\x08location\x12([\x80-\xff]?[\x00-\x7f])", model):
-        size = sum((byte & 0x7F) << 7 * i for i, byte in enumerate(match[1]))
-        places.add(model[match.end() : match.end() + size])
-    for place in sorted(places):
-        beside = path.parent / os.fsdecode(place)
-        if beside.is_file():
-            with beside.open("rb") as file:
-                while block := file.read(1 << 24):
-                    total.update(block)
-    return total.hexdigest()

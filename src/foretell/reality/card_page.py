@@ -9,8 +9,8 @@ from typing import Any
 
 from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
+from foretell.person.drawing import STYLE, Box, bounds, close_up, overview
 from foretell.reality.cards import frames
-from foretell.reality.drawing import STYLE, Box, bounds, close_up, overview
 from foretell.scenario import Scenario
 from foretell.tasks.frame import describe
 

@@ -16,12 +16,13 @@ from foretell.errors import UsageError, suggest
 from foretell.factors import place
 from foretell.factors.factor import targets
 from foretell.objects.stl import Solid, file_name, solid, solid_of, write_stl
+from foretell.person.scene import objects_of, scene_words
 from foretell.reality.sheet import no_formula
 from foretell.registry import names
 from foretell.scenario import Scenario
 from foretell.study.config import load_study
 from foretell.study.plan import make_task
-from foretell.tasks.frame import frame, from_base
+from foretell.tasks.frame import frame
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
 
@@ -62,9 +63,8 @@ def cards(
     about, seen = frames(run), design_of(run)
     listed: list[dict[str, Any]] = []
     for s in chosen:
-        objects = _objects(s, about.get(s.task))
-        lines = [*_joints(s, about.get(s.task)), *(line for thing in objects if (line := _from_base(thing)))]
-        text = "\n".join([s.card(), *(f"  {line}" for line in lines)])
+        place_of = about.get(s.task)
+        text, objects = scene_words(s, place_of), objects_of(s, place_of)
         listed.append({"id": s.id, "task": s.task, "card": text, "design": seen, "objects": objects})
         if s.of_object is not None:
             listed[-1]["object"] = s.of_object
@@ -105,45 +105,6 @@ def _sound(scene: Any) -> bool:
         return all(math.isfinite(float(v)) for points in polygons for x, y in points for v in (x, y))
     except (KeyError, TypeError, ValueError, AttributeError):
         return False
-
-
-def _objects(scenario: Scenario, about: Mapping[str, Any] | None) -> list[dict[str, Any]]:
-    robots = list((about or {}).get("robots", {}).items())
-    objects = []
-    for name, placed in sorted(scenario.placements.items()):
-        ahead, left, _ = from_base(robots[0][1], placed.pos) if robots else (None, None, None)
-        objects.append(
-            {
-                "object": name,
-                "asset": placed.model,
-                "x": placed.pos[0],
-                "y": placed.pos[1],
-                "yaw": math.degrees(placed.yaw),
-                "scale": list(placed.scale),
-                "robot": robots[0][0] if robots else None,
-                "ahead": ahead,
-                "left": left,
-            }
-        )
-    return objects
-
-
-def _joints(scenario: Scenario, about: Mapping[str, Any] | None) -> list[str]:
-    """How far to open drawers, lids and the like."""
-    lines = []
-    for name, joints in ((about or {}).get("joints") or {}).items():
-        for (joint, unit), value in zip(joints, scenario.start.get(name, ()), strict=False):
-            where = f"{math.degrees(value):+.0f}°" if unit == "rad" else f"{value:+.3f} {unit}"
-            lines.append(f"{name}: set {joint} to {where}")
-    return lines
-
-
-def _from_base(thing: Mapping[str, Any]) -> str:
-    if thing["robot"] is None:
-        return ""
-    aside = f"{abs(thing['left']):.3f} m to its {'left' if thing['left'] >= 0 else 'right'}"
-    where = f"{thing['ahead']:.3f} m ahead, {aside}"
-    return f"{thing['object']} from the base of {thing['robot']}: {where}"
 
 
 def _in_words(thing: Mapping[str, Any]) -> str:

@@ -69,8 +69,9 @@ def import_(
     """
     if not 0 <= tolerance < 1:
         raise UsageError(f"tolerance: {tolerance} should be metres, 0 or more and less than 1, such as {TOLERANCE}")
-    if not world.strip() or world in names("worlds"):
-        raise UsageError(f"world: {world!r} should name a real world; simulated ones: {', '.join(names('worlds'))}")
+    simulated = [known for known in names("worlds") if known != "robot"]
+    if not world.strip() or world in simulated:
+        raise UsageError(f"world: {world!r} should name a real world; simulated ones: {', '.join(simulated)}")
     sheet = read_sheet(trials)
     title = _title(sheet.path.stem if name is None else name, given=name is not None)
     folder = Path(out) if out is not None else Path("runs") / title

@@ -129,7 +129,8 @@ class Situations:
         scenario = planned
         if _posed(line):
             before = len(self.sheet.faults)
-            measured = planned.model_copy(update={"placements": self._placements(line, planned)})
+            # what was measured of the plan, such as the shortest way, need not be true of what lies elsewhere
+            measured = planned.model_copy(update={"placements": self._placements(line, planned), "facts": {}})
             if self.task(line) is not None:
                 del self.sheet.faults[before:]  # noted already, by `_measured`
             if as_printed(measured, planned):

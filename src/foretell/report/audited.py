@@ -13,7 +13,7 @@ from foretell.report.charts import dots
 from foretell.report.page import needs_extra, page
 from foretell.report.section import Chart, Section, Sheet, Words
 from foretell.reproduction.audit import REACHES, Audited
-from foretell.reproduction.audit_page import COLUMNS, RULE, line, totals
+from foretell.reproduction.audit_page import COLUMNS, RULE, apart, line, totals
 
 __all__ = ["charts", "write_audit"]
 
@@ -94,7 +94,7 @@ def _decisions(rows: Sequence[Audited]) -> Section:
         for i, reach in enumerate(REACHES)
         if any(row.reach == reach for row in rows)
     ]
-    return Section("decisions", "Decisions", totals(rows), [charts(rows)[0], *sheets, Words(RULE)])
+    return Section("decisions", "Decisions", totals(rows), [charts(rows)[0], *sheets, Words(RULE), Words(apart(rows))])
 
 
 def _correlations(rows: Sequence[Audited]) -> Section:

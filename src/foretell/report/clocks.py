@@ -305,7 +305,7 @@ def _timeline(runs: Runs) -> list[Block] | None:
 
 def _telling(run: OneRun) -> tuple[tuple[bool, float, bool], OneRun, str] | None:
     """The most telling of the episodes with events: asynchronous, slow, failed."""
-    kept = {path.stem for path in (run.path / "events").glob("*.parquet")}
+    kept = {path.stem for path in (run.path / "events").glob("*.parquet")} if not run.masked else set()
     if not kept:
         return None
     rows = run.table.filter(pc.field("episode").isin(list(kept))).select(["episode", "clock", "success", "metrics"])

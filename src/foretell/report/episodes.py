@@ -172,6 +172,8 @@ def _events(runs: Runs, sample: list[np.ndarray]) -> Table:
     """Events of the first episodes that have them."""
     columns: Table = {}
     for run, chosen in zip(runs.each, sample, strict=True):
+        if run.masked:
+            continue  # how long a policy thinks tells which one it is
         folder = run.path / "events"
         recorded = {path.stem for path in folder.glob("*.parquet")}
         for key in run.table["episode"].take(pa.array(chosen, pa.int64())).to_pylist() if recorded else ():

@@ -31,6 +31,9 @@ POINT = 25.4 / 72
 FONT = "Helvetica, Arial, Liberation Sans, sans-serif"
 """Of one shape; the last is always there to be put into a PDF."""
 
+NEEDS = {"ways-": "Ways are drawn from steps: run the study with `record: {steps: all}`"}
+"""What charts of such names need."""
+
 Spec = dict[str, Any]
 
 
@@ -95,7 +98,8 @@ def figure(
             raise UsageError(f"{field} is {value}, it must be between 1 and {most:g}")
     charts = {chart.name: chart for _, chart in _charts(runs, notify)}
     if name not in charts:
-        raise UsageError(f"there is no chart {name!r} in the report of these runs; {suggest(name, charts)}")
+        why = next((f". {hint}" for part, hint in NEEDS.items() if name.startswith(part)), "")
+        raise UsageError(f"there is no chart {name!r} in the report of these runs; {suggest(name, charts)}{why}")
     chart = charts[name]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -31,8 +31,8 @@ from foretell.stats.until import interval_at
 __all__ = ["RowGroup", "chosen", "distinct", "first_groups", "groups", "noted", "unfinished"]
 
 COLUMNS = (
-    "episode", "world", "world_hash", "task", "policy", "policy_hash", "policy_options", "scenario", "parent", "base",
-    "trial", "arm", "severity", "clock", "success", "score", "blame",
+    "episode", "world", "world_hash", "world_params", "task", "policy", "policy_hash", "policy_options", "scenario",
+    "parent", "base", "trial", "arm", "severity", "clock", "success", "score", "blame",
 )  # fmt: skip
 NOTES = 4
 NAMED = "named"

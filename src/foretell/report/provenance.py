@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow.compute as pc
 import yaml
 
+from foretell.episodes.blind import blind_words
 from foretell.episodes.columns import codes
 from foretell.episodes.provenance import design_of
 from foretell.report.runs import OneRun, Runs
@@ -82,7 +83,10 @@ def _facts(run: OneRun) -> dict[str, str]:
         "scenarios": _scenarios(run, source),
         "seed": "" if source.get("file") or source.get("like") else str(source.get("seed", "")),
         "trials of each": str(study.get("trials", "")),
-        "until": ", ".join(f"{k} {v}" for k, v in (known.get("until") or {}).items()),
+        "order": _order(known.get("order")),
+        "blind": blind_words(known) or _closed(known.get("blind")),
+        "until": _rule(known),
+        "sittings": _sittings(known.get("sittings")),
         "clocks": ", ".join(sorted(set(codes(run.clocks)[1]))),
         "policies": ", ".join(_policies(run)),
         "first to last episode": _span(began, ended),
@@ -94,6 +98,32 @@ def _facts(run: OneRun) -> dict[str, str]:
         "reproducible": str(known.get("reproducible") or ""),
     }
     return {name: value for name, value in facts.items() if value}
+
+
+def _rule(known: dict[str, Any]) -> str:
+    """The stopping rule. A real study states that it has none."""
+    rule = known.get("until")
+    if isinstance(rule, dict):
+        return ", ".join(f"{k} {v}" for k, v in rule.items())
+    return "no rule: the number of trials is fixed" if "until" in known else ""
+
+
+def _sittings(listed: Any) -> str:
+    """In how many stretches real trials were run, and how each ended."""
+    if not isinstance(listed, list):
+        return ""
+    ends = [str(sitting.get("how") or "cut off") for sitting in listed if isinstance(sitting, dict)]
+    return f"{len(ends)} ({', '.join(ends)})"
+
+
+def _order(drawn: Any) -> str:
+    if not isinstance(drawn, dict):
+        return ""
+    return f"{drawn.get('kind')}, drawn with seed {drawn.get('seed')}" if "seed" in drawn else str(drawn.get("kind"))
+
+
+def _closed(state: Any) -> str:
+    return f"until all trials were in ({state.get('closed')})" if isinstance(state, dict) else ""
 
 
 def _worlds(run: OneRun) -> list[str]:

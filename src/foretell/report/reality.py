@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from foretell import stats
-from foretell.answers.predictivity import Predictivity, pairs_told, predictivity
+from foretell.answers.predictivity import Predictivity, charged, pairs_told, predictivity
 from foretell.answers.scoreboard import Scoreboard
 from foretell.answers.words import listed
 from foretell.errors import UsageError
@@ -43,6 +43,7 @@ MEANING = {
     "r_squared": "1 is best: share of real variance explained",
     "success_gap": "0 is best: mean difference of success",
 }
+IN_SIM = "0 is best: how much simulated success a wrong order costs, as some papers print it"
 DRAWN = ("mmrv", "pearson", "spearman", "pairwise_accuracy")
 PLACES = ("keeps its place", "changes places")
 PAIR = tuple[RowGroup, RowGroup]
@@ -138,7 +139,10 @@ def _blocks(answer: Predictivity, pairs: list[PAIR], sim: str, real: str, tail: 
     measured = {**({"mean over tasks": answer.mean} if answer.mean else {})}
     measured |= {name: answer.metrics[task] for name, (task, _) in tasks.items()}
     blocks.insert(0, _metrics(measured, slug("predictivity", *tail), f"How well {sim} predicts {real}"))
-    blocks.append(_sheet(measured, slug("predictivity-table", *tail), "Every metric"))
+    other = charged(answer, "sim")
+    sides = {**({"mean over tasks": other["mean"]} if answer.mean else {})}
+    sides |= {name: other[task] for name, (task, _) in tasks.items()}
+    blocks.append(_sheet(measured, sides, slug("predictivity-table", *tail), "Every metric"))
     names = slug("picking", *tail), slug("regret", *tail)
     blocks = [*picking(answer, next(iter(tasks)), names), *blocks]
     return [*blocks, *noted(answer.notes)]
@@ -194,8 +198,8 @@ def _metrics(measured: dict[str, dict[str, Interval]], name: str, title: str) ->
     return Chart(name=name, title=title, spec=spec, rows=rows, about=about)
 
 
-def _sheet(measured: dict[str, dict[str, Interval]], name: str, title: str) -> Sheet:
-    """A line for every metric, a column for every task."""
+def _sheet(measured: dict[str, dict[str, Interval]], sides: dict[str, Interval], name: str, title: str) -> Sheet:
+    """A line for every metric, a column for every task. sides: MMRV of each with the gap in simulation."""
 
     def in_words(interval: Interval) -> str:
         if not math.isfinite(interval.estimate):
@@ -204,6 +208,7 @@ def _sheet(measured: dict[str, dict[str, Interval]], name: str, title: str) -> S
         return f"{interval.estimate:.3f}{ends}"
 
     rows = [[NAMES[m], MEANING[m], *(in_words(metrics[m]) for metrics in measured.values())] for m in NAMES]
+    rows.insert(1, ["MMRV, gap in sim", IN_SIM, *map(in_words, sides.values())])
     columns = ["metric", "meaning", *measured]
     reasons = {interval.reason for metrics in measured.values() for interval in metrics.values() if interval.reason}
     about = "With 95% intervals: the range of each metric over all true rates that the trials leave plausible together."

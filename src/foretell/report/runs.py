@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from foretell.answers.inputs import PROTOCOL
 from foretell.document import load_yaml
+from foretell.episodes.blind import mask_of
 from foretell.episodes.cells import Cell, cells_of, still_to_come
 from foretell.episodes.columns import grouped, spread
 from foretell.episodes.names import Name, names_of
@@ -26,10 +27,10 @@ from foretell.errors import UsageError
 __all__ = ["OneRun", "Runs", "place"]
 
 COLUMNS = (
-    "episode", "study", "world", "world_hash", "controller", "task", "task_version", "task_hash", "policy",
-    "policy_hash", "policy_options", "scenario", "parent", "base", "trial", "arm", "severity", "clock", "success_any",
-    "success_end", "success", "success_rule", "score", "stages", "metrics", "steps", "sim_s", "end", "blame", "error",
-    "failure_reason", "events", "judge", "real", "stands_in", "video", "wall_started", "wall_s",
+    "episode", "study", "world", "world_hash", "world_params", "controller", "task", "task_version", "task_hash",
+    "policy", "policy_hash", "policy_options", "scenario", "parent", "base", "trial", "arm", "severity", "clock",
+    "success_any", "success_end", "success", "success_rule", "score", "stages", "metrics", "steps", "sim_s", "end",
+    "blame", "error", "failure_reason", "events", "judge", "real", "stands_in", "video", "wall_started", "wall_s",
 )  # fmt: skip
 """What a report reads of a row."""
 Kinds = Mapping[str, tuple[type, ...]]
@@ -94,6 +95,11 @@ class OneRun:
         return self.plan.filter(pa.array(still_to_come(self.plan, self.table["episode"])))
 
     @cached_property
+    def masked(self) -> bool:
+        """Whether its policies go by codes."""
+        return mask_of(self.path, self.provenance) is not None
+
+    @cached_property
     def worlds(self) -> set[str]:
         return set(self.values("world"))
 
@@ -132,6 +138,8 @@ class Runs:
             while name in {run.name for run in opened}:
                 name += "'"
             about = _shaped(read_provenance(path), PROVENANCE)
+            if (mask := mask_of(path, about)) is not None and isinstance(about.get("until"), dict):
+                about["until"] = mask.until(about["until"])
             opened.append(
                 OneRun(path=path, name=name, table=read_columns(path, COLUMNS), study=_study(path), provenance=about)
             )
@@ -258,4 +266,5 @@ def _study(run: Path) -> dict[str, Any]:
         contents = load_yaml(run / "study.yaml", follow=False)
     except UsageError:
         return {}
-    return _shaped(contents, STUDY)
+    mask = mask_of(run)
+    return _shaped(contents if mask is None or not isinstance(contents, dict) else mask.study(contents), STUDY)

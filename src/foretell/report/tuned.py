@@ -161,7 +161,8 @@ def _theta(tuned: Tuned) -> Section:
     sheet = Sheet(name="theta", title="θ", columns=columns, rows=tuned.theta_rows(), right=columns[1:], about=about)
     fitted = len(tuned.world.get("fitted_to", ()))
     says = (
-        f"The world lists the {fitted} scenarios that it was fitted to: their real trials are no evidence for it again."
+        f"The world lists the {fitted} scenarios and {len(tuned.real_episodes)} real episodes that it was fitted to: "
+        "these are no evidence for it again."
     )
     return Section("theta", "What was tuned", says, [sheet])
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from foretell.answers.budget import budget
+from foretell.answers.budget import Budget, budget
 from foretell.answers.compare import Compared
 from foretell.answers.versus import Versus
 from foretell.answers.words import listed
@@ -199,16 +199,22 @@ def more_trials(
     aided = None
     for sim in sims:
         try:
-            forecast = budget(group.table, sim.table, policy=(a, b), **plan)
+            forecast = _planned(group.table, sim.table, policy=(a, b), **plan)
         except UsageError:  # not every real scenario was simulated with both
             continue
         aided = forecast.with_simulation
         break
     try:
-        alone = budget(group.table, group.table, policy=(a, b), **plan)  # for how alike their outcomes are
+        alone = _planned(group.table, group.table, policy=(a, b), **plan)  # for how alike their outcomes are
     except UsageError:
-        alone = budget(rate=low, **plan)
+        alone = _planned(rate=low, **plan)
     return alone.real_only, aided
+
+
+def _planned(*sources: Any, **plan: Any) -> Budget:
+    answer = budget(*sources, **plan)
+    assert isinstance(answer, Budget)
+    return answer
 
 
 def _caveats(runs: Runs, every: Sequence[RowGroup]) -> list[Block]:

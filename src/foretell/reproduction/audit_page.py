@@ -8,7 +8,7 @@ from foretell.answers.words import listed, table
 from foretell.reproduction.audit import REACHES, Audited
 from foretell.stats import Interval
 
-__all__ = ["COLUMNS", "line", "show_audit", "totals"]
+__all__ = ["COLUMNS", "apart", "line", "show_audit", "totals"]
 
 COLUMNS = ("paper", "policies", "tasks", "real trials", "Pearson (95% interval)", "pick", "regret (95% interval)")
 RULE = (
@@ -62,6 +62,19 @@ def totals(rows: Sequence[Audited]) -> str:
     )
 
 
+def apart(rows: Sequence[Audited]) -> str:
+    """Why claim level and Pearson's interval of a panel may seem to disagree, with the panels where they do."""
+    far = [row.name for row in rows if row.reach == REACHES[0] and row.pearson.low is not None and row.pearson.low <= 0]
+    near = [row.name for row in rows if row.reach == REACHES[2] and row.pearson.low is not None and row.pearson.low > 0]
+    return (
+        "Claim level and Pearson's interval answer two questions, and may seem to disagree: the claim asks whether "
+        "chance would rank these policies so well, by their rates as measured; the interval asks what true rates the "
+        f"trials leave possible, or how the points scatter. {len(far)} panels reach the next policy although the "
+        f"interval holds 0 ({'; '.join(far)}); {len(near)} are too few to say although it lies above 0, because it "
+        "pools the points of few policies on several tasks."
+    )
+
+
 def show_audit(rows: Sequence[Audited], brief: bool = False) -> None:
     """Print every panel, and coefficients that differ; `brief` leaves out panels where nothing is picked."""
     parts = [RULE]
@@ -76,4 +89,4 @@ def show_audit(rows: Sequence[Audited], brief: bool = False) -> None:
         if not f.agrees
     ]
     parts += ["", "Printed coefficients that differ from ours", table(("what", "printed", "ours", "note"), differ)]
-    print("\n".join([*parts, "", totals(rows)]))
+    print("\n".join([*parts, "", apart(rows), "", totals(rows)]))

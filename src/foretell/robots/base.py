@@ -27,7 +27,7 @@ CHOICES = ("stop", "forward", "left", "right")
 """In Habitat's order."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BaseMotion:
     """What bases are told to do."""
 
@@ -39,6 +39,10 @@ class BaseMotion:
     """(n,) how long it takes"""
     stops: Bools
     """(n,) the robot declares that it has arrived"""
+    steps: Floats
+    """(n,) how many steps ahead it is worth, of which actuation noise is known"""
+    turns: Floats
+    """(n,) how many turns it is worth"""
 
 
 class BaseController(Controller):
@@ -60,21 +64,29 @@ class StepsOf30(BaseController):
         choice = np.argmax(actions, axis=1)
         ahead = np.where(choice == 1, STEP, 0.0)
         turn = np.where(choice == 2, self.ANGLE, np.where(choice == 3, -self.ANGLE, 0.0))
-        return BaseMotion(ahead, turn, np.maximum(ahead / SPEED, np.abs(turn) / TURNING), choice == 0)
+        return BaseMotion(
+            ahead=ahead,
+            turn=turn,
+            seconds=np.maximum(ahead / SPEED, np.abs(turn) / TURNING),
+            stops=choice == 0,
+            steps=(choice == 1).astype(float),
+            turns=(choice > 1).astype(float),
+        )
 
     def moves(self, actions: Floats, q: Floats) -> Bools:
         return np.asarray(np.argmax(actions, axis=1) == 1)
 
 
 class StepsOf10(StepsOf30):
-    """`steps_10`: as `steps`, with turns of 10 degrees."""
+    """`steps_10`: as `steps`, with turns of 10 degrees. Each has the noise of one turn, as in Habitat."""
 
     ANGLE = math.radians(10.0)
 
 
 class Velocity(BaseController):
     """`velocity`: speeds ahead (0.25 m/s at 1) and counter-clockwise (10 degrees/s at 1), kept for the action's time.
-    Below a tenth of both the robot declares that it has arrived."""
+    Below a tenth of both the robot declares that it has arrived. Noise is that of the steps of 0.25 m and the turns of
+    30 degrees that a motion is worth, so that it does not depend on how often a policy acts."""
 
     dims = (
         DimSpec(meaning="velocity", unit="m/s", low=0.0, high=1.0, scale=SPEED),
@@ -83,9 +95,16 @@ class Velocity(BaseController):
     LEAST = 0.1
 
     def motion(self, actions: Floats, seconds: Floats) -> BaseMotion:
-        ahead, turn = (np.asarray(d.scale * actions[:, i] * seconds) for i, d in enumerate(self.dims))
         stops = np.asarray((np.abs(actions) < self.LEAST).all(axis=1))
-        return BaseMotion(np.where(stops, 0.0, ahead), np.where(stops, 0.0, turn), seconds, stops)
+        ahead, turn = (np.where(stops, 0.0, d.scale * actions[:, i] * seconds) for i, d in enumerate(self.dims))
+        return BaseMotion(
+            ahead=ahead,
+            turn=turn,
+            seconds=seconds,
+            stops=stops,
+            steps=np.abs(ahead) / STEP,
+            turns=np.abs(turn) / StepsOf30.ANGLE,
+        )
 
     def moves(self, actions: Floats, q: Floats) -> Bools:
         return np.asarray(actions[:, 0] >= self.LEAST)

@@ -128,6 +128,13 @@ class Controller:
         index = most + np.arange(ticks) - self._delay[slots][:, None]
         return np.take_along_axis(line, index[:, :, None], axis=1)
 
+    def ahead(self, slots: Ints, ticks: int) -> Floats:
+        """As `targets`, and the plans stay where they are."""
+        elapsed, sent = self._elapsed[slots], self._sent[slots]
+        coming = self.targets(slots, ticks)
+        self._elapsed[slots], self._sent[slots] = elapsed, sent
+        return coming
+
     def _within_speed(self, now: Floats, goal: Floats, seconds: Floats) -> Floats:
         """Goals that no joint must exceed its speed for: the whole step shrinks, so its direction is kept."""
         step = goal - now

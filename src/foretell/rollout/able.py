@@ -26,6 +26,8 @@ def check_able(
             "clock gives an action one period: declare duration 'fixed'"
         )
     realtime = isinstance(clock, Realtime)
+    if isinstance(clock, Realtime) and world.real and "wait" not in world.can:
+        _check_reality(world.name, clock)
     wanted: list[tuple[str, str]] = []
     wanted += [("wait", "the clock `sync`")] if isinstance(clock, Sync) else []
     wanted += [("pause", "the clock `virtual`")] if isinstance(clock, Virtual) else []
@@ -55,6 +57,17 @@ def check_able(
     if video:
         require_encoder()
         film_camera(world)
+
+
+def _check_reality(world: str, clock: Realtime) -> None:
+    """Raises UsageError for options of the clock that suit a simulation only."""
+    if clock.speed != 1:
+        raise UsageError(f"clocks: realtime: speed is {clock.speed:g}, and world {world!r} is reality: use speed 1")
+    if clock.hold in ("repeat", "tick"):
+        raise UsageError(
+            f"clocks: realtime: hold is {clock.hold!r}: world {world!r} would move on while the policy is silent; use "
+            "target or zero"
+        )
 
 
 def _advice(ability: str) -> str:

@@ -37,8 +37,9 @@ class CompanionFailed(Exception):  # noqa: N818 - says what happened
 class Companion:
     """A child that takes JSON messages, one a line, and answers so. What is large goes through shared memory."""
 
-    def __init__(self, module: str, opening: dict[str, Any], fds: tuple[int, ...]):
-        self.process = start(module, fds=fds)
+    def __init__(self, module: str, opening: dict[str, Any], fds: tuple[int, ...], says: str | None = None):
+        """`says`: the file to which its prints are appended; None: they go to our standard error."""
+        self.process = start(module, fds=fds, says=says)
         self._messages: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         listen(self.process, self._messages.put)
         self.tell(opening)

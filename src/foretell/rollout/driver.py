@@ -23,7 +23,7 @@ from foretell.rollout.sight import PolicySight
 from foretell.rollout.steps import StepsFile
 from foretell.rollout.video import AFTER_S, Video
 from foretell.seeding import seed
-from foretell.world import World, whole_ticks
+from foretell.world import EpisodeCut, World, whole_ticks
 
 __all__ = ["Driver"]
 
@@ -76,6 +76,8 @@ class Driver:
                         return
                 except WorldFailed as failed:
                     yield from self._failed(failed)
+                except EpisodeCut as cut:  # of a world with one slot
+                    yield self._finish(0, cut.end, cut.blame, str(cut) if cut.blame else None)
         finally:
             for video in self.videos.values():
                 video.abandon()
@@ -269,6 +271,8 @@ class Driver:
         for slot, job in zip(fresh, jobs, strict=True):
             if job.events is not None:
                 self.events[slot] = Events(job.events, self.world.tick)
+        if (announce := getattr(self.world, "announce", None)) is not None:
+            announce(slots, [j.key for j in jobs])
         self.world.reset(slots, [j.scenario for j in jobs], [j.trial for j in jobs])
         for name in dict.fromkeys(j.policy for j in jobs):
             mine = [j for j in jobs if j.policy == name]
@@ -327,6 +331,8 @@ class Driver:
         if blame in (None, "policy"):  # else nobody was tried
             verdict = self.world.verdict(np.array([slot], dtype=np.int32))[0]
             settle(outcome, self.world.task, verdict, bool(self.solved[slot]) if self.watched[slot] else None)
+        if (filmed := getattr(self.world, "filmed", None)) is not None:
+            outcome.film = filmed(slot)
         if slot in self.videos:
             if end == "success":
                 self._linger(slot)

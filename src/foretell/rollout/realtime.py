@@ -34,6 +34,8 @@ __all__ = ["Launch", "run_realtime"]
 
 KEEPS_UP, WINDOW_S = 0.99, 0.5
 """Realised over asked speed, in any window of so many wall seconds, below which a machine is too slow."""
+REALITY = 0.8
+"""The same in a world that cannot wait: reality goes on by itself meanwhile, and only commands are late."""
 LISTEN_S = 0.02
 """Wall seconds between two looks at what the other processes say."""
 BLIND_S = 5.0
@@ -83,6 +85,7 @@ class _Realtime(AsynchronousDriver):
     ):
         super().__init__(world, policies, watch, clock)
         self.patience = patience
+        self.keeps_up = KEEPS_UP if "wait" in self.world.can else REALITY
         self.minds = {
             name: Mind(name, spec=spec, world=world, launch=launch, view=view) for name, spec in self.specs.items()
         }
@@ -141,6 +144,9 @@ class _Realtime(AsynchronousDriver):
         self.asked = self.answered = -1
         self.latencies, self.late, self.sensor, self.drawn = [], [], [], {}
         self.flood = (0, 0)
+        if "reset" not in self.world.can:  # nobody waits at a table that is set until a policy has loaded
+            with contextlib.suppress(CompanionDied, CompanionFailed):  # it is tried again below
+                mind.open()
         yield from super()._start(fresh)
         if self.jobs[0] is None:
             return
@@ -310,7 +316,7 @@ class _Realtime(AsynchronousDriver):
         while now - self.trail[0][0] > WINDOW_S:
             then, before = self.trail.popleft()
             speed = (tick - before) * self.world.tick / (now - then)
-            if speed < KEEPS_UP * self.clock.speed:
+            if speed < self.keeps_up * self.clock.speed:
                 raise TooSlow(
                     f"the machine reached a speed of {speed:.3g} instead of {self.clock.speed:g}, over {WINDOW_S} s "
                     f"before {tick * self.world.tick:.3g} s"

@@ -50,6 +50,8 @@ class Room:
     """Of each obstacle, as "#rrggbb"; empty: the same for all"""
     spots: Mapping[str, tuple[float, float, float]] = field(default_factory=dict)
     """Name -> x, y, yaw (0 looks along x, counter-clockwise), in the order in which they are visited"""
+    file: str = ""
+    """The file that it was read from, as it was named; empty for a room that comes with a package, or was made here"""
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name.strip() or len(self.name) > 200:
@@ -75,9 +77,17 @@ class Room:
 
     @classmethod
     def named(cls, name: str) -> Room:
-        """The room of a name: a built-in or a plug-in's (`lab_easy`, `apartment:7`), or a file (`kitchen.json`)."""
-        if name.endswith(".json"):
-            return cls.load(name)
+        """The room of a name: a built-in or a plug-in's (`lab_easy`, `apartment:7`), or a file (`kitchen.json`). With
+        its digest (`kitchen.json@0123456789abcdef`) a file that was changed is refused."""
+        file, at, wanted = name.rpartition("@")
+        if name.endswith(".json") or (at and file.endswith(".json")):
+            room = cls.load(file if at and file.endswith(".json") else name)
+            if at and wanted != room.digest:
+                raise UsageError(
+                    f"room: {file} was changed: its digest is {room.digest} now, and {wanted:.40} is asked for. Run a "
+                    "new study in it, or put the old file back"
+                )
+            return room
         kind, _, argument = name.partition(":")
         known = kind in names("rooms")
         make = resolve("rooms", kind if known else name)
@@ -96,9 +106,11 @@ class Room:
         except ValueError as error:
             raise UsageError(f"room: {path} is not a room: it is not valid JSON: {error}") from None
         try:
-            return cls.from_dict(values)
+            room = cls.from_dict(values)
         except UsageError as error:
             raise UsageError(f"{path}: {error}") from None
+        room._set("file", str(path))
+        return room
 
     @classmethod
     def from_dict(cls, values: Any) -> Room:
@@ -125,6 +137,11 @@ class Room:
     def digest(self) -> str:
         """Names what a robot meets and sees: everything but the room's name and its spots."""
         return digest(self._geometry())
+
+    @property
+    def asset(self) -> str:
+        """What a scenario calls it: its name, or file and digest, so that a changed file is another room."""
+        return f"{self.file}@{self.digest}" if self.file else self.name
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Room):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import mujoco
@@ -12,7 +13,9 @@ from mujoco.batch import Batch, SimulationError
 from foretell.arrays import Floats, Ints
 from foretell.errors import UsageError
 from foretell.robots import Group
+from foretell.robots.controller import Controller
 from foretell.rotation import from_matrix
+from foretell.sim.coriolis import Coriolis
 from foretell.sim.scene import Scene
 from foretell.sim.timers import stop_timers
 from foretell.tasks.events import EventCounter
@@ -30,6 +33,7 @@ FATAL = {
 KEPT = 16
 """Layouts of a world that are kept, besides those with an episode."""
 FREE, JOINT = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtTrn.mjTRN_JOINT)
+TARGETS, FORCES = int(mujoco.mjtState.mjSTATE_CTRL), int(mujoco.mjtState.mjSTATE_QFRC_APPLIED)
 
 
 class Layout:
@@ -97,14 +101,19 @@ class Layout:
         self._gear = model.actuator_gear[self.servos, 0]
         self.held = np.array([int(model.jnt_qposadr[model.actuator_trnid[i, 0]]) for i in self.servos], dtype=int)
         self.hold = np.zeros((slots, model.nu))
+        self._coriolis: Coriolis | None = None
+        if (share := scene.world.physics.coriolis) > 0:
+            own = [at for joint, at in self.speed.items() if joint.partition("/")[0] in scene.robots]
+            self._coriolis = Coriolis(model, slots=slots, threads=threads, share=share, dofs=np.array(own, dtype=int))
 
     def _watch(self, model: mujoco.MjModel, scene: Scene) -> None:
         """Where that is which the events of an episode are judged by."""
         self.objects = tuple(name for name in self.free if name.partition("/")[0] not in scene.robots)
         self.object_bodies = np.array([self.bodies[name] for name in self.objects], dtype=int)
-        furniture, robots = _contacts(model, "hit"), _contacts(model, "clash")
+        furniture, robots, fists = (_contacts(model, kind) for kind in ("hit", "clash", "fist"))
         self.hits: dict[str, Ints] = {}
         self.clashes: dict[str, Ints] = {}
+        self.fists: dict[str, Ints] = {}
         self.pads: dict[str, Ints] = {}
         self.grips: dict[str, tuple[Ints, Floats, float]] = {}
         self.tools: dict[str, int] = {}
@@ -115,6 +124,8 @@ class Layout:
             for key, group in robot.groups.items():
                 if group.pads:
                     self._watch_grip(f"{name}/{key}", group, parts)
+                    pairs = [f"{name}/{a}/{name}/{b}" for a, b in combinations(group.pads, 2)]
+                    self.fists[f"{name}/{key}"] = np.array([fists[pair] for pair in pairs], dtype=int)
             if tools := [group.tool for group in robot.groups.values() if group.tool]:
                 self.tools[name] = self.sites[f"{name}/{tools[0]}"]
 
@@ -177,6 +188,8 @@ class Layout:
             self.models[slot] = model
         self.batch.set_models(self.models)
         self.batch.reset(slots, stage=mujoco.mjtStage.mjSTAGE_NONE)
+        if self._coriolis is not None:
+            self._coriolis.load(slots, models)
 
     def begin(self, slots: Ints) -> None:
         """An episode begins in the present state."""
@@ -223,14 +236,26 @@ class Layout:
             past[row] = data.sensordata
         return past
 
+    def plan(self, slots: Ints, moving: Mapping[tuple[str, str], Controller], ticks: Ints) -> None:
+        """Controllers were commanded, for so many ticks (n,)."""
+        if self._coriolis is not None:
+            targets = np.repeat(self.hold[slots][:, None], int(np.max(ticks)), axis=1)
+            for key, controller in moving.items():
+                targets[:, :, self.motors[key]] = controller.ahead(slots, targets.shape[1])
+            self._coriolis.plan(slots, self.qpos[slots], self.qvel[slots], targets)
+
     def advance(self, slots: Ints, targets: Floats) -> dict[int, str]:
         """Run physics under actuator targets (n, ticks, nu). Returns slot -> reason for those that failed."""
         failed: dict[int, str] = {}
         ticks = targets.shape[1]
         # arrays of our own: what neighbours of a slot that fails have seen is kept
         seen = {f: np.zeros((len(slots), ticks, past.shape[2])) for f, past in self._past.items()} if self.delay else {}
+        inputs = TARGETS
+        if self._coriolis is not None:
+            forces = self._coriolis.coming(slots, ticks, self.model.nv)
+            targets, inputs = np.concatenate([targets, forces], axis=2), TARGETS | FORCES
         try:
-            self.batch.rollout(ticks, targets, record=tuple(seen), ids=slots, out=seen or None)
+            self.batch.rollout(ticks, targets, inputs, record=tuple(seen), ids=slots, out=seen or None)
         except SimulationError as error:
             failed = {int(i): str(self.batch.error(int(i))) for i in error.ids}
         for field, fresh in seen.items():

@@ -90,6 +90,9 @@ class Physics(BaseModel):
     multiplier, because robots as published have none."""
     backlash: float = Field(default=0.0, ge=0, le=0.05)
     """Half the free play of each joint, rad."""
+    coriolis: float = Field(default=0.0, ge=0, le=1)
+    """Share of the Coriolis and centrifugal forces of a robot's links that its controller compensates. Gravity is
+    compensated where the robot says so, whatever this is."""
     delay_spread: float = Field(default=0.0, ge=0, le=0.1)
     """The actuation delay differs from episode to episode by up to this, s."""
     placement_noise: float = Field(default=0.0, ge=0)
@@ -131,7 +134,10 @@ class MujocoFile(WorldFile):
     def _physics(self) -> dict[str, Any]:
         """How this world computes; what is left to the robots is as without any."""
         steps = self.steps([])
-        return self.physics.model_dump(mode="json") | {"timestep": steps.tick, "integrator": steps.integrator}
+        physics = self.physics.model_dump(mode="json") | {"timestep": steps.tick, "integrator": steps.integrator}
+        if not self.physics.coriolis:  # worlds without it keep their names
+            del physics["coriolis"]
+        return physics
 
     def _transformed(self) -> list[dict[str, Any]]:
         return [transform.decides() for transform in self.transforms]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import mujoco
@@ -218,6 +219,9 @@ class Scene:
                 _add_touch(spec, own, part, whole=part != "world", name=f"{name}/{part}", kind="hit")
             for other, its in roots.items():
                 _add_touch(spec, own, its, whole=True, name=f"{name}/{other}", kind="clash")
+            for group in self.robots[name].groups.values():
+                for a, b in combinations(group.pads, 2):  # a gripper that closes does not hit itself
+                    _add_touch(spec, f"{name}/{a}", f"{name}/{b}", whole=True, kind="fist")
 
 
 ANYTHING = "*"

@@ -8,6 +8,7 @@ import numpy as np
 
 from foretell.arrays import Bools, Floats, Ints
 from foretell.errors import UsageError, suggest
+from foretell.objects import Round, asset
 from foretell.rotation import from_matrix
 from foretell.scenario import Scenario
 from foretell.sim.layout import Layout
@@ -158,6 +159,11 @@ class Rows:
         quat: Floats = self._layout.xquat[self._slots[:, None], self._layout.object_bodies]
         return quat
 
+    def object_rolls(self) -> list[list[str]]:
+        unknown = [""] * (int(self._slots.max(initial=0)) + 1)  # what a factor or the task itself puts down
+        names = [self._assets.get(name, unknown) for name in self._layout.objects]
+        return [[_about(own[slot]) for own in names] for slot in self._slots.tolist()]
+
     def pads(self, robot: str) -> Bools:
         return self._layout.sensordata[self._slots[:, None, None], self._layout.pads[self._layout.gripper(robot)]] > 0
 
@@ -166,15 +172,27 @@ class Rows:
         opened: Floats = self._layout.qpos[self._slots[:, None], at] @ weight - shut
         return opened
 
+    def clenched(self, robot: str) -> Bools:
+        fist: Bools = self._points(self._layout.fists[self._layout.gripper(robot)]) > 0
+        return fist
+
     def hits(self, robot: str) -> Bools:
         touches = self._layout.sensordata[self._slots[:, None], self._layout.hits[robot]] > 0
         hitting: Bools = np.logical_or.reduce(touches, axis=1)
         return hitting
 
     def clashes(self, robot: str) -> Bools:
-        touches = self._layout.sensordata[self._slots[:, None], self._layout.clashes[robot]] > 0
-        clashing: Bools = np.logical_or.reduce(touches, axis=1)
+        points = self._points(self._layout.clashes[robot])
+        for grip, at in self._layout.fists.items():
+            if grip.partition("/")[0] == robot:
+                points = points - self._points(at)
+        clashing: Bools = points > 0
         return clashing
+
+    def _points(self, sensors: Ints) -> Floats:
+        """(n,) points at which any of these sensors sees a touch."""
+        points: Floats = self._layout.sensordata[self._slots[:, None], sensors].sum(axis=1)
+        return points
 
     def size(self, name: str) -> Floats:
         known = self._sizes.get(name)  # of objects that have a role, and so may be resized
@@ -184,3 +202,8 @@ class Rows:
         if name not in self._assets:
             raise UsageError(f"no scenario places {name!r}; {suggest(name, self._assets)}")
         return [self._assets[name][slot] for slot in self._slots.tolist()]
+
+
+def _about(name: str) -> str:
+    """What an asset of this name is round about."""
+    return kind.about if name and isinstance(kind := asset(name), Round) else ""

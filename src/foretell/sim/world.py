@@ -210,6 +210,7 @@ class MujocoWorld:
                 q, v = layout.measured(ids, key)
                 controller.command(ids, actions[rows, at : at + controller.size], q, v, ticks[rows])
                 at += controller.size
+            layout.plan(ids, self.controllers, ticks[rows])
 
     def advance(self, slots: np.ndarray, ticks: np.ndarray) -> None:
         for layout, rows in self._split(slots):

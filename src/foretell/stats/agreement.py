@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial, update_wrapper
 from typing import Literal
 
 import numpy as np
@@ -18,6 +19,8 @@ from numpy.typing import ArrayLike
 from foretell.stats.scores import Floats
 
 Metric = Callable[[ArrayLike, ArrayLike], Floats]
+Gap = Literal["real", "sim"]
+"""The side on which `mmrv` measures what a wrong order costs."""
 
 MIN_CORRELATED = 3
 """Policies below which a correlation says nothing: two always lie on a line."""
@@ -49,9 +52,7 @@ def _ratio(top: Floats, bottom: Floats) -> Floats:
     return out
 
 
-def mmrv(
-    real: ArrayLike, sim: ArrayLike, ties: Literal["paper", "code"] = "paper", gap: Literal["real", "sim"] = "real"
-) -> Floats:
+def mmrv(real: ArrayLike, sim: ArrayLike, ties: Literal["paper", "code"] = "paper", gap: Gap = "real") -> Floats:
     """Mean maximum rank violation (SIMPLER), 0 is best; real, sim: shape (..., P) -> shape (...).
 
     A pair is violated when sim and real disagree on the truth of `i < j` (`paper`) or of `i > j` (`code`, as
@@ -156,6 +157,14 @@ METRICS: dict[str, Metric] = {
     f.__name__: f for f in (mmrv, pearson, spearman, kendall, pairwise_accuracy, rank_reversals, r_squared, success_gap)
 }
 """Metric functions by name."""
+
+
+def metrics_of(gap: Gap = "real") -> dict[str, Metric]:
+    """`METRICS`, of which `mmrv` charges the gap on one side."""
+    if gap == "real":
+        return METRICS
+    return METRICS | {"mmrv": update_wrapper(partial(mmrv, gap=gap), mmrv)}
+
 
 RANGES: dict[str, tuple[float, float]] = {
     "mmrv": (0.0, np.inf),

@@ -20,7 +20,7 @@ from foretell.stats.scores import Floats, check_alpha
 
 __all__ = [
     "MOST", "Selection", "SimulationWorth", "forecast_exact_width", "forecast_power", "forecast_width",
-    "next_scenarios", "sampled_bound", "simulation_worth", "trials_for_power", "trials_for_width",
+    "next_scenarios", "reach", "sampled_bound", "simulation_worth", "smallest", "trials_for_power", "trials_for_width",
 ]  # fmt: skip
 
 MOST = 1_000_000
@@ -38,7 +38,7 @@ def _spread(rate: float, variance: float | None) -> float:
     return variance
 
 
-def _half(n: int, mean: float, variance: float, correlation: float, share: float, level: float) -> float:
+def reach(n: int, mean: float, variance: float, correlation: float, share: float, level: float) -> float:
     """Forecast distance from the mean to one end; `share` is k / (k + 1) for k extra scenarios per trial.
 
     A part from chance, as in a normal interval, and a part from solvency: a bet may stake no more than
@@ -74,8 +74,8 @@ def forecast_width(
     spread = _spread(rate, variance)
     share = 1.0 if math.isinf(extra) else extra / (extra + n)
     level = check_alpha(alpha) / 2.0
-    below = _half(n, rate, spread, correlation, share, level)
-    above = _half(n, 1.0 - rate, spread, correlation, share, level)
+    below = reach(n, rate, spread, correlation, share, level)
+    above = reach(n, 1.0 - rate, spread, correlation, share, level)
     return below + above
 
 
@@ -94,7 +94,7 @@ def forecast_exact_width(n: int, rate: float, alpha: float = ALPHA) -> float:
     return float(weights @ widths)
 
 
-def _smallest(good: Callable[[int], bool]) -> int | None:
+def smallest(good: Callable[[int], bool]) -> int | None:
     """Smallest n >= 2 with good(n), for a condition that stays true once true; None beyond `MOST`."""
     high = 2
     while not good(high):
@@ -125,7 +125,7 @@ def trials_for_width(
         forecast = forecast_width(n, rate, correlation=correlation, extra=extra, variance=variance, alpha=alpha)
         return forecast <= width
 
-    return _smallest(good)
+    return smallest(good)
 
 
 def forecast_power(
@@ -147,7 +147,7 @@ def forecast_power(
     difference = abs(rate_a - rate_b)
     spread = 0.25 * max(va + vb - 2.0 * agreement * math.sqrt(va * vb), 1e-6)  # of (1 + a - b) / 2
     share = 1.0 if math.isinf(extra) else extra / (extra + n)
-    half = 2.0 * _half(n, 0.5 * (1.0 + difference), spread, correlation, share, check_alpha(alpha) / 2.0)
+    half = 2.0 * reach(n, 0.5 * (1.0 + difference), spread, correlation, share, check_alpha(alpha) / 2.0)
     error = 2.0 * math.sqrt(spread * (1.0 - max(correlation, 0.0) ** 2 * share) / n)
     return 0.5 * math.erfc((half - difference) / max(error, 1e-9) / math.sqrt(2.0))
 
@@ -172,7 +172,7 @@ def trials_for_power(
         )
         return forecast >= power
 
-    return None if rate_a == rate_b else _smallest(good)
+    return None if rate_a == rate_b else smallest(good)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,8 +28,8 @@ from foretell.stats.retention import retention
 from foretell.stats.scores import Floats, is_binary, scores
 
 __all__ = [
-    "delta_success", "factor_alignment", "factor_weights", "headline", "paired_change", "percentage_change",
-    "success_rate", "weighted_scores",
+    "delta_success", "factor_alignment", "factor_weights", "headline", "mean_of", "paired_change", "percentage_change",
+    "put_together", "success_rate", "weighted_scores",
 ]  # fmt: skip
 
 Groups = Sequence[ArrayLike]
@@ -43,7 +43,7 @@ def success_rate(groups: Groups, alpha: float = ALPHA) -> Interval:
     tasks = _tasks(groups, "groups")
     if _countable(tasks):
         return clopper_pearson(int(sum(t.sum() for t in tasks)), sum(t.size for t in tasks), alpha)
-    return _mean_of([
+    return mean_of([
         clopper_pearson(int(t.sum()), t.size, alpha) if is_binary(t) else star(t, alpha) for t in tasks
     ])  # fmt: skip
 
@@ -57,8 +57,8 @@ def paired_change(perturbed: Groups, clean: Groups, alpha: float = ALPHA, *, shu
     after, before = _pairs(perturbed, clean)
     if _countable(after) and _countable(before):
         change = _change(np.concatenate(after), np.concatenate(before), alpha, shuffled)
-        return change if len(after) == 1 else _together(change)
-    return _mean_of([_change(a, b, alpha, shuffled) for a, b in zip(after, before, strict=True)])
+        return change if len(after) == 1 else put_together(change)
+    return mean_of([_change(a, b, alpha, shuffled) for a, b in zip(after, before, strict=True)])
 
 
 def _change(after: Floats, before: Floats, alpha: float, shuffled: bool) -> Interval:
@@ -84,7 +84,7 @@ def percentage_change(
     put = np.concatenate if counts else _columns
     kept = retention(put(after), put(before), alpha, shuffled=shuffled)
     assert kept is not None
-    kept = _together(kept) if counts and len(after) > 1 else kept
+    kept = put_together(kept) if counts and len(after) > 1 else kept
     value = 100.0 * (float(np.mean([t.mean() for t in after]) / np.mean([t.mean() for t in before])) - 1.0)
     low, high = (None if v is None else 100.0 * (v - 1.0) for v in (kept.low, kept.high))
     low, high = None if low is None else min(low, value), None if high is None else max(high, value)
@@ -161,7 +161,7 @@ def _countable(tasks: list[Floats]) -> bool:
     return len({t.size for t in tasks}) == 1 and all(map(is_binary, tasks))
 
 
-def _mean_of(tasks: list[Interval]) -> Interval:
+def mean_of(tasks: list[Interval]) -> Interval:
     """Interval of the mean of independent tasks' values: their reaches to each side, squared and added."""
     if len(tasks) == 1:
         return tasks[0]
@@ -170,10 +170,10 @@ def _mean_of(tasks: list[Interval]) -> Interval:
     above = np.array([t.estimate if t.high is None else t.high for t in tasks]) - centre
     mean = float(centre.mean())
     low, high = (float(np.sqrt((reach**2).sum()) / len(tasks)) for reach in (below, above))
-    return _together(replace(tasks[0], estimate=mean, low=mean - low, high=mean + high, n=sum(t.n for t in tasks)))
+    return put_together(replace(tasks[0], estimate=mean, low=mean - low, high=mean + high, n=sum(t.n for t in tasks)))
 
 
-def _together(interval: Interval) -> Interval:
+def put_together(interval: Interval) -> Interval:
     """The interval of several tasks: no proof covers tasks that differ, although simulations do."""
     return replace(interval, guarantee="asymptotic", anytime=False, assumes=(*interval.assumes, TASKS))
 

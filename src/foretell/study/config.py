@@ -32,14 +32,18 @@ from foretell.policy import TIMEOUT
 from foretell.registry import names, resolve
 from foretell.study.fix import FIXES
 from foretell.study.name import clean_name
+from foretell.study.order import Order
 from foretell.study.policy_entry import PolicyEntry, anchor_adapters
 from foretell.study.record import Record
+from foretell.study.select import Select
 from foretell.study.until import Until
 from foretell.world_file import explain
 
 __all__ = ["PolicyEntry", "Record", "ScenarioSource", "Study", "TaskEntry", "load_study"]
 
 T = TypeVar("T")
+SOURCES = ("layouts", "file", "like", "objects", "select")
+"""Fields of `scenarios` that say where scenarios come from; without them they are drawn."""
 
 
 class _StudyModel(BaseModel):
@@ -73,6 +77,9 @@ class ScenarioSource(_StudyModel):
     objects: Path | None = None
     """A folder of imported objects, or one such object: each takes the place of the object that the task handles, in
     drawn layouts, and is the unit of evaluation (see `study.objects`)."""
+    select: Select | None = None
+    """Scenarios of a simulated run, of which coins of known chances choose some (see `study.select`). `count` is then
+    the number of scenarios for which a coin is flipped."""
     fix: tuple[str, ...] = ()
     """What is the same in all scenarios that are drawn: `size` (every object has its own), `turn` (none is turned),
     `start` (the robot is at home)."""
@@ -101,17 +108,19 @@ class ScenarioSource(_StudyModel):
     @property
     def listed(self) -> bool:
         """Whether the scenarios are there already, and are not drawn."""
-        return (self.layouts, self.file, self.like, self.objects) != (None, None, None, None)
+        return any(getattr(self, name) is not None for name in SOURCES)
 
     @model_validator(mode="after")
     def _one_source(self) -> ScenarioSource:
-        given = [name for name in ("layouts", "file", "like", "objects") if getattr(self, name) is not None]
+        given = [name for name in SOURCES if getattr(self, name) is not None]
         if len(given) > 1:
             raise ValueError(f"give either `{given[0]}` or `{given[1]}`, not both")
         if given and given != ["objects"] and self.fix:
             raise ValueError(f"`fix` changes scenarios that are drawn, and `{given[0]}` draws none: leave `fix` out")
         if given == ["layouts"] and "seed" in self.model_fields_set and self.seed:
             raise ValueError("`seed` draws scenarios, and published layouts are not drawn: leave `seed` out")
+        if given == ["select"] and "seed" in self.model_fields_set and self.seed:
+            raise ValueError("`seed` draws scenarios, and those of a run are drawn already: put `seed` under `select`")
         return self
 
 
@@ -127,6 +136,12 @@ class Study(_StudyModel):
     trials: int = Field(default=1, ge=1, le=1_000_000)
     until: Until | None = None
     """Stop a cell when enough is known; None: run all scenarios."""
+    order: Order | None = None
+    """In which order episodes start: `random`, `mixed` or `planned` (see `study.order`). None: `random` in a world that
+    is reality, `planned` in simulation."""
+    blind: bool | None = None
+    """Whether policies go by codes until all episodes are in. None: in a world that is reality, if there are several
+    policies."""
     arms: list[InstanceOf[Arm]] = Field(default=[parse_arm("none")], min_length=1)
     """Perturbations, written as `factors.arms` describes."""
     clocks: list[InstanceOf[Clock]] = Field(default=[Sync()], min_length=1)
@@ -185,6 +200,8 @@ class Study(_StudyModel):
         source = info.data.get("scenarios")
         if value is None or source is None:
             return value
+        if source.select is not None:
+            raise ValueError("stops after a number of scenarios that outcomes decide, and `scenarios.select` fixes it")
         if source.objects is not None and (source.count or 1) > 1:
             raise ValueError(
                 "stops after single scenarios, and `scenarios.objects` has several of each: set `count` to 1"
@@ -329,11 +346,13 @@ def _anchor(study: Study, folder: Path) -> Study:
 
     policies = {name: entry.model_copy(update={"use": use(entry.use)}) for name, entry in study.policies.items()}
     tasks = [task.model_copy(update={"use": use(task.use)}) for task in study.tasks]
-    sources = {
+    sources: dict[str, Any] = {
         key: Path(there(str(path)))
         for key in ("file", "like", "objects")
         if (path := getattr(study.scenarios, key)) is not None
     }
+    if (chosen := study.scenarios.select) is not None:
+        sources["select"] = chosen.model_copy(update={"source": Path(there(str(chosen.source)))})
     world = study.world
     if isinstance(world, str):
         world = there(world) if world.endswith((".yaml", ".yml")) else use(world)

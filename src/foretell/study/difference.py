@@ -41,6 +41,8 @@ def contents(study: Study) -> dict[str, Any]:
         whole["world"]["kind"] = _unplaced(whole["world"]["kind"])
     for name in {"file", "like"} & whole.get("scenarios", {}).keys():
         whole["scenarios"][name] = os.path.abspath(whole["scenarios"][name])
+    if "select" in whole.get("scenarios", {}):
+        whole["scenarios"]["select"]["from"] = os.path.abspath(whole["scenarios"]["select"]["from"])
     plain = {"arms": ["none"], "clocks": ["sync"]}  # defaults too, but pydantic takes what is parsed for given
     return {name: value for name, value in whole.items() if name not in IGNORED and value != plain.get(name)}
 

@@ -140,7 +140,7 @@ def _sample(count: int) -> list[int]:
 def _inputs(study: Study) -> str | None:
     """Names all that decides what a study draws; None where that cannot be told."""
     source = study.scenarios
-    if (source.file, source.like, source.objects) != (None, None, None):
+    if (source.file, source.like, source.objects, source.select) != (None, None, None, None):
         return None
     tasks = {entry.use: make_task(entry.use) for entry in study.tasks}
     robots = [resolve("robots", mount.robot) for task in tasks.values() for mount in task.robots.values()]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from foretell.counting import counted
+from foretell.episodes.blind import Mask
 from foretell.episodes.tally import Tally
 from foretell.study import films
 from foretell.study.config import Study
@@ -43,18 +44,22 @@ def fill(
     progress: Callable[[Progress], None],
     notify: Callable[[str], None],
     keep: bool,
+    mask: Mask | None = None,
 ) -> Run:
+    """Run what the folder lacks. mask: hides the policies in what is shown; rows are kept as they are."""
     check_distinct(opened)
     began, earlier = time.monotonic(), store.earlier()
     with uncollected():
         named = name_all(episodes, opened, notify)
-        rounds = Rounds(study.until, named, store.done, earlier)
+        attends = any(group.real for group in opened)
+        rounds = Rounds(until=study.until, named=named, done=store.done, rows=earlier, one_task=attends)
     skipped = rounds.ended
     planned = plan_table(named, opened, rounds)
     retired = store.write_plan(planned, keep=keep)
-    tally = Tally(planned, time.time(), earlier)
+    hide = mask.table if mask is not None else lambda table: table
+    tally = Tally(hide(planned), time.time(), None if earlier is None else hide(earlier))
     tally.spare(rounds.spared)
-    alone = store.planned == len(planned)
+    alone = store.planned == len(planned) and mask is None  # names may be shown at the end
     state = Progress(
         planned=rounds.planned,
         done=skipped,
@@ -80,6 +85,7 @@ def fill(
             steps = keeps_steps(replace(named[name], video=False), opened[named[name].group])
             films.unfilm(store.path, video_of(name, named[name], row.task), name, steps)
         store.append([row])
+        row = row if mask is None else replace(row, **mask.row(vars(row)))
         state.tally.add(vars(row))
         state.done, state.ran = state.done + 1, state.ran + 1
         label = f"{row.task} {row.policy}"
@@ -93,9 +99,9 @@ def fill(
                 trouble += f" (traceback in {store.write_error(name, outcome.trace)})"
             trouble += f": {brief(str(row.error), width=SHOWN)}"
             troubles.setdefault(f"policy {row.policy!r} on {row.task}, blame {row.blame}", []).append(trouble)
-        if "out_of_range_actions" in row.metrics:
+        if "out_of_range_actions" in outcome.metrics:
             troubles.setdefault(f"policy {row.policy!r} on {row.task}: actions out of range were clipped", []).append(
-                f"episode {row.episode}, {counted(int(row.metrics['out_of_range_actions']), 'action')}"
+                f"episode {row.episode}, {counted(int(outcome.metrics['out_of_range_actions']), 'action')}"
             )
         progress(state)
         if state.done < state.planned and state.ran != limit:

@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from foretell.episodes.blind import Mask, mask_of
 from foretell.episodes.folder import check_folders
 from foretell.episodes.journal import journals, parse
 from foretell.episodes.parts import DamagedError, parts, read_part
@@ -33,6 +34,7 @@ class Follower:
         self._read: dict[str, int] = {}
         """Journal file -> bytes read of it."""
         self._parts: set[str] = set()
+        self._mask: Mask | None = None
 
     @property
     def exists(self) -> bool:
@@ -43,9 +45,10 @@ class Follower:
         """Take in what is new. Raises UsageError if the rows are of a newer schema or a folder is a link."""
         check_folders(self.run)
         self.writer = writer(self.run)
-        identity = tuple(_stat(self.run / name) for name in ("journal", "plan.parquet"))
+        identity = tuple(_stat(self.run / name) for name in ("journal", "plan.parquet", "provenance.json"))
         if identity != self._is:
             self._is, self._read, self._parts, self.tally = identity, {}, set(), Tally(plan_table(self.run))
+            self._mask = mask_of(self.run)
         self.tally.since = _seconds(self.writer["since"]) if self.writer else 0.0
         # Journal first, as in `store.read`: what vanishes from it meanwhile is in a part that is listed after.
         for path in journals(self.run):
@@ -63,7 +66,7 @@ class Follower:
 
     def _add(self, rows: list[dict[str, Any]]) -> None:
         for row in rows:
-            self.tally.add(row)
+            self.tally.add(row if self._mask is None else self._mask.row(row))
         self.rows += len(rows)
 
 

@@ -21,7 +21,10 @@ __all__ = ["asked_of", "batches_of", "keeps_steps", "video_of"]
 
 
 def asked_of(
-    study: Study, group: JobGroup, policies: Mapping[str, Any] | None = None, watch: bool = False
+    study: Study,
+    group: JobGroup,
+    policies: Mapping[str, Any] | None = None,
+    watch: bool = False,
 ) -> dict[str, Any]:
     """What an engine opens for a group, as `Batch.open` has it."""
     return {
@@ -40,8 +43,9 @@ def asked_of(
 
 
 def video_of(name: str, episode: Planned, task: str) -> Path:
-    """Path of an episode's video within its run folder; names that a file system may not like are smoothed."""
-    words = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{task}-{episode.policy}")[:80]
+    """Path of an episode's video within its run folder; names that a file system may not like are smoothed. A judge may
+    see the names of files, so those of real episodes do not name the policy."""
+    words = re.sub(r"[^A-Za-z0-9._-]+", "_", task if episode.group.real else f"{task}-{episode.policy}")[:80]
     return Path("videos") / f"{words}-{name}.mp4"
 
 
@@ -60,13 +64,19 @@ def batches_of(
     asked: dict[JobGroup, dict[str, Any]],
     folder: Path,
 ) -> list[Batch]:
-    """The episodes to run, group by group."""
-    batches: dict[JobGroup, Batch] = {}
+    """The episodes to run, group by group. Where somebody attends to the world, groups alternate as the order has it:
+    a group is opened again for its next episodes."""
+    batches: list[Batch] = []
+    known: dict[JobGroup, Batch] = {}
+    last: JobGroup | None = None
     for name, episode in chosen.items():
         group = episode.group
-        if group not in batches:
-            batches[group] = Batch(asked[group], opened[group], deque(), isinstance(group.clock, Realtime))
-        batches[group].jobs.append(
+        if group not in known or (group.real and group != last):
+            opening = {**asked[group], "folder": str(folder)} if opened[group].real else asked[group]
+            known[group] = Batch(opening, opened[group], deque(), isinstance(group.clock, Realtime))
+            batches.append(known[group])
+        last = group
+        known[group].jobs.append(
             Job(
                 policy=episode.policy,
                 scenario=episode.scenario,
@@ -77,4 +87,4 @@ def batches_of(
                 steps=folder / films.steps(name) if keeps_steps(episode, opened[group]) else None,
             )
         )
-    return list(batches.values())
+    return batches

@@ -8,7 +8,7 @@ meet the new one by then, is undecided.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from foretell.counting import counted
 from foretell.episode import Episode, key
+from foretell.episodes.blind import require_open
 from foretell.episodes.cells import Cell
 from foretell.episodes.count import METHOD_NAMES
 from foretell.episodes.names import names_of
@@ -29,15 +30,18 @@ from foretell.errors import UsageError
 from foretell.factors import adopt
 from foretell.factors.arms import targets
 from foretell.files import inside
+from foretell.judging.confirm import SHARE
 from foretell.notebook import Displayed
 from foretell.rollout.job import Outcome
 from foretell.rollout.recorded import Recorded, judge_steps
 from foretell.scenario import Scenario
 from foretell.stats import ALPHA, bound
 from foretell.study.config import Study, TaskEntry, load_study
+from foretell.study.detect import Detected, detect, to_confirm
 from foretell.study.films import steps as steps_of
 from foretell.study.judged import write_judged
 from foretell.study.plan import make_task
+from foretell.study.second import SecondJudged, second_judge
 from foretell.tasks.identity import task_hash
 from foretell.tasks.task import Task
 from foretell.world import Recordable, World
@@ -69,6 +73,10 @@ class Judged(Displayed):
     intervals, and how many are undecided now."""
     out: Path | None = None
     alpha: float = field(default=ALPHA, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form."""
+        return {**asdict(self), "run": str(self.run), "out": str(self.out) if self.out else None}
 
     def text(self) -> str:
         """The answer as text."""
@@ -103,15 +111,42 @@ class Judged(Displayed):
         return "\n".join([*lines, f"new rows: {self.out}"] if self.out else lines)
 
 
-def judge(run: str | Path, *, task: str | None = None, out: str | Path | None = None, alpha: float = ALPHA) -> Judged:
+def judge(
+    run: str | Path,
+    *,
+    task: str | None = None,
+    out: str | Path | None = None,
+    by: str | None = None,
+    detector: Any = None,
+    confirm: float = SHARE,
+    seed: int = 0,
+    alpha: float = ALPHA,
+    notify: Callable[[str], None] = lambda text: None,
+) -> Judged | SecondJudged | Detected:
     """Judge the episodes of a run folder again from their recorded steps (`record: {steps: all}`).
 
     Each episode is judged by its own task, in its present version. `task` (a name, or `file.py:Class`) judges by
     another task: it takes the episodes whose task has the same name, or is a base class of this task. `out` writes a
     new run folder with the new rows.
+
+    `by` is the name of a second judge, a person at this terminal. They see the films of the run one by one, in random
+    order, without the policy's name or the first verdict. Their verdicts go to `RUN/verdicts/NAME.jsonl`, and
+    `foretell show` tells how far they agree. Rows do not change. Call it again to go on.
+
+    `detector` (`file.py:Class`, an .onnx file, or an object with `judge`) judges the films, and writes its proposals
+    into `RUN/verdicts`. A person confirms the share `confirm` of the scenarios, drawn by `seed`: `by` together with the
+    name of the detector shows only these films. Then `foretell.bound(run, detector=NAME)` bounds the success rate
+    whatever the detector's errors are. `notify` is called with a message about slow steps.
     """
+    if by is not None or detector is not None:
+        if task is not None or out is not None:
+            raise UsageError("by, detector: they judge films, and a task judges steps: leave out task and out")
+        if by is None:
+            return detect(run, detector, confirm=confirm, seed=seed, notify=notify)
+        return second_judge(run, by, only=None if detector is None else to_confirm(run, str(detector)))
     run = Path(run)
     target = None if out is None else _free(Path(out))
+    require_open(run, "judging by another rule")
     table = read(run)
     study = load_study(run / "study.yaml")
     chosen, uses = _chosen(run, study, table, task)
@@ -252,7 +287,7 @@ def _same_world(row: dict[str, Any], world: World) -> None:
 def _row(row: dict[str, Any], task: Task, source: str, outcome: Outcome) -> Episode:
     """The new row: all but the verdict, and what names the task, is as it was."""
     named = {"task": task.name, "task_version": task.version, "task_hash": source}
-    judged = {k: v for k, v in asdict(outcome).items() if k != "trace" and not k.startswith("wall_")}
+    judged = {k: v for k, v in asdict(outcome).items() if k not in ("trace", "film") and not k.startswith("wall_")}
     name = key(
         world_hash=row["world_hash"],
         task=f"{task.name}/{row['controller']}",

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 from foretell.clock import Clock, Realtime
 from foretell.episode import unmarked
 from foretell.episodes.provenance import design_of
-from foretell.episodes.scenarios import read_scenarios
 from foretell.errors import UsageError
 from foretell.factors import arms, factor
 from foretell.fingerprint.source import own_classes
@@ -26,6 +25,7 @@ from foretell.study.patience import Patience
 from foretell.study.room import require_room
 from foretell.study.scenario_file import ScenarioFile, read_scenario_file
 from foretell.study.scenarios import Scenarios
+from foretell.study.select import clean_scenarios, select
 from foretell.tasks.make import make_task
 from foretell.tasks.starts import Startable, check_start, startable_of
 from foretell.tasks.tabletop import TabletopTask
@@ -138,12 +138,8 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, Scenarios], str]:
     tasks = {entry.use: make_task(entry.use) for entry in study.tasks}
     if study.until is not None:
         study.until.check(study.policies)
-    if source.layouts is not None:
-        return _laid_out(study, tasks)
-    if source.objects is not None:
-        return {use: _of_objects(study, use, task) for use, task in tasks.items()}, "chosen"
     if source.file is None and source.like is None:
-        return {use: _drawn(study, task) for use, task in tasks.items()}, "iid"
+        return _made(study, tasks)
     listed, where, design = _listed(study)
     by_task: dict[str, list[Scenario]] = defaultdict(list)
     for scenario in listed:
@@ -162,6 +158,29 @@ def resolve_scenarios(study: Study) -> tuple[dict[str, Scenarios], str]:
     if testset is None:  # a test set was drawn by seed, so its order is a random one
         chosen = {use: _in_turn(study, use, scenarios) for use, scenarios in chosen.items()}
     return {use: Scenarios.of(scenarios) for use, scenarios in chosen.items()}, design
+
+
+def _made(study: Study, tasks: Mapping[str, Task]) -> tuple[dict[str, Scenarios], str]:
+    """Scenarios that neither a file nor another run lists, and how they were chosen."""
+    source = study.scenarios
+    if source.layouts is not None:
+        return _laid_out(study, tasks)
+    if source.objects is not None:
+        return {use: _of_objects(study, use, task) for use, task in tasks.items()}, "chosen"
+    if source.select is not None:
+        return _selected(study, tasks)
+    return {use: _drawn(study, task) for use, task in tasks.items()}, "iid"
+
+
+def _selected(study: Study, tasks: Mapping[str, Task]) -> tuple[dict[str, Scenarios], str]:
+    """The scenarios of a simulated run that coins chose. With equal chances they are as they came about there."""
+    chosen, made = study.scenarios.select, {}
+    assert chosen is not None
+    for use, task in tasks.items():
+        _, scenarios = select(chosen, task.name, study.policies, study.scenarios.count)
+        _check_fit(scenarios, use, task, str(chosen.source))
+        made[use] = Scenarios.of(scenarios)
+    return made, design_of(chosen.source) if chosen.rule == "uniform" else "chosen"
 
 
 def _laid_out(study: Study, tasks: Mapping[str, Task]) -> tuple[dict[str, Scenarios], str]:
@@ -197,12 +216,9 @@ def _listed(study: Study) -> tuple[list[Scenario], str, str]:
         return read_scenario_file(source.file).scenarios, str(source.file), design
     assert source.like is not None
     try:
-        scenarios = read_scenarios(source.like)
+        scenarios = clean_scenarios(source.like)  # the arms of this study make the perturbed scenarios again
     except UsageError as error:
         raise UsageError(f"scenarios: like: {error}") from None
-    # the arms of this study make the perturbed scenarios again
-    clean = {s.base for s in scenarios if not s.factors}
-    scenarios = [s for s in scenarios if not s.factors or s.base not in clean]
     return scenarios, str(source.like), design_of(source.like)
 
 

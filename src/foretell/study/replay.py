@@ -12,6 +12,7 @@ from typing import Any
 from foretell.clock import CLOCKS, parse
 from foretell.counting import counted
 from foretell.episode import LATER, marks
+from foretell.episodes.blind import require_open
 from foretell.episodes.journal import plain
 from foretell.episodes.provenance import provenance, read_provenance
 from foretell.episodes.read import read
@@ -156,6 +157,7 @@ def replay(
 
 
 def find_episode(run: Path, episode: str) -> dict[str, Any]:
+    require_open(run, "showing one episode again")
     table = read(run)
     keys = table["episode"].to_pylist()
     matches = [i for i, k in enumerate(keys) if k.startswith(episode)] if episode else []

@@ -18,6 +18,7 @@ import pyarrow as pa
 from foretell.episodes.columns import cells
 from foretell.rollout import Outcome
 from foretell.stats.until import is_decided, is_narrow, looks
+from foretell.study.order import task_by_task
 from foretell.study.plan import Planned
 from foretell.study.until import Until
 
@@ -93,12 +94,15 @@ class Rounds:
 
     def __init__(
         self,
+        *,
         until: Until | None,
         named: Mapping[str, Planned],
         done: Mapping[str, str | None],
         rows: pa.Table | None = None,
+        one_task: bool = False,
     ) -> None:
-        self.until, self._named = until, named
+        """one_task: the episodes of a task start when those of the task before have ended."""
+        self.until, self._named, self._one_task = until, named, one_task
         self._ended = {name for name in named if done.get(name, RERUN) != RERUN}
         self._success: dict[str, bool | None] = {}
         self.spared: set[str] = set()
@@ -162,7 +166,8 @@ class Rounds:
     def next(self) -> dict[str, Planned]:
         """The episodes that may start now: of cells that go on, those up to the coming look."""
         ready = self._named.keys() if self.until is None else {name for race in self._races for name in race.block()}
-        return {name: e for name, e in self._named.items() if name in ready and name not in self._ended}
+        waiting = {name: e for name, e in self._named.items() if name in ready and name not in self._ended}
+        return task_by_task(waiting) if self._one_task else waiting
 
     @property
     def ended(self) -> int:

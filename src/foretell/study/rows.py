@@ -133,7 +133,7 @@ def row_of(study: Study, name: str, episode: Planned, opened: Opened, outcome: O
         factors=json.dumps(dict(scenario.factors), sort_keys=True),
         severity=severity_of(episode.arm),
         success_rule=opened.success_rule,
-        video=str(video) if video else None,
+        video=str(video) if video else outcome.film,
         **_columns(episode, opened),
         **{**vars(outcome), "error": _cut(outcome.error), "failure_reason": _cut(outcome.failure_reason)},
     )

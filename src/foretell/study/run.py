@@ -13,11 +13,14 @@ from typing import Any
 
 from foretell.clock import Realtime
 from foretell.episodes.provenance import provenance
+from foretell.episodes.selection import read_selection
 from foretell.errors import UsageError, suggest
 from foretell.registry import names
 from foretell.rollout import Outcome
 from foretell.rollout.able import require_terminal
 from foretell.sim.viewer import require_screen
+from foretell.study.blind import Conduct, check_resumed
+from foretell.study.blind import unblind as reveal
 from foretell.study.config import PolicyEntry, Study, load_study
 from foretell.study.difference import settle
 from foretell.study.drawn import Drawn, draw
@@ -27,13 +30,14 @@ from foretell.study.jobs import asked_of, batches_of
 from foretell.study.latencies import Settler
 from foretell.study.patience import uncollected
 from foretell.study.plan import JobGroup, Planned, check_size, left_out, make_task, plan, testset_of
+from foretell.study.select import record, select
 from foretell.study.session import Opened
 from foretell.study.status import Progress, Run
 from foretell.study.store import Store
 from foretell.tasks.frame import frame
-from foretell.world_file import asks_person, attended, kind_of
+from foretell.world_file import FITTED, asks_person, attended, kind_of
 
-__all__ = ["Progress", "Run", "run", "with_names"]
+__all__ = ["Progress", "Run", "engine_for", "run", "with_names"]
 
 SLOTS = 32
 """Episodes side by side in each worker: enough to drown Python's share, few enough to end together."""
@@ -54,6 +58,7 @@ def run(
     large: bool = False,
     add: bool = False,
     retire: bool = False,
+    unblind: bool = False,
     engine: str | Engine | None = None,
 ) -> Run:
     """Run a study into a run folder (default `runs/<name>`). Call it again to resume.
@@ -68,7 +73,8 @@ def run(
     run in this process, and so does a world that needs a person at the terminal. `pair_with` takes the scenarios of
     another run. `notify` is called with a message about slow steps before the first episode. `watch` shows
     `realtime` episodes in MuJoCo's viewer. `large` allows more than a million episodes. Their plan takes much
-    memory.
+    memory. `unblind` runs nothing: it shows the names of a blind study before all its trials are in, and the provenance
+    keeps who did so and after how many trials.
     """
     study = load_study(with_names(study, policies) if policies and isinstance(study, dict) else study)
     if policies:
@@ -81,66 +87,83 @@ def run(
         require_screen()
         if not any(isinstance(c, Realtime) for c in study.clocks):
             raise UsageError("watch: works only with the clock `realtime`, and the study does not use it")
+    path = Path(out) if out is not None else Path("runs") / study.name
+    if unblind:
+        return reveal(study, path)
     asks = "the world needs a person at the terminal" if asks_person(study.world) else ""
-    runs_in = _engine(study, engine, workers, here="a policy is a Python object" if policies else asks)
+    runs_in = engine_for(study, engine, workers, here="a policy is a Python object" if policies else asks)
     if asks:
         require_terminal(kind_of(study.world))
     count = (os.cpu_count() or 1) if workers is None else workers
     if attended(study.world):
         slots, count = 1, min(count, 1)  # there is one table, and one person
     check_size(study, large)
-    path = Path(out) if out is not None else Path("runs") / study.name
+    check_resumed(study, path, add=add, retire=retire)
     written, studies, keep = settle(study, path, add=add, retire=retire)
     # Made before the plan, so that a worker starts meanwhile. A process that measures latencies starts after it.
     with closing(make_engine(runs_in, workers=count, slots=slots, policy_timeout=study.policy_timeout)) as crew:
+        conduct = Conduct(study, path)
         drawn = draw(study, path, notify)
         check_size(study, large, drawn.clean)
         settler = Settler(study, path, notify)
         with uncollected():
             episodes = plan(study, drawn.clean, settler, drawn.perturbed, notify)
+            episodes = conduct.in_order(episodes)
         groups = dict.fromkeys(group for group, _ in groupby(episodes, attrgetter("group")))
         asked = {group: asked_of(study, group, policies, watch) for group in groups}
-        opened = {group: crew.inspect(arguments) for group, arguments in asked.items()}
+        opened = {group: crew.inspect({**opening, "hush": conduct.hush}) for group, opening in asked.items()}
+        _tell_first(opened, notify)
         with Store(path) as store:
             store.write_latencies(settler.fresh)
             store.write_study(written.to_yaml())
             keep_scenarios(store, drawn)
             if (made := testset_of(study)) and made.header:
                 store.write_testset(made.path.read_bytes())
+            keep_selection(store, study)
             about = {"study": study.name, "design": drawn.design, "studies": studies}
-            store.write_provenance({**about, **_about(study, written, opened), **provenance()})
+            about = {**about, **_about(study, written, opened), **provenance()}
+            asked = {group: {**opening, "hush": conduct.prints(store)} for group, opening in asked.items()}
             try:
                 look = stopper(store)
 
                 def execute(chosen: dict[str, Planned]) -> Iterator[tuple[str, Outcome]]:
                     return crew.run(batches_of(chosen, opened, asked, store.path), look)
 
-                done = fill(
-                    study,
-                    store,
-                    episodes=episodes,
-                    opened=opened,
-                    execute=execute,
-                    look=look,
-                    limit=limit,
-                    progress=progress,
-                    notify=notify,
-                    keep=keep,
-                )
+                with conduct.recorded(store, about) as notes:
+                    done = fill(
+                        study,
+                        store,
+                        episodes=episodes,
+                        opened=opened,
+                        execute=execute,
+                        look=look,
+                        limit=limit,
+                        progress=progress,
+                        notify=notify,
+                        keep=keep,
+                        mask=conduct.mask,
+                    )
                 stated = dict.fromkeys(note for group in opened.values() for note in group.notes)
-                return replace(done, notes=(*left_out(study), *stated, *done.notes))
+                return replace(done, notes=(*left_out(study), *stated, *done.notes, *notes))
             finally:
                 crew.close()
                 for part in (store.path / "videos").glob("*.part.mp4"):  # of episodes that were cut off
                     part.unlink(missing_ok=True)
 
 
+def _tell_first(opened: dict[JobGroup, Opened], notify: Callable[[str], None]) -> None:
+    """Say what reality does before anything moves."""
+    for note in dict.fromkeys(note for group in opened.values() if group.real for note in group.notes):
+        notify(note)
+
+
 def _about(study: Study, written: Study, opened: dict[JobGroup, Opened]) -> dict[str, Any]:
     """What provenance has of a study, as it was opened. written: the study in the run folder."""
     about: dict[str, Any] = {}
     about["frames"] = {task.name: frame(task) for task in map(make_task, (t.use for t in written.tasks))}
-    if seen := sorted({scenario for group in opened.values() for scenario in group.params.get("fitted_to", ())}):
-        about["fitted_to"] = seen
+    for field in FITTED:
+        if seen := sorted({name for group in opened.values() for name in group.params.get(field, ())}):
+            about[field] = seen
     if (made := testset_of(study)) and made.header:
         about["testset"] = made.header.id
     if study.until is not None:
@@ -148,7 +171,7 @@ def _about(study: Study, written: Study, opened: dict[JobGroup, Opened]) -> dict
     return about
 
 
-def _engine(study: Study, asked: str | Engine | None, workers: int | None, here: str) -> str | Engine:
+def engine_for(study: Study, asked: str | Engine | None, workers: int | None, here: str) -> str | Engine:
     """The engine, or its name. `here`: why only this process will do, or empty."""
     if asked is not None and not isinstance(asked, str):
         return asked
@@ -169,6 +192,23 @@ def keep_scenarios(store: Store, drawn: Drawn) -> None:
     store.write_scenarios(s for arms in drawn.perturbed.values() for group in arms.values() for s in group)
     if drawn.inputs is not None:
         store.write_drawn(drawn.table())
+
+
+def keep_selection(store: Store, study: Study) -> None:
+    """The chances of scenarios that were chosen, into the run folder. Raises UsageError where other scenarios were
+    chosen when the study began: the simulated run has changed, and coins are flipped once."""
+    chosen = study.scenarios.select
+    if chosen is None:
+        return
+    names = [make_task(entry.use).name for entry in study.tasks]
+    drawn = {name: select(chosen, name, study.policies, study.scenarios.count)[0] for name in names}
+    before = read_selection(store.path)
+    if before and {name: mine.to_dict() for name, mine in before.items()} != {n: m.to_dict() for n, m in drawn.items()}:
+        raise UsageError(
+            f"scenarios: select: from: {chosen.source} has other episodes than when this study began, and would choose "
+            "other scenarios: restore it, or give this study another folder (--out)"
+        )
+    store.write_selection(record(chosen, drawn))
 
 
 def with_names(study: dict[str, Any], policies: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from foretell.clock import Clock, Realtime, Sync, Virtual, parse
@@ -14,6 +15,7 @@ from foretell.policy import TIMEOUT
 from foretell.rollout import Job, Outcome, run_realtime, run_sync, run_virtual
 from foretell.rollout.able import check_able
 from foretell.rollout.companion import Companion
+from foretell.study.hush import Hushed, hushed
 from foretell.study.policy_entry import PolicyEntry
 from foretell.tasks.identity import task_hash
 from foretell.tasks.make import make_task
@@ -89,14 +91,19 @@ class Session:
         patience: float = TIMEOUT,
         view: bool = False,
         execute: int | None = None,
+        folder: str | None = None,
+        hush: str | None = None,
     ):
+        """folder: the run folder, which a world that is attended keeps files in. hush: the file into which policies
+        print in a blind study."""
+        self._folder = folder
         self.clock, self.patience, self.view = clock or Sync(), patience, view
         realtime = isinstance(self.clock, Realtime)
         self._alike: dict[str, Any] = {"task": task, "controller": controller, "time_limit": time_limit, "world": world}
         self._alike["factors"] = list(factors)
         for target in factors:  # scenarios name them, and reading a scenario loads no code
             adopt(target)
-        self._entries = policies
+        self._entries, self._hush = policies, hush
         made = make_task(task, time_limit)
         self.world = make_world(world, made, slots=1 if realtime else slots, threads=threads, controller=controller)
         self._task_hash, self._world_hash = task_hash(made, controllers_of(self.world)), world_hash(self.world)
@@ -107,17 +114,10 @@ class Session:
             )
         self.policies: dict[str, BoundPolicy] = {}
         for name, entry in policies.items():
-            if isinstance(entry, PolicyEntry):
-                policy, runs, options = make_policy(entry.use, entry.options), entry.execute, entry.options
-            elif realtime:
-                raise UsageError(
-                    f"policies: {name!r} is an object; realtime runs a policy in a process of its own, so give its "
-                    'name or "package.module:Class"'
-                )
-            else:  # an object, given from Python
-                policy, runs, options = (construct(entry) if isinstance(entry, type) else entry), execute, None
-            self.policies[name] = bind(policy, self.world, name, runs, options)
-            reads = self.policies[name].spec.reads
+            with hushed(hush):
+                bound = self._bound(name, entry, execute)
+            self.policies[name] = bound if hush is None else Hushed(bound, hush)
+            reads = bound.spec.reads
             if getattr(self.clock, "chunks", "") == "rtc" and "plan" not in reads:
                 raise UsageError(
                     f"clocks: chunks: rtc needs a policy that reads its plan (stream `plan`), and {name!r} does not; "
@@ -125,6 +125,18 @@ class Session:
                 )
         specs = {name: bound.spec for name, bound in self.policies.items()}
         check_able(self.world, self.clock, specs, video=video, view=view)
+
+    def _bound(self, name: str, entry: Any, execute: int | None) -> BoundPolicy:
+        """A policy of the study, or an object given from Python, bound to the world."""
+        if isinstance(entry, PolicyEntry):
+            policy = make_policy(entry.use, entry.options)
+            return bind(policy, self.world, name, entry.execute, entry.options)
+        if isinstance(self.clock, Realtime):
+            raise UsageError(
+                f"policies: {name!r} is an object; realtime runs a policy in a process of its own, so give its "
+                'name or "package.module:Class"'
+            )
+        return bind(construct(entry) if isinstance(entry, type) else entry, self.world, name, execute)
 
     @property
     def opened(self) -> Opened:
@@ -151,6 +163,8 @@ class Session:
         self, source: Callable[[], Job | None], watch: Callable[[str, list[Job]], None] = lambda doing, jobs: None
     ) -> Iterator[tuple[Job, Outcome]]:
         """Run jobs until there are no more."""
+        if self._folder is not None and (attend := getattr(self.world, "attend", None)) is not None:
+            attend(Path(self._folder))
         if isinstance(self.clock, Virtual):
             return run_virtual(self.world, self.policies, source, watch, self.clock)
         if isinstance(self.clock, Realtime):
@@ -167,7 +181,7 @@ class Session:
             opening["policy"] = self._entries[request["name"]].model_dump()
             opening["action"] = asdict(self.world.action)
             opening["features"] = {name: asdict(feature) for name, feature in self.world.features.items()}
-        return Companion("foretell.study.companion", {"open": opening}, fds)
+        return Companion("foretell.study.companion", {"open": opening}, fds, self._hush)
 
     def close(self) -> None:
         self.world.close()

@@ -45,6 +45,7 @@ from foretell.episodes.parts import DamagedError, merge_parts, parts, read_part,
 from foretell.episodes.planned import CELL, PLAN, SPARED, is_retired, is_spared, plan_table
 from foretell.episodes.read import JOURNAL, LOWEST, ORDER, RANKED, rank, rank_of, together
 from foretell.episodes.scenarios import SCENARIOS, scenario_table
+from foretell.episodes.selection import FILE as SELECTION
 from foretell.episodes.tally import COLUMNS
 from foretell.errors import ForetellError
 from foretell.files import read_file
@@ -142,6 +143,12 @@ class Store:
         with disk_errors(self.path):
             replace(self.path / "testset.jsonl", data)
 
+    def write_selection(self, selection: Mapping[str, Any]) -> None:
+        """The chances with which scenarios were chosen (`episodes.selection`)."""
+        self._check_open()
+        with disk_errors(self.path):
+            replace(self.path / SELECTION, json.dumps(selection).encode() + b"\n")
+
     def write_latencies(self, traces: Mapping[str, Sequence[float]]) -> None:
         """Traces that were measured for this study, each whole in a file of its name. One that another process has
         written meanwhile stands: rows name the trace that they were run with."""
@@ -211,7 +218,7 @@ class Store:
         self._check_open()
         plan = plan if isinstance(plan, pa.Table) else pa.Table.from_pylist(list(plan), schema=PLAN)
         plan = _with_retired(plan, np.zeros(len(plan), dtype=bool))
-        old, retired = plan_table(self.path, spared=True), 0
+        old, retired = plan_table(self.path, spared=True, masked=False), 0
         if len(old):
             mine = set(grouped([plan[c] for c in CELL])[1])
             again = {_asked(cell) for cell in mine}

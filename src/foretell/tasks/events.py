@@ -25,7 +25,8 @@ FALL = 0.02
 GRACE_S = 1.0
 """What left the pads and brings the task further within so many seconds was put down, not dropped."""
 SHUT, OPEN = 0.05, 0.20
-"""Shares of a gripper's range: it is shut below the first, and open above the second."""
+"""Shares of a gripper's range: it is shut below the first, or where its fingers touch each other, and open above the
+second."""
 TILTED, UPRIGHT = math.cos(math.radians(45)), math.cos(math.radians(20))
 """Cosines of the tilt from which an object is knocked over, and up to which it stands again."""
 APART_S = 0.5
@@ -71,12 +72,15 @@ EVENTS: dict[str, Event] = {
     ),
     "closed_on_nothing": Event(
         "closed on nothing",
-        "A gripper that was open (above 20 % of its range) closes (below 5 %) and no pad touches an object or fixture.",
+        "A gripper that was open (above 20 % of its range) closes (below 5 %, or its fingers touch each other) and no "
+        "pad touches an object or fixture.",
     ),
     "knocked_over": Event(
         "knocked an object over",
         "An object that no gripper holds tilts more than 45 degrees from how it stood at the start. It counts "
-        "again once it has stood within 20 degrees.",
+        "again once it has stood within 20 degrees. To roll is not to tilt: a can may turn about its axis, and a ball "
+        "as it likes (assets `Round`). An object to manipulate (MO) that a gripper has held does not count while the "
+        "task is solved.",
     ),
     "hit_table": Event(
         "hit the table",
@@ -91,8 +95,8 @@ EVENTS: dict[str, Event] = {
     "self_collision": Event(
         "hit itself or another robot",
         "A part of a robot touches another part of it, or another robot, that it did not touch in the 0.5 s before. "
-        "Only models whose parts can collide notice: the Panda, the WidowX and the Google robot touch other robots, "
-        "and their own links pass through each other.",
+        "Fingers of one gripper may touch each other. Only models whose parts can collide notice: the Panda, the "
+        "WidowX and the Google robot touch other robots, and their own links pass through each other.",
     ),
     "left_scene": Event(
         "lost an object from the scene",
@@ -139,6 +143,7 @@ class EventCounter:
         lowest: float = 0.0,
     ):
         self.robots, self.arms, self.grippers = tuple(robots), tuple(arms), tuple(grippers)
+        self._asked = np.array([name in targets for name in objects], dtype=bool)
         self._wrong = np.array([bool(targets) and name not in targets for name in objects], dtype=bool)
         self._slots, self._objects, self._lowest = slots, len(objects), lowest
         self._grace, self._apart, self._stuck = (round(s / tick) for s in (GRACE_S, APART_S, STUCK_S))
@@ -148,6 +153,9 @@ class EventCounter:
         self._lost = np.full(things, NEVER)  # tick at which the pads lost it
         self._height, self._fell = np.zeros(things), np.zeros(things, dtype=bool)
         self._up, self._over = np.zeros((*things, 3)), np.zeros(things, dtype=bool)
+        self._handled = np.zeros(things, dtype=bool)  # held at some time
+        self._round = np.zeros((*things, 3))  # the axis that an object is round about, or 0
+        self._ball = np.zeros(things, dtype=bool)
         self._floor, self._left = np.zeros(things), np.zeros(things, dtype=bool)
         self._open = np.zeros((slots, len(grippers)), dtype=bool)
         self._touched = np.full((2, slots, len(robots)), NEVER)  # tick of the last touch: furniture, robots
@@ -161,6 +169,7 @@ class EventCounter:
         for field in (
             self._streak,
             self._held,
+            self._handled,
             self._fell,
             self._over,
             self._left,
@@ -173,6 +182,9 @@ class EventCounter:
         pos = state.object_pos()
         up = np.broadcast_to(np.array([0.0, 0.0, 1.0]), pos.shape)
         self._up[slots] = rotate(conjugate(state.object_quat()), up)
+        rolls = np.array(state.object_rolls(), dtype=object).reshape(pos.shape[:2])
+        self._round[slots] = np.stack([rolls == axis for axis in "xyz"], axis=2)
+        self._ball[slots] = rolls == "any"
         self._floor[slots] = np.minimum(pos[:, :, 2], self._lowest) - BELOW
         for column, robot in enumerate(self.grippers):
             self._open[slots, column] = state.opening(robot) > OPEN
@@ -190,7 +202,7 @@ class EventCounter:
             self._look_at_objects(at, state, ticks[:, None], gained)
         for column, robot in enumerate(self.grippers):
             opening, was = state.opening(robot), self._open[at, column]
-            shut = opening < SHUT
+            shut = (opening < SHUT) | state.clenched(robot)
             if (closed := was & shut).any():
                 self._add("closed_on_nothing", at, closed & ~state.pads(robot).any(axis=(1, 2)))
             self._open[at, column] = (opening > OPEN) | (was & ~shut)
@@ -241,20 +253,33 @@ class EventCounter:
             self._add("dropped", at, (over & fell).sum(axis=1))
             self._lost[at], self._fell[at] = np.where(over, NEVER, since), fell & ~over
         self._held[at] = held
+        self._handled[at] |= carried
 
-        quat = state.object_quat()
-        w, x, y, z = quat[..., 0], quat[..., 1], quat[..., 2], quat[..., 3]
-        up = self._up[at]  # the third row of the rotation, times what pointed up
-        upright = 2 * ((x * z - w * y) * up[..., 0] + (y * z + w * x) * up[..., 1])
-        upright += (1 - 2 * (x * x + y * y)) * up[..., 2]
+        upright = self._upright(at, state.object_quat())
         tilted, was = upright < TILTED, self._over[at]
         if tilted.any() or was.any():
+            # what a hand put where it belongs may lie as it likes
+            tilted &= ~(gained[:, None] & self._asked & self._handled[at])
             self._add("knocked_over", at, (tilted & ~was & ~carried).sum(axis=1))
             self._over[at] = tilted | (was & (upright < UPRIGHT))
         away = (height < self._floor[at]) | (np.abs(pos[:, :, :2]) >= BEYOND).any(axis=2)
         if away.any():
             self._add("left_scene", at, (away & ~self._left[at]).sum(axis=1))
             self._left[at] |= away
+
+    def _upright(self, at: Any, quat: Floats) -> Floats:
+        """(n, objects) cosine of the angle by which objects have tilted, other than about what they are round about."""
+        w, x, y, z = quat[..., 0], quat[..., 1], quat[..., 2], quat[..., 3]
+        # the third row of the rotation: what points up now, in the object's frame
+        now = 2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)
+        up, about, ball = self._up[at], self._round[at], self._ball[at]
+        upright: Floats = now[0] * up[..., 0] + now[1] * up[..., 1] + now[2] * up[..., 2]
+        if about.any():
+            along = now[0] * about[..., 0] + now[1] * about[..., 1] + now[2] * about[..., 2]
+            began = np.einsum("nok,nok->no", up, about)
+            least = along * began + np.sqrt(np.clip(1 - along**2, 0, 1) * np.clip(1 - began**2, 0, 1))
+            upright = np.where(about.any(axis=2), least, upright)
+        return np.where(ball, 1.0, upright) if ball.any() else upright
 
     def _add(self, name: str, at: Any, count: Ints | Bools) -> None:
         self._counts[name][at] += count

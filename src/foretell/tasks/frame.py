@@ -12,6 +12,7 @@ import mujoco
 from foretell.errors import ForetellError
 from foretell.objects import Fixture, asset
 from foretell.objects.outline import object_outline, outlines
+from foretell.registry import resolve
 from foretell.tasks.starts import robot_kinds
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Task
@@ -22,10 +23,10 @@ HINGE = int(mujoco.mjtJoint.mjJNT_HINGE)
 
 
 def frame(task: Task) -> dict[str, Any]:
-    """`robots`: name -> robot, `pos` of its base (m) and `yaw` (degrees) in the task frame. `still`: what stands still,
-    as `outlines` gives it. `objects`: asset -> its outline. `joints`: fixture, or group of a robot that scenarios start
-    besides its arm -> name and unit of each of its joints, in the order of `Scenario.start`. What cannot be drawn is
-    left out."""
+    """`robots`: name -> robot, `pos` of its base (m) and `yaw` (degrees) in the task frame, and `drives` if it starts
+    anywhere on the floor. `still`: what stands still, as `outlines` gives it. `objects`: asset -> its outline.
+    `joints`: fixture, or group of a robot that scenarios start besides its arm -> name and unit of each of its joints,
+    in the order of `Scenario.start`. What cannot be drawn is left out."""
     spec = mujoco.MjSpec()
     if isinstance(task, TabletopTask):
         task.build(spec)
@@ -34,6 +35,8 @@ def frame(task: Task) -> dict[str, Any]:
         w, x, y, z = mount.quat
         yaw = math.degrees(math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)))
         described["robots"][name] = {"robot": mount.robot, "pos": list(mount.pos), "yaw": round(yaw, 3)}
+        if resolve("robots", mount.robot).first() == "base":
+            described["robots"][name]["drives"] = True
     described["joints"] |= _groups(task)
     try:
         described["still"] = outlines(spec.compile())

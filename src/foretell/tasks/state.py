@@ -96,6 +96,9 @@ class State(Protocol):
     def object_quat(self) -> Floats:
         """(n, objects, 4) orientations."""
 
+    def object_rolls(self) -> list[list[str]]:
+        """For each of n slots, and each object in it, what it is round about: `Round.about`, or nothing."""
+
     def pads(self, robot: str) -> Bools:
         """(n, objects and fixtures, pads) bool: which pads of a robot touch what; objects come first. Of a robot with
         several grippers, one is named: `robot/group`."""
@@ -103,11 +106,15 @@ class State(Protocol):
     def opening(self, robot: str) -> Floats:
         """(n,) how far a robot's gripper is open: 0 shut, 1 wide open; named as in `pads`."""
 
+    def clenched(self, robot: str) -> Bools:
+        """(n,) bool: do the fingers of a robot's gripper touch each other? It is named as in `pads`."""
+
     def hits(self, robot: str) -> Bools:
         """(n,) bool: does any part of a robot touch furniture or the floor?"""
 
     def clashes(self, robot: str) -> Bools:
-        """(n,) bool: does a robot touch itself or another one? Only models whose parts can collide do."""
+        """(n,) bool: does a robot touch itself or another one? Only models whose parts can collide do. The fingers of
+        a gripper may touch each other."""
 
 
 def within(state: State, name: str, volume: Volume) -> Bools:

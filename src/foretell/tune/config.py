@@ -143,6 +143,10 @@ def load_tuning(
     section |= {name: value for name, value in given.items() if value is not None}
     if not isinstance(section.get("space"), Mapping) and "space" in section:
         section["space"] = _spelled(section["space"])
+    if section.get("space") == {}:
+        raise UsageError(
+            "tune: space: is empty; name fields of the world with the values to try, such as theta.kp_scale: [0.5, 2]"
+        )
     if missing := [name for name in ("real", "space") if not section.get(name)]:
         what = {"real": "the run folder of the real episodes is", "space": "the values of θ to try are"}[missing[0]]
         raise UsageError(f"tune: {missing[0]}: {what} missing; give it under `tune:` in the study, or as an argument")

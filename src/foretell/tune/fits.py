@@ -17,7 +17,7 @@ from foretell.tune.objective import Objective
 from foretell.tune.space import Point
 from foretell.tune.ways import search
 
-__all__ = ["Fits", "fit"]
+__all__ = ["Fits", "check_held_out", "fit"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,19 +80,26 @@ def fit(landscape: Landscape, objective: Objective, tuning: Tuning) -> Fits:
         folds = crossed(policies, ids, tasks, groups)
         parts = [f"{_kept(folds[0].fit[0], 'policy', 'policies')}", _kept(folds[0].fit[1], "scenario")]
         checked = f"{' and '.join(parts)} in each of {counted(len(folds), 'fold')}"
-    for fold in folds:
-        for needs, part in ((fold.fit[0], "fitted to"), (fold.judge[0], "held out")):
-            if needs.sum() < objective.policies and tuning.hold_out is not None:
-                raise UsageError(
-                    f"tune: hold_out: {counted(int(needs.sum()), 'policy is', 'policies are')} {part}, and "
-                    f"{tuning.metric} needs {objective.policies}"
-                )
     chosen = [_search(landscape, objective, tuning, *fold.fit) for fold in folds]
     seen, best = folds[0].fit, chosen[0]
     if tuning.hold_out is None:
         seen = np.ones(len(policies), dtype=np.bool_), np.ones(len(ids), dtype=np.bool_)
         best = _search(landscape, objective, tuning, *seen)
     return Fits(best=best, seen=seen, folds=folds, chosen=chosen, checked=checked, notes=notes)
+
+
+def check_held_out(landscape: Landscape, objective: Objective, tuning: Tuning) -> None:
+    """Raises UsageError where `hold_out` names another policy, or leaves too few on one of its sides. For a landscape
+    of which nothing has run."""
+    if tuning.hold_out is None:
+        return
+    fold = split(landscape.policies, *landscape.tried_scenarios, tuning.hold_out)
+    for needs, part in ((fold.fit[0], "fitted to"), (fold.judge[0], "held out")):
+        if needs.sum() < objective.policies:
+            raise UsageError(
+                f"tune: hold_out: {counted(int(needs.sum()), 'policy is', 'policies are')} {part}, and "
+                f"{tuning.metric} needs {objective.policies}"
+            )
 
 
 def _groups(landscape: Landscape, objective: Objective, tuning: Tuning) -> tuple[tuple[int, int], list[str]]:

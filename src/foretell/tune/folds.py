@@ -53,7 +53,11 @@ def split(policies: Sequence[str], ids: Sequence[str], tasks: Ints, away: HoldOu
     for task in np.unique(tasks) if away.scenarios else ():
         mine = np.flatnonzero(tasks == task)
         order = mine[by_id([ids[i] for i in mine.tolist()], "tune")]
-        apart[order[: max(1, round(away.scenarios * len(order)))]] = True
+        if (some := max(1, round(away.scenarios * len(order)))) >= len(order):
+            raise UsageError(
+                f"tune: hold_out: scenarios: {away.scenarios:g} of {len(order)} in a task leaves none to fit to"
+            )
+        apart[order[:some]] = True
     fit = ~judge, ~apart
     return Fold(fit, (judge if judge.any() else ~judge, apart if apart.any() else ~apart))
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from foretell.answers.choice import Choice, choose, labels
-from foretell.answers.inputs import Table, open_table
+from foretell.answers.inputs import open_table
 from foretell.answers.reality import check_roles
 from foretell.answers.units import measure
 from foretell.answers.words import plain
@@ -20,14 +19,17 @@ from foretell.arrays import Floats, Ints
 from foretell.clock import Realtime
 from foretell.counting import counted
 from foretell.digest import digest
+from foretell.episodes.fitted import note_fitted
 from foretell.episodes.units import unit_of
 from foretell.errors import UsageError
 from foretell.study.config import Record, ScenarioSource, Study
-from foretell.study.engine import Engine, make_engine
+from foretell.study.engine import Engine
 from foretell.study.run import run
+from foretell.study.session import Opened
+from foretell.tune.engine import GuardedEngine
 from foretell.tune.space import Point, SearchSpace
 
-__all__ = ["Landscape", "Tried", "engine_of"]
+__all__ = ["Landscape", "Tried"]
 
 Scores = dict[tuple[str, str], dict[str, tuple[float, float]]]
 """(task, policy) -> scenario -> real and simulated score."""
@@ -44,6 +46,16 @@ class Tried:
     why: str = ""
 
 
+class RealTrial(NamedTuple):
+    """A real episode of a policy of the study."""
+
+    episode: str
+    unit: str
+    """What it counts for: its scenario, or of a child its parent."""
+    task: str
+    policy: str
+
+
 class Landscape:
     """Real scores, and simulated ones by θ. Every θ runs the same scenarios and seeds: differences are paired."""
 
@@ -56,25 +68,31 @@ class Landscape:
         of: str,
         stand_in: bool,
         out: Path,
-        engine: Engine | None,
+        engine: Engine,
         notify: Callable[[str], None],
         **how: Any,
     ):
         _check(study)
         self.study, self.space, self.out, self.of = study, space, out, of
         self._count = study.scenarios.count if study.scenarios.like is not None else None
-        self._real, self._stand_in, self._how, self._notify = real, stand_in, {**how, "engine": engine}, notify
+        self._real, self._stand_in, self._notify = real, stand_in, notify
+        self._how = {**how, "engine": GuardedEngine(engine, self._check_version)}
         self.tried: dict[str, Tried] = {}
         """Hash of a world -> its scores."""
         self._base = space.file.hash
         self._hashes: dict[str, str] = {}
         """Point -> hash of its world."""
         self._table = open_table(real, "real", metric=of)
+        check_roles(self._table, None, stand_in)
         self._check_policies()
         self.policies = tuple(study.policies)
+        self._trials = self._real_trials()
+
+    def start(self) -> None:
+        """Run the world as it is. Before this, nothing is run."""
         folder = self._run({})
         pairs, roles = self._pairs(folder)
-        self.task_names, self.ids, self.tasks, self.notes = self._units(pairs)
+        self.task_names, self.ids, self.tasks, self.notes = self._common(pairs)
         self.notes = [*roles, *self.notes]
         self.real = self._array(pairs, 0)
         self.tried[self._base] = Tried(point={}, run=folder, scores=self._array(pairs, 1))
@@ -107,13 +125,25 @@ class Landscape:
 
     def episodes(self, ids: Sequence[str], policies: Sequence[str]) -> tuple[str, ...]:
         """The real episodes of some scenarios and policies."""
-        known, columns = set(ids), self._table.columns
-        units = zip(columns.get("parent") or [None] * len(self._table), columns["scenario"], strict=True)
-        return tuple(
-            str(self._table.marks[i])
-            for i, ((parent, scenario), policy) in enumerate(zip(units, columns["policy"], strict=True))
-            if policy in policies and unit_of(parent, scenario) in known
-        )
+        known = set(ids)
+        return tuple(trial.episode for trial in self._trials if trial.unit in known and trial.policy in policies)
+
+    @property
+    def tried_scenarios(self) -> tuple[list[str], Ints]:
+        """Scenarios that were tried in reality, and the number of each one's task."""
+        tasks = {unit: task for _, unit, task, _ in self._trials}
+        names = sorted(set(tasks.values()))
+        return list(tasks), np.array([names.index(task) for task in tasks.values()], dtype=int)
+
+    def _real_trials(self) -> list[RealTrial]:
+        """Those of the study's policies."""
+        columns, none = self._table.columns, [None] * len(self._table)
+        names = zip(columns["task"], columns["policy"], columns["scenario"], columns.get("parent") or none, strict=True)
+        return [
+            RealTrial(str(mark), unit_of(parent, scenario, str(mark)) or "", str(task), str(policy))
+            for mark, (task, policy, scenario, parent) in zip(self._table.marks, names, strict=True)
+            if policy in self.policies
+        ]
 
     def _run(self, point: Point) -> Path:
         world = self.space.world(point)
@@ -128,6 +158,9 @@ class Landscape:
                 "record": Record(video=0),
             }
         )
+        if world.hash != self._base:  # the world as it is was chosen by nobody here
+            folder.mkdir(parents=True, exist_ok=True)
+            note_fitted(folder, [trial.unit for trial in self._trials], [trial.episode for trial in self._trials])
         run(study, out=folder, notify=self._notify, **self._how)
         return folder
 
@@ -140,6 +173,24 @@ class Landscape:
                 f"tune: real: {self._table.name} has no episodes of policy {missing[0]!r}; it has {listed}. The "
                 "study and the real episodes must have the same policies, under the same names"
             )
+
+    def _check_version(self, opened: Opened) -> None:
+        """Raises UsageError where a policy of the study is another one than in reality. People seldom note a
+        version."""
+        columns = self._table.columns
+        of = columns["task"], columns["policy"], columns.get("policy_hash") or [None] * len(self._table)
+        rows = zip(*of, columns.get("version") or [""] * len(self._table), strict=True)
+        tried: dict[str, set[str]] = {}
+        for task, policy, weights, version in rows:
+            if task == opened.task and weights:
+                tried.setdefault(str(policy), set()).add(str(version))
+        for name, made in opened.policies.items():
+            own = digest([made["hash"], json.dumps(made["options"], sort_keys=True)])
+            if name in tried and tried[name] != {own}:
+                raise UsageError(
+                    f"tune: real: the episodes of policy {name!r} in {self._table.name} are of other weights or "
+                    "options than the study's; policies stay as they are while a simulator is tuned"
+                )
 
     def _pairs(self, folder: Path) -> tuple[Scores, list[str]]:
         """Scores of scenarios that real and simulated episodes share, and what is to be said of who plays reality."""
@@ -156,7 +207,6 @@ class Landscape:
             tables, _ = choose([self._table, sim], Choice(task=task), ("task", "clock", "arm"))
             for policy in self.policies:
                 both, _ = choose(tables, Choice(policy=policy), ("policy",))
-                _check_version(both, policy)
                 unit_range = self.of in ("success", "score")
                 tried, simulated = (measure(table, unit_range=unit_range) for table in both)
                 broken = simulated.broken | tried.broken
@@ -165,7 +215,7 @@ class Landscape:
                 pairs[task, policy] = dict(zip(common, scores, strict=True))
         return pairs, roles
 
-    def _units(self, pairs: Scores) -> tuple[list[str], list[str], Ints, list[str]]:
+    def _common(self, pairs: Scores) -> tuple[list[str], list[str], Ints, list[str]]:
         """Tasks, scenarios that all policies have, the task of each, and what is left out."""
         names = list(dict.fromkeys(task for task, _ in pairs))
         ids: list[str] = []
@@ -207,25 +257,5 @@ def _check(study: Study) -> None:
         raise UsageError("tune: until: every θ runs the scenarios of the real episodes; leave `until` out")
 
 
-def _check_version(both: list[Table], policy: str) -> None:
-    """Raises UsageError where a policy in reality is another one than in simulation. People seldom note a version."""
-    if not any(labels(both[0], "policy_hash")):
-        return
-    versions = [set(labels(table, "version")) for table in both]
-    if versions[0] != versions[1]:
-        raise UsageError(
-            f"tune: real: the episodes of policy {policy!r} in {both[0].name} are of other weights or options than the "
-            "study's; policies stay as they are while a simulator is tuned"
-        )
-
-
 def _short(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def engine_of(study: Study, workers: int | None, slots: int, objects: Mapping[str, Any] | None) -> Any:
-    """One engine for all runs, so that processes start once; None where each run makes its own."""
-    if study.engine not in (None, "processes") or objects or workers == 0:
-        return None
-    count = (os.cpu_count() or 1) if workers is None else workers
-    return closing(make_engine("processes", workers=count, slots=slots, policy_timeout=study.policy_timeout))

@@ -19,14 +19,14 @@ import numpy as np
 from foretell.errors import UsageError, suggest
 from foretell.study.plan import make_task
 from foretell.tune.config import Values
-from foretell.world_file import WorldFile, attended, file_of, kind_of, world_class
+from foretell.world_file import FITTED, WorldFile, attended, file_of, kind_of, world_class
 
 __all__ = ["Point", "SearchSpace", "Tunable"]
 
 Point = Mapping[str, Any]
 MOST = 10_000
 """Cells of a grid."""
-FIXED = ("name", "kind", "about", "fitted_to", "physics")
+FIXED = ("name", "kind", "about", *FITTED, "physics")
 """Fields of a world file that are no θ."""
 
 

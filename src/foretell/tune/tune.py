@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,17 +19,17 @@ from foretell.stats import ALPHA
 from foretell.study.config import Study
 from foretell.study.run import SLOTS, Progress
 from foretell.tune.config import Tuning, load_tuning
-from foretell.tune.fits import Fits, fit
+from foretell.tune.engine import engine_of
+from foretell.tune.fits import Fits, check_held_out, fit
 from foretell.tune.improvement import improvement
-from foretell.tune.landscape import Landscape, engine_of
+from foretell.tune.landscape import Landscape
 from foretell.tune.objective import Objective
 from foretell.tune.space import Point, SearchSpace
-from foretell.tune.tuned import Tuned
+from foretell.tune.tuned import FEW, Tuned
+from foretell.tune.ways import check_way
 
 __all__ = ["tune"]
 
-FEW = 5
-"""Policies below which little can be shown."""
 FILE = "tuned.yaml"
 
 
@@ -63,11 +63,19 @@ def tune(
     it again to resume.
 
     The world file `tuned.yaml` is written if the improvement is shown on held-out data; `anyway` writes it in any
-    case. It lists the scenarios that it was fitted to, and `bound`, `compare` and `predictivity` do not take their real
-    trials as evidence for it. `stand_in`: a simulated world plays reality in `real`. `policies` adds policy objects, as
+    case; it is never shown with fewer than five policies. The file lists the scenarios and the real episodes that it
+    was fitted to, and `bound`, `compare` and `predictivity` do not take these as evidence for it, nor for any run below
+    `out`. `stand_in`: a simulated world plays reality in `real`. `policies` adds policy objects, as
     in `run`.
     """
-    given = {"real": real, "space": space or None, "way": way, "trials": trials, "metric": metric, "of": of}
+    given = {
+        "real": real,
+        "space": space if isinstance(space, Mapping) else space or None,
+        "way": way,
+        "trials": trials,
+        "metric": metric,
+        "of": of,
+    }
     loaded, tuning = load_tuning(study, {**given, "folds": folds, "hold_out": hold_out, "seed": seed}, policies)
     if not 0 < alpha < 1:
         raise UsageError(f"alpha: {alpha:g} should lie between 0 and 1")
@@ -77,11 +85,14 @@ def tune(
         raise UsageError(f"tune: metric: {tuning.metric} needs {objective.policies} policies; the study has {few}")
     where = SearchSpace(loaded.world, tuning.space, [entry.use for entry in loaded.tasks])
     folder = Path(out) if out is not None else Path("runs") / f"{loaded.name}-tune"
-    with engine_of(loaded, workers, slots, policies) or nullcontext() as engine:
+    check_way(where, tuning.way)
+    with closing(engine_of(loaded, workers, slots, policies)) as engine:
         landscape = Landscape(
             loaded, space=where, real=tuning.real, of=tuning.of, stand_in=stand_in, out=folder, engine=engine,
             policies=policies, workers=workers, slots=slots, progress=progress, notify=notify,
         )  # fmt: skip
+        check_held_out(landscape, objective, tuning)
+        landscape.start()
         fits = fit(landscape, objective, tuning)
     tuned = _answer(landscape, objective, tuning, fits, alpha)
     if (tuned.recommended or anyway) and tuned.point:
@@ -109,6 +120,7 @@ def _answer(landscape: Landscape, objective: Objective, tuning: Tuning, fits: Fi
         for scores in (landscape.base, landscape.scores(fits.best))
     ]
     ids = [unit for unit, used in zip(landscape.ids, fits.seen[1], strict=True) if used]
+    episodes = landscape.episodes(ids, [landscape.policies[i] for i in np.flatnonzero(fits.seen[0])])
     return Tuned(
         study=landscape.study.name,
         objective=objective,
@@ -131,8 +143,8 @@ def _answer(landscape: Landscape, objective: Objective, tuning: Tuning, fits: Fi
         },
         judging=judged.policies,
         checked=fits.checked,
-        world=_world(landscape, fits.best, ids, objective, tuning),
-        real_episodes=landscape.episodes(ids, [landscape.policies[i] for i in np.flatnonzero(fits.seen[0])]),
+        world=_world(landscape, fits.best, objective, tuning, scenarios=ids, episodes=episodes),
+        real_episodes=episodes,
         notes=(*landscape.notes, *fits.notes, *_notes(landscape, objective, fits)),
         out=landscape.out,
     )
@@ -143,20 +155,27 @@ def _value(landscape: Landscape, objective: Objective, scores: Floats | None) ->
 
 
 def _world(
-    landscape: Landscape, best: Point, ids: Sequence[str], objective: Objective, tuning: Tuning
+    landscape: Landscape,
+    best: Point,
+    objective: Objective,
+    tuning: Tuning,
+    *,
+    scenarios: Sequence[str],
+    episodes: Sequence[str],
 ) -> dict[str, Any]:
     """The contents of the tuned world file."""
     contents, file = landscape.space.contents(best), landscape.space.file
     names = ", ".join(p.name for p in landscape.space.parameters)
     about = (
         f"{file.name} with {names} tuned so that {objective.metric} of {tuning.of} with real episodes is best "
-        f"({len(landscape.policies)} policies, {counted(len(ids), 'scenario')})."
+        f"({len(landscape.policies)} policies, {counted(len(scenarios), 'scenario')})."
     )
     head = {"name": f"{file.name}-tuned", "kind": contents["kind"], "about": about}
     return {
         **head,
         **{k: v for k, v in contents.items() if k not in head},
-        "fitted_to": sorted({*file.fitted_to, *ids}),
+        "fitted_to": sorted({*file.fitted_to, *scenarios}),
+        "fitted_episodes": sorted({*file.fitted_episodes, *episodes}),
     }
 
 
@@ -165,7 +184,7 @@ def _notes(landscape: Landscape, objective: Objective, fits: Fits) -> list[str]:
     if len(landscape.policies) < FEW:
         notes.append(
             f"{counted(len(landscape.policies), 'policy is', 'policies are')} fewer than {FEW}: with so few, many "
-            "values of θ put them in the right order by luck. Add policies before you trust a tuned simulator"
+            "values of θ put them in the right order by luck, and no world is recommended. Add policies"
         )
     for p in landscape.space.parameters:
         if p.name in fits.best and p.at_end(fits.best[p.name]):

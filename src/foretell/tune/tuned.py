@@ -20,9 +20,12 @@ from foretell.stats import Interval
 from foretell.tune.landscape import Tried
 from foretell.tune.objective import Objective
 from foretell.tune.space import Point, Tunable
+from foretell.world_file import FITTED
 
-__all__ = ["Tuned"]
+__all__ = ["FEW", "Tuned"]
 
+FEW = 5
+"""Policies below which nothing is recommended: many values of θ put so few in the right order by luck."""
 CLAIMS = {
     "family": "shown for these policies, and for others like them",
     "policies": "shown for these policies, on other scenarios; not for other policies",
@@ -81,8 +84,8 @@ class Tuned(Displayed):
 
     @property
     def recommended(self) -> bool:
-        """Whether held-out data show that the tuned world predicts better."""
-        return self.claim != "none"
+        """Whether held-out data show that the tuned world predicts better, with policies enough."""
+        return self.claim != "none" and len(self.policies) >= FEW
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able."""
@@ -153,6 +156,11 @@ class Tuned(Displayed):
         if not self.point:
             return "Not recommended: no value of θ that was tried predicts better than the world as it is."
         written = f" It was written to {self.file} because you asked for it." if self.file else ""
+        if self.claim != "none":
+            return (
+                f"Not recommended: {counted(len(self.policies), 'policy is', 'policies are')} fewer than {FEW}, and "
+                f"many values of θ put so few in the right order by luck.{written}"
+            )
         return (
             "Not recommended: the improvement is not shown on data that θ was not fitted to. The better value on the "
             f"data it was fitted to may be luck.{written}"
@@ -184,7 +192,9 @@ class Tuned(Displayed):
         self.out.mkdir(parents=True, exist_ok=True)
         (self.out / "tune.json").write_text(json.dumps(self.to_dict(), indent=2) + "\n", encoding="utf-8")
         if self.file is not None:
-            text = yaml.safe_dump(dict(self.world), sort_keys=False, allow_unicode=True, width=110)
+            lines: dict[str, Any] = {"sort_keys": False, "allow_unicode": True, "width": 110}
+            text = yaml.safe_dump({k: v for k, v in self.world.items() if k not in FITTED}, **lines)
+            text += yaml.safe_dump({k: self.world[k] for k in FITTED}, default_flow_style=None, **lines)
             self.file.write_text(text, encoding="utf-8")
 
 

@@ -15,19 +15,36 @@ from typing import Any
 from foretell.errors import UsageError
 from foretell.tune.space import Point, SearchSpace
 
-__all__ = ["search"]
+__all__ = ["check_way", "search"]
 
 Judge = Callable[[Point], float]
 
 
 def search(space: SearchSpace, judge: Judge, *, way: str, trials: int, seed: int) -> Point:
     """The best point that a way finds."""
+    check_way(space, way)
     best: Point = {}
     most = judge(best)
     for point, value in _WAYS[way](space, judge, trials, seed):
         if value > most:
             best, most = point, value
     return best
+
+
+def check_way(space: SearchSpace, way: str) -> None:
+    """Raises UsageError where a way cannot search a space, or lacks a package."""
+    if way == "grid":
+        space.grid()
+    elif way == "cma":
+        if words := [p.name for p in space.parameters if p.kind == "choice"]:
+            raise UsageError(f"tune: way: cma searches numbers, and {words[0]} has choices; use way tpe")
+        if len(space.parameters) < 2:
+            raise UsageError("tune: way: cma needs two parameters or more; use way grid or tpe for one")
+        _needs("cma", way)
+    else:
+        _needs("optuna", way)
+        if way == "gp":
+            _needs("torch", way, "torch")
 
 
 def _grid(space: SearchSpace, judge: Judge, trials: int, seed: int) -> Iterator[tuple[Point, float]]:
@@ -37,9 +54,6 @@ def _grid(space: SearchSpace, judge: Judge, trials: int, seed: int) -> Iterator[
 
 def _optuna(sampler: str) -> Callable[[SearchSpace, Judge, int, int], Iterator[tuple[Point, float]]]:
     def way(space: SearchSpace, judge: Judge, trials: int, seed: int) -> Iterator[tuple[Point, float]]:
-        _needs("optuna", "tpe" if sampler == "TPESampler" else "gp")
-        if sampler == "GPSampler":
-            _needs("torch", "gp", "torch")
         import optuna
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -79,11 +93,6 @@ def _inside(space: SearchSpace, name: str, value: Any) -> bool:
 
 
 def _cma(space: SearchSpace, judge: Judge, trials: int, seed: int) -> Iterator[tuple[Point, float]]:
-    if words := [p.name for p in space.parameters if p.kind == "choice"]:
-        raise UsageError(f"tune: way: cma searches numbers, and {words[0]} has choices; use way tpe")
-    if len(space.parameters) < 2:
-        raise UsageError("tune: way: cma needs two parameters or more; use way grid or tpe for one")
-    _needs("cma", "cma")
     import numpy as np
 
     with warnings.catch_warnings():

@@ -18,8 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from foretell.episodes.blind import mask_of
 from foretell.files import inside
 from foretell.view.board import Board
+from foretell.view.person import person_routes
 
 if TYPE_CHECKING:
     from starlette.applications import Starlette
@@ -39,7 +41,8 @@ HEADERS = {
 
 
 def application(board: Board, html: str, token: str, host: str) -> Starlette:
-    """Serves the page, where the runs stand, their contents and videos; stops a run for who has the token."""
+    """Serves the page, where the runs stand, their contents and videos; stops a run for who has the token. The page
+    `/person` is for the person beside a robot."""
     from starlette.applications import Starlette
     from starlette.middleware import Middleware
     from starlette.responses import FileResponse, HTMLResponse, JSONResponse, Response
@@ -82,6 +85,7 @@ def application(board: Board, html: str, token: str, host: str) -> Starlette:
         Route("/contents", contents),
         Route("/runs/{run:int}/{path:path}", file),
         Route("/stop/{run:int}", stop, methods=["POST"]),
+        *person_routes(board, token),
     ]
     return Starlette(routes=routes, middleware=[Middleware(Guard, host=host)])
 
@@ -142,6 +146,8 @@ def file_of(board: Board, index: int, path: str) -> tuple[Path, str] | None:
     kind = FILES.get(folder, {}).get(Path(name).suffix.lower())
     if kind is None:
         return None
+    if folder == "events" and mask_of(board.runs[index]) is not None:
+        return None  # how long a policy thinks tells which one it is
     target = inside(board.runs[index], path)
     mine = target is not None and target.is_relative_to(board.runs[index].resolve() / folder)
     return (target, kind) if target is not None and mine else None

@@ -75,6 +75,7 @@ class Card {
     this.title = el("b");
     this.state = el("span", { class: "state" });
     this.button = el("button", { type: "button", onclick: () => this.press() }, "Stop");
+    this.person = el("a", { href: "person" }, "Beside the robot");
     this.fill = el("div");
     this.bar = el("div", { class: "bar", role: "progressbar", "aria-valuemin": 0 }, this.fill);
     this.pace = el("p", { class: "pace" });
@@ -86,7 +87,7 @@ class Card {
     this.details = el("details", {}, this.summary, this.cells, this.waiting, this.foot);
     this.lines = new Map();
     this.wrong = "";
-    this.node = el("div", { class: "run", "data-run": index }, el("div", { class: "first" }, this.title, this.state, this.button),
+    this.node = el("div", { class: "run", "data-run": index }, el("div", { class: "first" }, this.title, this.state, this.person, this.button),
       this.bar, this.pace, this.problem, this.details);
   }
 
@@ -103,6 +104,7 @@ class Card {
     this.title.title = run.path;
     const running = run.state === "running";
     this.button.hidden = !running;
+    this.person.hidden = !(running && run.attended);
     this.button.disabled = !key;
     this.button.title = key ? "Ends the study; everything finished is kept" : "To stop the study, open the link that foretell view printed";
     this.bar.hidden = !run.planned;

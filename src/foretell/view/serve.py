@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from foretell.errors import UsageError
+from foretell.person.desk import DESK
 from foretell.report.page import as_json, needs_extra, page
 
 __all__ = ["Served", "listen", "view"]
@@ -28,14 +29,16 @@ class Served:
     """With the token that allows to stop a study: not for everybody."""
     runs: list[str]
     notes: list[str]
+    person: str | None = None
+    """The page for the person beside a robot, where a run has one."""
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
     def text(self) -> str:
-        return "\n".join(
-            [f"{self.url}", *(f"note: {note}" for note in self.notes), "Ctrl-C ends the view, not the study."]
-        )
+        person = [f"beside the robot: {self.person}"] if self.person else []
+        notes = [f"note: {note}" for note in self.notes]
+        return "\n".join([self.url, *person, *notes, "Ctrl-C ends the view, not the study."])
 
 
 def view(
@@ -74,7 +77,14 @@ def view(
     )
     address, number = listener.getsockname()[:2]
     name = socket.gethostname() if address in ("0.0.0.0", "::") else f"[{address}]" if ":" in address else address
-    served = Served(f"http://{name}:{number}/#token={token}", [str(p) for p in paths], _notes(paths, address))
+    home = f"http://{name}:{number}/"
+    attended = any((path / DESK).is_dir() for path in paths)
+    served = Served(
+        url=f"{home}#token={token}",
+        runs=[str(p) for p in paths],
+        notes=_notes(paths, address),
+        person=f"{home}person#token={token}" if attended else None,
+    )
     notify(served)
     threading.Thread(target=board.progress, daemon=True).start()  # the first report is ready sooner
     if open:

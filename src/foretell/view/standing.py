@@ -7,6 +7,7 @@ from typing import Any
 
 from foretell.episodes.parts import DamagedError, parts, read_part
 from foretell.errors import ForetellError
+from foretell.person.desk import DESK
 from foretell.study.follow import Follower
 from foretell.study.lock import STOP
 
@@ -59,6 +60,7 @@ class Standing:
             "left": (planned - finished) / pace if pace else None,
             "writer": writer,
             "figures": figures,
+            "attended": (self.run / DESK).is_dir(),
         }
 
     def _state(self, planned: int, finished: int, problem: str) -> str:

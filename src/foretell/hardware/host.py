@@ -1,0 +1,185 @@
+"""Runs a robot's driver in an environment of its own, which needs neither foretell nor numpy, and serves it.
+
+    PYTHON host.py DESCRIPTOR        # `remote.HostedRobot` starts it so, with one end of a pair of sockets
+
+The first message names the driver's class and its options. Then each message is one call of LeRobot's `Robot`. When
+the link ends, whatever the reason, the robot is held and disconnected, and this process ends. Standard library only;
+Python 3.8 must be able to read it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import inspect
+import math
+import os
+import re
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+__all__ = ["build", "described", "main", "serve_driver"]
+
+CALLS = ("connect", "get_observation", "send_action", "disconnect", "stop", "is_connected")
+"""What may be called."""
+GRACE_S = 5.0
+"""Wall seconds that a driver has to hold and to disconnect once the process that asked for it is gone."""
+
+
+def load(use: str) -> Any:
+    """A class by "package.module:Class" or "file.py:Class"."""
+    where, _, name = use.rpartition(":")
+    if where.endswith(".py"):
+        path = Path(where).resolve()
+        sys.path.insert(0, str(path.parent))
+        spec = importlib.util.spec_from_file_location(path.stem, str(path))
+        if spec is None or spec.loader is None or not path.is_file():
+            raise FileNotFoundError(f"driver.use: there is no file {path}")
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[path.stem] = module
+        spec.loader.exec_module(module)
+    else:
+        module = importlib.import_module(where)
+    if not hasattr(module, name):
+        raise AttributeError(f"driver.use: {where} has no class {name!r}")
+    return getattr(module, name)
+
+
+def build(kind: Any, options: dict[str, Any]) -> Any:
+    """A driver from its options. LeRobot's own robots take a configuration; its class reads the options."""
+    config = getattr(kind, "config_class", None)
+    if config is None:
+        return kind(**options)
+    try:
+        import draccus  # type: ignore[import-not-found, unused-ignore] # LeRobot's; it reads what is nested, as cameras
+    except ImportError:
+        return kind(config(**options))
+    return kind(draccus.decode(config, options))
+
+
+def described(robot: Any) -> dict[str, Any]:
+    """What a driver says of itself, as it goes over the wire: a type by its name, a picture by its shape."""
+
+    def plain(features: Any) -> dict[str, Any]:
+        return {str(k): list(v) if isinstance(v, (tuple, list)) else v.__name__ for k, v in dict(features).items()}
+
+    sides = {"observation": plain(robot.observation_features), "action": plain(robot.action_features)}
+    return {**sides, "stops": callable(getattr(robot, "stop", None)), "name": str(getattr(robot, "name", ""))}
+
+
+def serve_driver(link: socket.socket, robot: Any, wire: Any) -> None:
+    """Answer calls until the link ends."""
+    while True:
+        try:
+            asked = wire.receive(link)
+        except (wire.LinkLost, wire.WireError):
+            return
+        answer = {"id": asked.get("id")}
+        try:
+            answer["answer"] = _called(robot, asked.get("call"), asked.get("arguments", {}))
+            data = wire.encode(answer)
+        except Exception as error:
+            words = f"{type(error).__name__}: {error}"
+            data = wire.encode({"id": asked.get("id"), "error": words, "trace": traceback.format_exc()[-12000:]})
+        try:
+            link.settimeout(None)
+            link.sendall(data)
+        except OSError:
+            return
+
+
+def _called(robot: Any, name: Any, arguments: dict[str, Any]) -> Any:
+    if name not in CALLS:
+        raise AttributeError(f"{name!r:.50} is none of the calls {', '.join(CALLS)}")
+    value = getattr(robot, name)
+    if name == "is_connected":
+        return bool(value() if callable(value) else value)
+    if name == "connect":  # LeRobot's would ask to calibrate, and nobody is there to answer
+        arguments = {"calibrate": False} if "calibrate" in inspect.signature(value).parameters else {}
+    answer = value(**arguments)
+    return answer if name in ("get_observation", "send_action") else None
+
+
+def hold(robot: Any, rest: dict[str, float]) -> None:
+    """Stop the robot: by its own `stop`, or by sending it what it measures, and `rest`, such as 0 as a velocity."""
+    if callable(getattr(robot, "stop", None)):
+        robot.stop()
+        return
+    measured = robot.get_observation()
+    targets = {key: float(rest[key] if key in rest else measured[key]) for key in robot.action_features}
+    if all(map(math.isfinite, targets.values())):
+        robot.send_action(targets)
+
+
+def _leave(robot: Any, rest: dict[str, float], report: Callable[[str], None]) -> None:
+    """Hold and disconnect; in a process that has lost its parent nobody else would."""
+    connected = getattr(robot, "is_connected", True)
+    if not (connected() if callable(connected) else connected):
+        return
+    for act in (lambda: hold(robot, rest), robot.disconnect):
+        try:
+            act()
+        except Exception as error:
+            report(f"the driver could not stop: {type(error).__name__}: {error}")
+
+
+def _orphaned(parent: int) -> None:
+    """End a process whose driver hangs, some time after its parent has gone: it would keep the robot's port."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    time.sleep(GRACE_S)
+    os._exit(1)
+
+
+def _wire() -> Any:
+    """The module beside this file, without the package that they are in."""
+    spec = importlib.util.spec_from_file_location("foretell_wire", str(Path(__file__).with_name("wire.py")))
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _version() -> str:
+    """The version of the foretell that this file is from."""
+    package = Path(__file__).resolve().parents[1] / "__init__.py"
+    stated = re.search(r'__version__ = "(.+)"', package.read_text()) if package.is_file() else None
+    return stated.group(1) if stated else "unknown"
+
+
+def main(descriptor: int) -> int:
+    """Serve the link with this number."""
+    sys.path[:] = [p for p in sys.path if Path(p).resolve() != Path(__file__).resolve().parent]  # hides nothing
+    wire = _wire()
+    link = socket.socket(fileno=descriptor)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's to handle
+    os.dup2(2, 1)  # what a driver prints is no answer
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    threading.Thread(target=_orphaned, args=(os.getppid(),), daemon=True).start()
+    with contextlib.suppress(wire.LinkLost, wire.WireError):
+        hello = wire.receive(link)
+        if words := wire.refusal(hello, "host.py", _version(), "the other end"):
+            wire.send(link, {"refused": words})
+            return 2
+        try:
+            robot = build(load(hello["use"]), hello["options"])
+            wire.send(link, {"hello": described(robot), "protocol": wire.PROTOCOL, "version": _version()})
+        except Exception as error:
+            words = f"{type(error).__name__}: {error}"
+            wire.send(link, {"refused": words, "trace": traceback.format_exc()[-12000:]})
+            return 2
+        serve_driver(link, robot, wire)
+        _leave(robot, hello.get("rest", {}), lambda text: print(text, file=sys.stderr))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1])))
