@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
-import numpy as np
-
 from foretell import stats
-from foretell.answers.choice import Choice, choose, labels
+from foretell.answers.choice import Choice, choose
 from foretell.answers.counts import bound_counts, read_counts
 from foretell.answers.draw import EstimateShift, shift_of, unlike
 from foretell.answers.held_out import as_evidence
 from foretell.answers.inputs import Source, Table, open_table
 from foretell.answers.more_trials import more_trials
 from foretell.answers.reality import check_roles, check_sources
+from foretell.answers.same import unlike_policies
 from foretell.answers.selected import selected_bound, unequally_chosen
 from foretell.answers.stopped import check_fixed, planned_horizon
 from foretell.answers.units import Measured, measure, pair
@@ -248,7 +247,7 @@ def bound(
     y, f, e, shift = tried.units.scores, None, None, None
     worth: dict[str, Any] | None = None
     if simulated is not None:
-        notes += _same(tried, simulated)
+        notes += unlike_policies(tried, simulated)
         paired, lost = pair(tried, simulated, more)
         y, f, e = paired.real, paired.sim, paired.extra if paired.extra.size else None
         shift = shift_of(paired)
@@ -396,24 +395,3 @@ def design_of(tables: list[Table], asked: str | None) -> tuple[Design, list[str]
         raise UsageError(f"design {asked!r} is not known; {suggest(asked, order)}")
     notes = [f"scenarios count as {asked}, as you asked; the run recorded {worst}"] if recorded else []
     return next(d for d in order if d == asked), notes if asked != worst else []
-
-
-def _same(real: Measured, sim: Measured) -> list[str]:
-    """What a reader should know about how real and simulated episodes differ, or do not."""
-    notes = []
-    weights = [[h for h in labels(m.table, "policy_hash") if h] for m in (real, sim)]
-    if all(weights) and weights[0] != weights[1]:
-        notes.append(f"the policy's weights differ: {weights[0][0][:8]} in real, {weights[1][0][:8]} in sim")
-    elif all(weights) and labels(real.table, "version") != labels(sim.table, "version"):
-        notes.append("the policy's options differ between real and sim")
-    if not real.table.episodes and len(common := set(real.ids) & set(sim.ids)) >= 10:
-        ids = sorted(common)
-        if np.array_equal(real.of(ids), sim.of(ids)) and np.ptp(real.of(ids)) > 0:
-            notes.append(
-                f"warning: real and simulated scores are equal in all {len(ids)} scenarios: check that the file of "
-                "simulations is not a copy of the real trials"
-            )
-    worlds = [labels(m.table, "world_hash") for m in (real, sim)]
-    if worlds[0] and worlds[0] == worlds[1]:
-        notes.append("real and sim are the same world with the same parameters")
-    return notes
