@@ -35,7 +35,7 @@ ONLY_SHELL = {
     "reproduce": {"brief", "out"},  # about printing; pages belong to foretell.report
     "run": {"dry_run"},  # foretell.study.estimate.estimate
 }
-ONLY_PYTHON = {"figure": {"runs", "name"}, "tune": {"folds", "hold_out"}}  # these two stand in the study
+ONLY_PYTHON = {"figure": {"runs", "name"}, "tune": {"folds", "hold_out"}, "serve-policy": {"stop"}}
 OPTIONAL = {"bound": {"real"}, "cards": {"run"}}
 """Arguments that only Python requires: counts are another way to give `real`; `cards --stl` goes without a run."""
 

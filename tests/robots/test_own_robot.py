@@ -14,7 +14,7 @@ import pytest
 import foretell
 from foretell.checks import check_task
 from foretell.errors import UsageError
-from foretell.reality.cards import _joints
+from foretell.person.scene import _joints
 from foretell.robots import Group, Panda, Robot
 from foretell.robots.controller import EndEffectorDelta, Grip
 from foretell.sim.bench import SLOT, Bench

@@ -126,7 +126,7 @@ def test_a_run_without_films_says_what_to_do(run: Path) -> None:
         film.unlink()
     with pytest.raises(foretell.UsageError, match=r"record: \{video: all\}"):
         second_judge(run, "ann", Scripted([]))
-    with pytest.raises(foretell.UsageError, match="by: it judges films"):
+    with pytest.raises(foretell.UsageError, match="by, detector: they judge films"):
         foretell.judge(run, by="ann", task="lift")
 
 

@@ -4,7 +4,7 @@ Examples:
     foretell budget --width 0.2  # trials until the interval is 20 points wide
     foretell budget --power 0.8 --difference 0.15 --rate 0.6
     foretell budget --width 0.2 --real runs/pilot --sim runs/sim --policy mine
-    foretell budget --next 40 --sim runs/sim --rule stratified  # which scenarios to run for real
+    foretell budget --next 40 --sim runs/sim --rule stratified
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 Examples:
     foretell check policy my_policy.py:MyPolicy --task can
-    foretell check policy onnx:model.onnx
     foretell check policy expert --task widowx_stack_cube --pitfalls all
     foretell check task my_task.py:MyTask
     foretell check world my_world.yaml

@@ -1,4 +1,4 @@
-"""Serve a policy to other programs, in openpi's websocket protocol.
+"""Serve a policy to other programs, in openpi's protocol.
 
 Examples:
     foretell serve-policy zoo:bc --task lift
