@@ -11,10 +11,12 @@ import pytest
 from PIL import Image
 from studies import cli, refused
 
+from foretell.errors import UsageError
 from foretell.match import check
 from foretell.match.colour import ciede2000, lab
 from foretell.sim.bench import Bench
 from foretell.spec import Stream
+from foretell.tasks.lift import Lift
 
 SIZE = (240, 320)
 
@@ -74,6 +76,26 @@ def test_a_world_is_like_itself(shots: Path) -> None:
     assert set(same.parts) >= {"panda", "cube"} and not same.notes
     told = check(shots / "real.png", task="lift", camera="front", world=shots / "lab.yaml")  # by its own background
     assert told.known_from == "plate" and told.overlap is not None and told.overlap > 0.9
+
+
+@pytest.mark.gl
+def test_a_frame_is_compared_with_the_scenario_that_was_measured(tmp_path: Path) -> None:
+    """Objects of a lab stand where no published layout has them."""
+    bench = Bench("lift", scenario=Lift().scenario(7))
+    seen = bench.world.observe(np.zeros(1, dtype=np.int32), {
+        "front/rgb": Stream((*SIZE, 3)), "front/segmentation": Stream((*SIZE, 1)),
+    })  # fmt: skip
+    cube = seen["front/segmentation"][0, ..., 0] == bench.world.legend["cube"]
+    for name, pixels in (("real", seen["front/rgb"][0]), ("mask", cube.astype(np.uint8) * 255)):
+        Image.fromarray(pixels).save(tmp_path / f"{name}.png")
+    (tmp_path / "trial.json").write_text(Lift().scenario(7).model_dump_json() + "\n")
+    given: Any = {"task": "lift", "camera": "front", "mask": tmp_path / "mask.png", "keep": ["cube"]}
+    assert check(tmp_path / "real.png", scenario=tmp_path / "trial.json", **given).overlap == 1.0
+    assert check(tmp_path / "real.png", **given).overlap < 0.5
+    with pytest.raises(UsageError, match="either `layout` or `scenario`"):
+        check(tmp_path / "real.png", scenario=tmp_path / "trial.json", layout=0, **given)
+    with pytest.raises(UsageError, match="0 scenarios of task 'can'"):
+        check(tmp_path / "real.png", scenario=tmp_path / "trial.json", **{**given, "task": "can"})
 
 
 @pytest.mark.gl

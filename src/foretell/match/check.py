@@ -121,19 +121,21 @@ def check(
     camera: str,
     world: str | Path | Mapping[str, Any] | WorldFile = "mujoco",
     layout: int | None = None,
+    scenario: str | Path | None = None,
     mask: str | Path | None = None,
     plate: str | Path | None = None,
     keep: Sequence[str] = ("robots", "objects"),
 ) -> Resemblance:
     """Compare a real frame with what a camera of a world shows of a task, at its start.
 
-    `layout` is the number of a published layout; without it, the task's first scenario is shown. The real silhouette
-    is known from `mask` (a picture that is bright there), or from the difference to a clean `plate`; without either,
-    the plate that the world shows behind the camera is taken. `keep` names the parts that make up the silhouette.
+    `layout` is the number of a published layout. `scenario` is a file with one scenario, such as `match scenario`
+    writes from a frame. Without either, the task's first scenario is shown. The real silhouette is known from `mask`
+    (a picture that is bright there), or from the difference to a clean `plate`; without either, the plate that the
+    world shows behind the camera is taken. `keep` names the parts that make up the silhouette.
     """
     frame = read_picture(real, "real")
     file = load_world(world)
-    bench = bench_of(task, file, layout)
+    bench = bench_of(task, file, layout, scenario)
     if camera not in bench.world.cameras:
         raise UsageError(f"camera: {camera!r:.100} is not in task {task!r}; {suggest(camera, bench.world.cameras)}")
     height, width = frame.shape[:2]

@@ -14,13 +14,22 @@ from foretell.registry import resolve
 from foretell.rotation import conjugate, multiply, rotate
 from foretell.sim.bench import Bench
 from foretell.sim.params import load_world
+from foretell.study.scenario_file import read_scenario_file
 
 __all__ = ["bench_of", "on_its_body"]
 
 
-def bench_of(task: str, world: Any, layout: int | None = None) -> Bench:
-    """A task's published layout, or its first scenario, in a world, ready to be looked at."""
+def bench_of(task: str, world: Any, layout: int | None = None, scenario: str | Path | None = None) -> Bench:
+    """A task's published layout, the scenario of a file, or the task's first scenario, in a world, ready to be looked
+    at."""
     built = resolve("tasks", task)()
+    if scenario is not None:
+        if layout is not None:
+            raise UsageError("layout: give either `layout` or `scenario`, not both")
+        known = [listed for listed in read_scenario_file(Path(scenario)).scenarios if listed.task == built.name]
+        if len(known) != 1:
+            raise UsageError(f"scenario: {scenario} has {len(known)} scenarios of task {task!r}; it should have one")
+        return Bench(built, scenario=known[0], world=world)
     if layout is None:
         return Bench(built, world=world)
     known = built.layouts()

@@ -42,7 +42,7 @@ then, in SIMPLER's world, with a yaw of 0. The apple's rest is the original's.""
 ALONG = math.pi / 2
 """Yaw of a thing that is drawn: cans point to the robot, so that its fingers can close on them."""
 HALF_WAY = 100
-"""Actions after which the second instruction comes by itself."""
+"""The second instruction comes by itself after more actions than this."""
 AJAR = 0.05
 """How far the drawer must be open in the end, m."""
 INSIDE, HIGH = 0.17, 1.0

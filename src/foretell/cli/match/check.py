@@ -25,6 +25,7 @@ def main(
     camera: Annotated[str, named("CAMERA")],
     world: World,
     layout: Annotated[int | None, named("K", default="the first scenario")],
+    scenario: Annotated[Path | None, named("TRIAL.json", default="none")],
     mask: Annotated[Path | None, named("MASK.png", default="none")],
     plate: Annotated[Path | None, named("PLATE.png", default="the world's background")],
     keep: Annotated[tuple[str, ...], named("PART ...")],
@@ -39,6 +40,7 @@ def main(
         camera: The camera of the task that took the frame.
         world: The world to compare with: a world file with the matched camera and background.
         layout: The number of a published layout of the task, counted from 0.
+        scenario: A file with one scenario, as `foretell match scenario` writes it from a frame.
         mask: A picture of the frame's size that is bright where the real robot and objects are.
         plate: The empty scene, from which the real silhouette is told by difference.
         keep: Parts that make up the silhouette.
@@ -50,7 +52,9 @@ def main(
         from foretell.report.matched import require_page, write_check
 
         require_page(out)
-    likeness = check(real, task=task, camera=camera, world=world, layout=layout, mask=mask, plate=plate, keep=keep)
+    likeness = check(
+        real, task=task, camera=camera, world=world, layout=layout, scenario=scenario, mask=mask, plate=plate, keep=keep
+    )
     if out is not None:
         write_check(likeness, out)
     if json_:
