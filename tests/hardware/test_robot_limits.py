@@ -101,6 +101,11 @@ def test_a_base_keeps_its_speeds_and_its_room() -> None:
         (ARM, {"joints": {"waist": [4, 5]}}, "leaves nothing of the joint's own range"),
         (ARM, {"workspace": {"low": [0, 0], "high": [1, 1]}}, "should have x, y and z of the tool"),
         (BASE, {"step": 0.1}, "limits.step: is for an arm"),
+        (
+            {**BASE, "base": {**BASE["base"], "frame": "start"}},
+            {"workspace": {"low": [0, 0], "high": [1, 1]}},
+            "does not tell where the robot is",
+        ),
         (BASE, {"workspace": {"low": [0, 0, 0], "high": [1, 1, 1]}}, "should have x and y"),
     ],
 )

@@ -123,6 +123,10 @@ def test_cameras_are_cropped() -> None:
             r"hold: the driver's action also has 'gripper.pos': give each a numb",
         ),
         ({"hold": {"head.pos": 0.0}}, r"hold.head.pos: the driver's action has no key 'head.pos'"),
+        (
+            {"joints": {"arm": ARM["joints"]["arm"]}, "hold": {"gripper.pos": 5.0}},
+            r"hold.gripper.pos: 5 is sent at once, without limits, and the robot would jump there: use null",
+        ),
     ],
 )
 def test_a_file_and_a_driver_that_do_not_fit(changes: dict[str, Any], words: str) -> None:

@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 from fake_robots import ARM, BASE, HOME, FakeArm, FakeBase
 
+from foretell.episodes.begun import begun_words
 from foretell.errors import UsageError
 from foretell.hardware import live
+from foretell.hardware.file import WatchdogEntry
+from foretell.hardware.watchdog import Watchdog
 from foretell.hardware.world import RobotWorld
 from foretell.judging.confirm import confirms
 from foretell.person import Judgement, SceneSkipped
@@ -32,6 +35,7 @@ class Scripted:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.warned: list[str] = []
         self.answers: list[bool] = []
         self.say: str | None = None
         self.silent_since: float | None = None
@@ -43,6 +47,9 @@ class Scripted:
         self.scenes += 1
         if self.skip:
             raise SceneSkipped("the person could not set this scene: no carrot")
+
+    def warn(self, text: str) -> None:
+        self.warned.append(text)
 
     def ask(self, question: str) -> bool:
         self.asked.append(question)
@@ -450,3 +457,50 @@ def test_a_detector_that_fails_costs_no_trial(attended: Any, person: Scripted, t
     with pytest.warns(UserWarning, match="raised ValueError: too long.*the person judges this trial"):
         (verdict,) = world.verdict(SLOT)
     assert verdict.judge == "person" and person.judged == 1
+
+
+def test_a_trial_that_the_machine_ends_leaves_no_robot_moving(attended: Any) -> None:
+    """There is no verdict then, and the driver asks for the film alone."""
+    driver = FakeArm()
+    world = attended(driver=driver, watchdog={"link": 1.0})
+    begin(world)
+    run(world, 0.3)
+    world.filmed(0)
+    count = len(driver.sent)
+    time.sleep(0.3)
+    assert len(driver.sent) == count
+
+
+def test_a_trial_that_was_dropped_is_told(attended: Any, tmp_path: Path) -> None:
+    world = attended()
+    begin(world)
+    run(world, 0.1)
+    folder = next(tmp_path.rglob("trials.jsonl")).parent
+    assert begun_words(folder) == ["1 trial began and ended without a verdict, because the study was stopped."]
+    world.verdict(SLOT)
+    world.filmed(0)
+    assert begun_words(folder) == []
+
+
+def test_silence_before_a_trial_does_not_count() -> None:
+    """Who answers on the page leaves the terminal silent for as long as it takes to set a scene."""
+    dog = Watchdog(WatchdogEntry(terminal=5.0))
+    dog.start(100.0)
+    assert dog.silent(101.0, robot=101.0, person=40.0, policy=False) is None
+    assert dog.silent(105.1, robot=105.1, person=40.0, policy=False) is not None
+
+
+def test_a_page_is_served_while_a_lost_link_opens_again(attended: Any) -> None:
+    world = attended()
+    begin(world)
+    link = world._live.link
+    link._reading = None
+    assert world._live._frame("third") is None
+
+
+def test_a_stop_without_an_answer_is_told(attended: Any, person: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = attended()
+    begin(world)
+    monkeypatch.setattr(world._live.link, "stop", lambda patience=0.0: False)
+    world._live.halt()
+    assert person.warned == ["THE ROBOT DOES NOT ANSWER THE STOP. USE ITS EMERGENCY STOP."]

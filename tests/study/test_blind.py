@@ -142,7 +142,7 @@ def readers(run: str) -> str:
 def test_no_byte_on_the_screen_or_on_a_page_names_a_policy_until_all_trials_are_in(folder: Path) -> None:
     (folder / "ruin").touch()  # the walrus raises once: its error names it
     code, screen = converse(folder, "secret.yaml", [(PROMPT, "y")] * 3, "--limit", "3")
-    assert code == 0, screen
+    assert code in (0, 1), screen  # 1 where the walrus had one trial, which failed: nobody knows the order beforehand
     policies = [row["policy"] for row in raw(Path("runs/secret"))]
     assert len(policies) == 3 and set(policies) == {"falcon", "walrus"}
     assert "an error of the policy, hidden until the study is closed" in screen
@@ -207,6 +207,18 @@ def test_unblinding_early_is_asked_about_recorded_and_told_by_every_report(folde
     assert words in list(pages("runs/secret"))[-1]
     with pytest.raises(UsageError, match="are shown already"):
         foretell.run("secret.yaml", unblind=True)
+    other = {**yaml.safe_load((folder / "secret.yaml").read_text()), "order": {"kind": "random", "seed": 1}}
+    with pytest.raises(UsageError, match="nothing is put beside it or in its place"):
+        foretell.run(other, out="runs/secret", workers=0, retire=True)  # which would forget it
+
+
+def test_a_pilot_tells_neither_the_codes_nor_the_order_of_the_study(folder: Path) -> None:
+    for name in ("pilot", "main"):
+        foretell.run({**REAL, "name": name}, limit=1, workers=0)
+    pilot, study = (read_provenance(f"runs/{name}") for name in ("pilot", "main"))
+    assert pilot["blind"]["salt"] != study["blind"]["salt"] and pilot["order"]["key"] != study["order"]["key"]
+    foretell.run({**REAL, "name": "main"}, limit=1, workers=0)
+    assert read_provenance("runs/main")["blind"] == study["blind"]  # resumed, it keeps both
 
 
 def test_nobody_unblinds_by_the_back_door(folder: Path) -> None:

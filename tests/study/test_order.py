@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from itertools import groupby, pairwise
@@ -202,12 +203,12 @@ def test_two_policies_in_reality_stop_when_they_are_told_apart() -> None:
         "blind": True,
     }
     foretell.run(study, out="a", workers=0, limit=3)
-    assert {row["until"]["decided"][0] for row in foretell.show("a")} == {"A"}
+    assert {row["until"]["decided"][0] for row in foretell.show("a")} < {"A", "B"}
     done = foretell.run(study, out="a", workers=0)
     assert done.spared > 0
     by_policy = {row["policy"]: row for row in foretell.show("a")}
     assert by_policy["seek"]["n"] == by_policy["idle"]["n"] < 60
-    assert foretell.compare("a", policy=["seek", "idle"]).text().count("better")
+    assert re.match("seek is better than idle|idle is worse than seek", foretell.compare("a").text())
 
 
 def test_a_bound_on_a_real_study_that_was_cut_short_holds_wherever_it_stopped() -> None:

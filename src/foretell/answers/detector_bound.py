@@ -69,7 +69,7 @@ def bound_by_detector(
 ) -> DetectedBound:
     """Bound mean success of one policy of a run folder. Trials of a scenario are averaged first."""
     (rows,), notes = choose([open_table(run, "real", metric="success")], choice)
-    if rows.horizon is not None:
+    if rows.horizon is not None or rows.early is not None:
         raise UsageError(
             "detector: the study stopped by `until`, or was cut short; the bound needs a fixed number of trials"
         )

@@ -221,6 +221,10 @@ def gate(
         notes += check_roles(real, simulation, stand_in)
     check_fixed(sims)
     horizon, more_notes = compared_horizon(sides, horizon, "auto")
+    if sims and horizon is not None:
+        raise UsageError(
+            "sim: a run stopped by a rule or is not complete, and then simulation is no control: leave sim out"
+        )
     tasks, left = shared_tasks(sides, [task] if isinstance(task, str) else list(task))
     notes += [*more_notes, *left]
     asked = Margin(margin=margin, alpha=alpha, tasks=len(tasks), horizon=horizon, unpaired=unpaired)

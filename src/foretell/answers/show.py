@@ -11,6 +11,7 @@ from foretell.answers.aggregate import aggregate_entries, shift_table
 from foretell.answers.agreement import agreement_words, correction_words
 from foretell.answers.events import event_words
 from foretell.clock import label
+from foretell.episodes.begun import begun_words
 from foretell.episodes.blind import blind_words
 from foretell.episodes.cells import Cell
 from foretell.episodes.columns import plain_text
@@ -145,7 +146,7 @@ def remarks(run: str | Path) -> list[str]:
     scenarios had unequal chances; corrections of verdicts, and how far second judges agree."""
     words = blind_words(read_provenance(run))
     blind = [f"{words[0].upper()}{words[1:]}."] if words else []
-    return [*blind, *selection_words(run), *correction_words(run), *agreement_words(run)]
+    return [*blind, *begun_words(run), *selection_words(run), *correction_words(run), *agreement_words(run)]
 
 
 def table(rows: list[dict[str, Any]], remarks: Iterable[str] = ()) -> None:

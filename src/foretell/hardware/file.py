@@ -245,7 +245,14 @@ class RobotFile(WorldFile):
         source = self._folder / where
         known = hashlib.sha256(source.read_bytes()).hexdigest() if where.endswith(".py") and source.is_file() else ""
         whole = self.model_dump(mode="json", exclude=left_out)
-        return [VERSION, whole, f"{Path(where).name}:{name}", known]
+        return [VERSION, whole, f"{Path(where).name}:{name}", known, *self._detector_hash()]
+
+    def _detector_hash(self) -> list[str]:
+        """Names the file of a detector that judges: an edited one is another world."""
+        if self.detector is None:
+            return []
+        where = Path(self.detector.rpartition(":")[0] or self.detector)
+        return [hashlib.sha256(where.read_bytes()).hexdigest()] if where.is_file() else []
 
     @property
     def params(self) -> dict[str, Any]:

@@ -170,6 +170,11 @@ class BaseLimits(SendLimits):
         self._box = given.workspace
         if self._box is not None and len(self._box.low) != 2:
             raise UsageError(f"{file.name}: limits.workspace: low and high should have x and y, in m, for a base")
+        if self._box is not None and file.base is not None and file.base.frame == "start":
+            raise UsageError(
+                f"{file.name}: limits.workspace: is a box in the room, and `base.frame: start` does not tell where the "
+                "robot is in it: leave the workspace out, or localise in the map"
+            )
 
     def allow(self, wanted: Floats, last: Floats, seconds: float, reading: Reading) -> tuple[Floats, tuple[str, ...]]:
         if not np.isfinite(wanted).all():

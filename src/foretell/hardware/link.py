@@ -77,6 +77,11 @@ class Link:
         self._thread: threading.Thread | None = None
 
     @property
+    def newest(self) -> Reading | None:
+        """The newest observation; None before the first one."""
+        return self._reading
+
+    @property
     def reading(self) -> Reading:
         """The newest observation."""
         assert self._reading is not None, "the link was never open"

@@ -28,6 +28,7 @@ from foretell.hardware.link import Link
 from foretell.hardware.proposal import LiveDetector
 from foretell.hardware.reading import Reading
 from foretell.hardware.record import FrameRecorder, film_path
+from foretell.hardware.trials import note_trial
 from foretell.hardware.watchdog import Watchdog
 from foretell.person import Judgement, SceneCard, SceneSkipped, TrialCard, make_person
 from foretell.scenario import Scenario
@@ -124,7 +125,8 @@ class LiveRobot:
         self._episode = episode
 
     def _frame(self, camera: str) -> Bytes | None:
-        return self.link.reading.frames.get(camera)
+        newest = self.link.newest  # none while a lost link is opened again
+        return None if newest is None else newest.frames.get(camera)
 
     def _connect(self) -> None:
         """Connect where the link is not open. Raises KeyboardInterrupt where the person gives it up."""
@@ -202,6 +204,7 @@ class LiveRobot:
         """Aim at targets (k,) of the channels. Raises EpisodeCut where somebody stops it or is silent."""
         if not self._going:
             self._going = True
+            note_trial(self._run, self._episode, "began")
             self._start()
             self.recorder.start(self._episode, self.link.reading)
         if (word := self._poll(driven=True)) is not None:
@@ -232,7 +235,8 @@ class LiveRobot:
     def halt(self) -> None:
         """Hold the robot; nothing more is sent."""
         began = time.monotonic()
-        self.link.stop()
+        if not self.link.stop():
+            self.person.warn("THE ROBOT DOES NOT ANSWER THE STOP. USE ITS EMERGENCY STOP.")
         self.stops_s.append(time.monotonic() - began)
 
     # -- after a trial ----------------------------------------------------------------------------------------
@@ -241,6 +245,12 @@ class LiveRobot:
         """The trial has ended, however."""
         self.halt()
         self.recorder.finish()
+
+    def ended(self) -> None:
+        """The trial has its row now, whatever is in it."""
+        if self._going:
+            self._going = False
+            note_trial(self._run, self._episode, "ended")
 
     def judge(self, scenario: Scenario, trial: int, seconds: float, end: str) -> tuple[Judgement, Judge]:
         """The verdict on a trial that was filmed, and who gave it. A detector has the word where the coin does not ask

@@ -94,6 +94,10 @@ class KeyMap:
                         f"{self.file.name}: {field}: key {key!r} of the driver's {side} has shape {known[key]}, and it "
                         "should be a single number"
                     )
+        for key, value in self.file.hold.items():
+            if value is not None and (value != 0 if self.coasts else key in gives):
+                why = "a base would go on driving" if self.coasts else "the robot would jump there: use null to keep it"
+                raise UsageError(f"{self.file.name}: hold.{key}: {value:g} is sent at once, without limits, and {why}")
         if left := [key for key in takes if key not in sent.values()]:
             raise UsageError(
                 f"{self.file.name}: hold: the driver's action also has {', '.join(map(repr, left))}: give each a "

@@ -23,11 +23,11 @@ class Watchdog:
 
     def __init__(self, entry: WatchdogEntry):
         self.entry = entry
-        self._until = 0.0
+        self._until = self._since = 0.0
 
     def start(self, now: float) -> None:
-        """The robot may move from now on."""
-        self._until = now
+        """The robot may move from now on. Silence before does not count."""
+        self._until, self._since = max(self._until, now), now
 
     def acted(self, now: float, seconds: float) -> None:
         """The policy gave an action that lasts so long."""
@@ -39,7 +39,7 @@ class Watchdog:
         entry = self.entry
         if now - robot > entry.link:
             return Silence("machine", f"the robot was silent for {entry.link:g} s (watchdog.link), and was stopped")
-        if now - person > entry.terminal:
+        if now - max(person, self._since) > entry.terminal:
             return Silence(
                 "machine",
                 f"the terminal was silent for {entry.terminal:g} s (watchdog.terminal); the robot was stopped",

@@ -136,8 +136,14 @@ class RobotWorld:
             self._episode[slot] = episode
 
     def filmed(self, slot: int) -> str | None:
-        """The film of the first camera, within the run folder."""
-        return self._live.film if self._live is not None else None
+        """The film of the first camera, within the run folder. It is asked for at every end of a trial, also where
+        there is no verdict: the robot is held by then."""
+        if self._live is None:
+            return None
+        film = self._live.film
+        self._live.finish()
+        self._live.ended()
+        return film
 
     def reset(self, slots: np.ndarray, scenarios: Sequence[Scenario], trials: Sequence[int]) -> None:
         for slot, scenario, trial in zip(slots.tolist(), scenarios, trials, strict=True):

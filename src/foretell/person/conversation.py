@@ -93,6 +93,7 @@ class Conversation:
     def _next(self) -> tuple[str | None, str | None]:
         """A key of the terminal or the page, or a line of text of the page; nothing if nobody does anything."""
         keys = self._take()
+        keys.ask_alive()  # who answers on the page leaves the terminal silent
         key = keys.read(LOOK_S)
         if keys.gone or key in LEAVE:
             raise KeyboardInterrupt

@@ -130,7 +130,7 @@ class Desk:
                 if time.monotonic() - shown >= LIVE_S:
                     shown = time.monotonic()
                     self._look()
-            except OSError:  # a full disk must not end the study: the terminal goes on
+            except Exception:  # a full disk or a lost camera must not end the page, whose STOP is read here
                 if ended:
                     return
 

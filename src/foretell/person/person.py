@@ -73,6 +73,9 @@ class Person(Protocol):
         """Say and draw how to set the scene; return when the person says that it is ready. Raises SceneSkipped where it
         cannot be set, and KeyboardInterrupt where the person stops the study."""
 
+    def warn(self, text: str) -> None:
+        """Say something that must not be missed. It never blocks."""
+
     def ask(self, question: str) -> bool:
         """A question that a single key answers, yes or no."""
 

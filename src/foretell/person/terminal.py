@@ -67,6 +67,12 @@ class TerminalPerson(Conversation):
         self._say(RUNNING)
         self._run()
 
+    def warn(self, text: str) -> None:
+        self._say("\a", end="")
+        self._say(f"\n{text}")
+        if self._board is not None:
+            self._board.ended(text)
+
     def ask(self, question: str) -> bool:
         self._take().drain()
         answer = self._answer(Question(question, {"y": "yes", "n": "no"})) == "y"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import secrets
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -43,14 +44,14 @@ def hides(study: Study) -> bool:
 def check_resumed(study: Study, run: Path, *, add: bool, retire: bool) -> None:
     """Raises UsageError where running this study would unblind the one in the folder without saying so."""
     state = read_provenance(run).get("blind")
-    if not isinstance(state, dict) or state.get("unblinded") or not plan_table(run).num_rows:
+    if not isinstance(state, dict) or not plan_table(run).num_rows:
         return
     if add or retire:
         raise UsageError(
             f"{run} holds a blind study, and nothing is put beside it or in its place: give this study another `name` "
             "or folder (--out)"
         )
-    if not state.get("closed") and not hides(study):
+    if not state.get("closed") and not state.get("unblinded") and not hides(study):
         raise UsageError(
             f"blind: the study in {run} is blind and not closed, and this one is not blind: give --unblind to see the "
             "names early, which is recorded"
@@ -62,11 +63,12 @@ def begin(study: Study, about: Mapping[str, Any], key: str) -> dict[str, Any] | 
     the study."""
     if not hides(study):
         return None
-    state = about.get("blind")
-    salt = salted(key, f"codes {order_of(study).seed}")
-    if isinstance(state, dict) and state.get("salt") == salt:
-        return {**state, "codes": coded(salt, study.policies, state.get("codes"))}
-    return {"salt": salt, "codes": coded(salt, study.policies), "closed": None, "unblinded": None}
+    state, seed = about.get("blind"), order_of(study).seed
+    if isinstance(state, dict) and (state.get("study"), state.get("seed")) == (key, seed):
+        return {**state, "codes": coded(state["salt"], study.policies, state.get("codes"))}
+    salt = secrets.token_hex(8)  # a pilot or a rehearsal of the same study must not tell its codes
+    made = {"salt": salt, "codes": coded(salt, study.policies), "closed": None, "unblinded": None}
+    return {**made, "study": key, "seed": seed}
 
 
 def mask_for(study: Study, state: Mapping[str, Any] | None) -> Mask | None:
@@ -117,6 +119,8 @@ class Conduct:
         self.study, self.key, self.order = study, identity(study), order_of(study)
         before = read_provenance(run)
         self.state = begin(study, before, self.key)
+        self._draw = self.key if self.state is None else str(self.state["salt"])
+        """What the order is drawn with: nobody can tell that of a blind study from another run of it."""
         self.mask = mask_for(study, self.state)
         self.hush = None if self.mask is None else os.devnull
         """Where policies print while they are looked at, before there is a run folder."""
@@ -126,7 +130,7 @@ class Conduct:
 
     def in_order(self, episodes: Sequence[Planned]) -> list[Planned]:
         """The episodes in the order in which they start."""
-        return in_order(episodes, self.study, self.order, self.key)
+        return in_order(episodes, self.study, self.order, self._draw)
 
     def prints(self, store: Store) -> str | None:
         """The file into which policies print in a blind study."""
@@ -168,7 +172,7 @@ class Conduct:
         without an end."""
         more: dict[str, Any] = {}
         if self.order.kind != "planned":
-            more["order"] = self.order.recorded(self.key)
+            more["order"] = self.order.recorded(self._draw)
         if self.state is not None:
             more["blind"] = self.state
         if is_real(self.study.world):
