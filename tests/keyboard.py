@@ -26,6 +26,8 @@ class Keyboard:
         self._seen = 0
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):  # tests may run where these are ignored
+                signal.signal(number, signal.SIG_DFL)
             os.chdir(folder)
             path = os.pathsep.join([SOURCE, str(folder), str(Path(__file__).parent)])
             environment = {**os.environ, "PYTHONPATH": path, "TERM": "xterm"}

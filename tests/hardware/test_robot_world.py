@@ -258,7 +258,12 @@ def test_a_scene_that_cannot_be_set_is_the_worlds(attended: Any, person: Scripte
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
-def test_a_signal_stops_the_robot_first(attended: Any, person: Scripted, number: signal.Signals) -> None:
+def test_a_signal_stops_the_robot_first(
+    attended: Any, person: Scripted, number: signal.Signals, request: pytest.FixtureRequest
+) -> None:
+    if signal.getsignal(number) == signal.SIG_IGN:  # as in a job of the background
+        request.addfinalizer(lambda: signal.signal(number, signal.SIG_IGN))
+        signal.signal(number, signal.SIG_DFL)
     driver = FakeArm()
     world = attended(driver=driver)
     begin(world)
