@@ -44,7 +44,7 @@ class Scripted:
         self.during: Callable[[], None] = lambda: None
 
     def set_scene(self, scene: Any) -> None:
-        self.scenes += 1
+        self.scenes, self.card = self.scenes + 1, scene
         if self.skip:
             raise SceneSkipped("the person could not set this scene: no carrot")
 
@@ -495,17 +495,20 @@ def test_silence_before_a_trial_does_not_count() -> None:
     assert dog.silent(105.1, robot=105.1, person=40.0, policy=False) is not None
 
 
-def test_a_page_is_served_while_a_lost_link_opens_again(attended: Any) -> None:
-    world = attended()
-    begin(world)
-    link = world._live.link
-    link._reading = None
-    assert world._live._frame("third") is None
+def test_a_page_is_served_while_a_lost_link_opens_again(
+    attended: Any, person: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(attended())
+    assert person.card.live("third") is not None
+    monkeypatch.setattr(live.Link, "newest", None)
+    assert person.card.live("third") is None
 
 
 def test_a_stop_without_an_answer_is_told(attended: Any, person: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
     world = attended()
     begin(world)
-    monkeypatch.setattr(world._live.link, "stop", lambda patience=0.0: False)
-    world._live.halt()
+    run(world, 0.1)
+    with monkeypatch.context() as patched:
+        patched.setattr(live.Link, "stop", lambda self, patience=0.0: False)
+        world.verdict(SLOT)
     assert person.warned == ["THE ROBOT DOES NOT ANSWER THE STOP. USE ITS EMERGENCY STOP."]
