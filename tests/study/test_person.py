@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import pty
 import re
-import select
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy_world
 import pytest
+import terminal
 import yaml
 
 import foretell
@@ -35,43 +33,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return numpy_world.enter(tmp_path, monkeypatch)
 
 
-def start(folder: Path, *more: str, terminal: int | None = None) -> subprocess.Popen[bytes]:
+def start(folder: Path, *more: str) -> subprocess.Popen[bytes]:
+    """The same without a terminal."""
     here = str(Path(foretell.__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([here, str(folder)]), "TERM": "xterm"}
+    pipes: Any = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     command = [sys.executable, "-m", "foretell", "run", "judged.yaml", *more]
-    if terminal is None:
-        pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    else:
-        pipes = dict.fromkeys(("stdin", "stdout", "stderr"), terminal)
     return subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes)
 
 
 def converse(folder: Path, answers: list[tuple[str, str]], *more: str) -> tuple[int, str]:
-    """Run the study at a terminal. Each answer is typed when its prompt is on the screen."""
-    ours, theirs = pty.openpty()
-    process = start(folder, *more, terminal=theirs)
-    os.close(theirs)
-    screen, seen, waiting = "", 0, list(answers)
-    until = time.monotonic() + 120
-    try:
-        while time.monotonic() < until:
-            ready, _, _ = select.select([ours], [], [], 0.2)
-            try:
-                data = os.read(ours, 65536) if ready else b""
-            except OSError:  # the other end is closed
-                break
-            screen += data.decode()
-            if waiting and (at := screen.find(waiting[0][0], seen)) >= 0:
-                seen = at + len(waiting[0][0])
-                os.write(ours, waiting.pop(0)[1].encode() + b"\n")
-            if process.poll() is not None and not ready:
-                break
-        assert not waiting, screen
-        return process.wait(timeout=30), screen
-    finally:
-        process.kill()
-        process.wait()
-        os.close(ours)
+    return terminal.converse(folder, "judged.yaml", answers, *more)
 
 
 @pytest.mark.parametrize("clock", ["sync", pytest.param("realtime", marks=pytest.mark.daily)])

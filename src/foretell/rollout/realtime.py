@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +21,7 @@ from foretell.errors import UsageError
 from foretell.policy import TIMEOUT, observed
 from foretell.rollout.asynchronous import NEVER, Answered, AsynchronousDriver
 from foretell.rollout.companion import CompanionDied, CompanionFailed
+from foretell.rollout.hurry import hurry
 from foretell.rollout.job import Job, Outcome
 from foretell.rollout.mind import SNAPSHOT, START_S, Launch, Mind
 from foretell.rollout.sight import PolicySight
@@ -113,7 +113,7 @@ class _Realtime(AsynchronousDriver):
 
     def close(self) -> None:
         gc.enable()
-        _hurry(False)
+        hurry(False)
         for mind in self.minds.values():
             mind.close()
 
@@ -178,7 +178,7 @@ class _Realtime(AsynchronousDriver):
                 companion.tell({"go": self.number})
         if log := self.events.get(0):
             log.wall = lambda: time.perf_counter() - self.started
-        _hurry(True)
+        hurry(True)
         self.trail.clear()
         self.started = self.listened = self.seen_at = self.asked_at = time.perf_counter()
 
@@ -369,7 +369,7 @@ class _Realtime(AsynchronousDriver):
 
     def _finish(self, slot: int, end: str, blame: str | None = None, error: str | None = None) -> tuple[Job, Outcome]:
         gc.enable()
-        _hurry(False)
+        hurry(False)
         mind = self._mind
         for companion in (mind.thinker, mind.eye):
             if companion is not None:
@@ -382,14 +382,6 @@ class _Realtime(AsynchronousDriver):
                 middle, most, worst = np.quantile(values, [0.5, 0.99, 1.0]).tolist()
                 outcome.metrics |= {f"{name}_median_s": middle, f"{name}_p99_s": most, f"{name}_max_s": worst}
         return job, outcome
-
-
-def _hurry(now: bool) -> None:
-    """Go before all else on this machine, where that is allowed; the other processes do not inherit it."""
-    if hasattr(os, "SCHED_RESET_ON_FORK"):
-        policy = os.SCHED_FIFO | os.SCHED_RESET_ON_FORK if now else os.SCHED_OTHER
-        with contextlib.suppress(OSError):
-            os.sched_setscheduler(0, policy, os.sched_param(1 if now else 0))
 
 
 class _Failed(Exception):  # noqa: N818 - says what happened

@@ -24,6 +24,7 @@ from foretell.stats.compare import compare
 from foretell.stats.coverage import Coverage, table_head
 from foretell.stats.interval import ALPHA
 from foretell.stats.scores import Floats
+from foretell.stats.stopping import counted_cell
 from foretell.stats.until import EVERY, interval_at, is_decided, is_narrow, looks, stop_after
 
 __all__ = ["DESIGNS", "DRIFTS", "Way", "cover_design", "cover_drift", "times"]
@@ -78,7 +79,7 @@ def cover_drift(
         else:
             held += compare(x, y, paired=True, alpha=alpha).verdict not in ("better", "worse")
     rule = "until decided" if until else "fixed number"
-    return _cell(f"{way}, {rule}", "compare", held, np.ones(draws), alpha)
+    return counted_cell(f"{way}, {rule}", "compare", held, np.ones(draws), alpha)
 
 
 def _tried(rate: Floats, ease: Floats, rng: np.random.Generator) -> Floats:
@@ -138,20 +139,7 @@ def cover_design(
         interval = interval_at(y[: int(counts[i])], n, alpha)
         hits += 0.6 in interval
         widths[i] = interval.width
-    return _cell(name, "star", hits, widths, alpha), float(counts.mean())
-
-
-def _cell(regime: str, method: str, hits: int, widths: Floats, alpha: float) -> Coverage:
-    error = float(widths.std() / widths.size**0.5)
-    return Coverage(
-        regime=regime,
-        method=method,
-        draws=widths.size,
-        covered=hits,
-        alpha=alpha,
-        width=float(widths.mean()),
-        width_error=error,
-    )
+    return counted_cell(name, "star", hits, widths, alpha), float(counts.mean())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

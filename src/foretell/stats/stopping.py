@@ -23,7 +23,7 @@ from foretell.stats.interval import ALPHA
 from foretell.stats.scores import Floats
 from foretell.stats.until import EVERY, interval_at, is_decided, is_narrow, stop_after
 
-__all__ = ["CASES", "ScoreCase", "cover_decided", "cover_stopped"]
+__all__ = ["CASES", "ScoreCase", "counted_cell", "cover_decided", "cover_stopped"]
 
 WIDTH, HORIZON = 0.14, 200
 """The rule that is tried: `until: {width: 0.14, max: 200}`."""
@@ -92,7 +92,7 @@ def cover_stopped(
         hits += case.mean in interval
         widths[i], counts[i] = interval.width, n
     name = "clopper_pearson" if exact else "star"
-    return Stopped(_cell(case.name, name, hits, widths, alpha), float(counts.mean()))
+    return Stopped(counted_cell(case.name, name, hits, widths, alpha), float(counts.mean()))
 
 
 def cover_decided(
@@ -112,7 +112,7 @@ def cover_decided(
         n = stop_after(decided, horizon, every)
         open_ += not decided(n)
         counts[i] = n
-    return Stopped(_cell(f"success {a:g} and {b:g}", "decided", open_, widths, alpha), float(counts.mean()))
+    return Stopped(counted_cell(f"success {a:g} and {b:g}", "decided", open_, widths, alpha), float(counts.mean()))
 
 
 def _cut(p: float) -> float:
@@ -120,7 +120,8 @@ def _cut(p: float) -> float:
     return float(np.sqrt(p / 2) if p <= 0.5 else 1.0 - np.sqrt((1.0 - p) / 2))
 
 
-def _cell(name: str, method: str, hits: int, widths: Floats, alpha: float) -> Coverage:
+def counted_cell(name: str, method: str, hits: int, widths: Floats, alpha: float) -> Coverage:
+    """A cell of a table: in how many draws the interval held, and how wide it was (draws,)."""
     error = float(widths.std(ddof=1) / widths.size**0.5) if widths.size > 1 else 0.0
     return Coverage(
         regime=name,

@@ -14,18 +14,6 @@ const RUNNING = "While a study runs, figures cover the leading complete scenario
 
 document.head.append(el("style", {}, STYLE));
 
-function token() {
-  const given = /^#token=([\w-]+)$/.exec(location.hash);
-  try {
-    if (given) sessionStorage.setItem("foretell-token", given[1]);
-  } catch { /* then it is good for this page only */ }
-  if (given) history.replaceState(null, "", location.pathname);
-  try {
-    return given ? given[1] : sessionStorage.getItem("foretell-token");
-  } catch {
-    return given ? given[1] : null;
-  }
-}
 const key = token();
 
 const percent = (value) => `${Math.round(100 * value)}%`;

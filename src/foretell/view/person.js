@@ -5,18 +5,6 @@ const $ = (id) => document.getElementById(id);
 const PERIOD = 250, PICTURE = 500, LOST = 3000;
 const NAMES = { "\n": "Enter", "\u001b": "Esc", " ": "" };
 
-function token() {
-  const given = /^#token=([\w-]+)$/.exec(location.hash);
-  try {
-    if (given) sessionStorage.setItem("foretell-token", given[1]);
-  } catch { /* then it is good for this page only */ }
-  if (given) history.replaceState(null, "", location.pathname);
-  try {
-    return given ? given[1] : sessionStorage.getItem("foretell-token");
-  } catch {
-    return given ? given[1] : null;
-  }
-}
 const headers = { "x-foretell-token": token() || "" };
 let now = { question: null }, scene = null, heard = Date.now(), mix = 0.5;
 

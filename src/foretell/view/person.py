@@ -44,7 +44,7 @@ def person_page() -> str:
     """The page, the same for every run."""
     parts = {
         "css": (REPORT / "page.css").read_text(encoding="utf-8") + (HERE / "person.css").read_text(encoding="utf-8"),
-        "js": (HERE / "person.js").read_text(encoding="utf-8"),
+        "js": "".join((HERE / name).read_text(encoding="utf-8") for name in ("token.js", "person.js")),
         "policy": escape(
             "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src blob: data:; "
             "media-src blob:; connect-src 'self'; base-uri 'none'; form-action 'none'"

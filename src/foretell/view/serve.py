@@ -141,5 +141,5 @@ def _notes(paths: Sequence[Path], address: str) -> list[str]:
 
 def _script() -> str:
     style = (HERE / "live.css").read_text(encoding="utf-8")
-    script = (HERE / "live.js").read_text(encoding="utf-8")
+    script = "".join((HERE / name).read_text(encoding="utf-8") for name in ("token.js", "live.js"))
     return f"{{\nconst STYLE = {as_json(style)};\n{script}\n}}"
