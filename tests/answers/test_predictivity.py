@@ -5,11 +5,14 @@ from dataclasses import replace
 
 import made
 import numpy as np
+import pyarrow.compute as pc
 import pytest
 from scipy import stats as scipy_stats
 
 import foretell
+from foretell.answers.budget import budget
 from foretell.answers.compare import compare
+from foretell.answers.gate import gate
 from foretell.answers.predictivity import charged, predictivity
 from foretell.stats import METRICS, all_metrics
 
@@ -301,4 +304,8 @@ def test_policies_of_one_name_and_other_weights_are_told_apart(tmp_path):
     assert any("other weights" in note for note in notes)
     tried = foretell.read(folders[0]).take([i for i in range(60) if i % 20 < 12])  # the others are control
     told = compare(tried, sim=folders[1], policy=["a", "b"], stand_in=True).notes
-    assert [note[:30] for note in told if "other weights" in note] == ["warning: b has other weights or"[:30]]
+    sides = [tried.filter(pc.equal(tried["policy"], name)) for name in ("a", "b")]
+    gated = gate(*sides, sim=folders[1], stand_in=True).notes
+    planned = budget(width=0.2, real=tried, sim=folders[1], policy="b", stand_in=True).notes
+    for notes in (told, gated, planned):
+        assert [note[:30] for note in notes if "other weights" in note] == ["warning: b has other weights or"[:30]]

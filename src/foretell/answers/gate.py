@@ -8,7 +8,7 @@ from typing import Any
 
 from foretell import stats
 from foretell.answers.bound import design_of
-from foretell.answers.choice import Choice, choose
+from foretell.answers.choice import Choice, choose, labels
 from foretell.answers.gated import Gated, Margin, gated, over_tasks
 from foretell.answers.held_out import leave_out
 from foretell.answers.inputs import Source
@@ -16,6 +16,7 @@ from foretell.answers.reality import check_roles
 from foretell.answers.sides import check_alike, of_task, one_policy, shared_tasks, simulations_of
 from foretell.answers.stopped import check_fixed, compared_horizon
 from foretell.answers.units import measure
+from foretell.answers.weights import other_weights
 from foretell.answers.words import ANYTIME, amount, level, noted, plain, sentence, table
 from foretell.counting import counted
 from foretell.errors import UsageError
@@ -219,6 +220,7 @@ def gate(
     sides, sims = chosen[:2], chosen[2:]
     for real, simulation in zip(sides, sims, strict=False):
         notes += check_roles(real, simulation, stand_in)
+        notes += [note for name in labels(real, "policy") for note in other_weights(name, real, simulation)]
     check_fixed(sims)
     horizon, more_notes = compared_horizon(sides, horizon, "auto")
     if sims and horizon is not None:

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from foretell.answers.choice import Choice, choose
+from foretell.answers.choice import Choice, choose, labels
 from foretell.answers.inputs import Source, open_table
 from foretell.answers.more_trials import more_trials
 from foretell.answers.reality import check_roles, check_sources
 from foretell.answers.units import measure, pair
+from foretell.answers.weights import other_weights
 from foretell.answers.words import plain
 from foretell.counting import counted
 from foretell.errors import UsageError
@@ -52,6 +53,7 @@ def read_pilot(
     for policy in policies or (None,):
         tables, about = choose(opened, replace(choice, policy=policy))
         about += check_roles(tables[0], tables[1], stand_in)
+        about += [note for name in labels(tables[0], "policy") for note in other_weights(name, *tables)]
         tried, simulated = measure(tables[0]), measure(tables[1], whole=True)
         paired, lost = pair(tried, simulated, None)
         pairs.append(paired)
