@@ -188,7 +188,10 @@ def test_the_decision_comes_first(rates, csv, refused):
     row = found.to_dict()["decision"]
     assert row["pick"] == row["real_best"] == ["a"] and row["agrees"] and row["top"][0]["k"] == 3
     assert row["regret"]["low"] == row["regret"]["value"] == 0.0 < row["regret"]["high"] < 0.25
-    assert set(row["regret"]["leave_one_out"]) == set(POLICIES)
+    without = row["regret"]["leave_one_out"]
+    assert set(without) == set(POLICIES) and all(r["low"] <= r["value"] <= r["high"] for r in without.values())
+    reach = 100.0 * max(r["high"] for r in without.values())
+    assert text[4].startswith("Without one policy the regret is 0.0") and text[4].endswith(f"from 0.0 to {reach:.1f}.")
     wrong = predictivity(csv("w.csv", policy=POLICIES, real=REAL, sim=OTHER, n_real=[20] * 5)).text()
     assert "Pick by simulation: e, 10.0% in the real trials, where a had 90.0%. Regret 80.0 points" in wrong
     assert "it is shown not to be the best" in wrong

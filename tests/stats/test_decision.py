@@ -37,17 +37,25 @@ def test_bounds_of_a_difference_hold_summed_over_all_outcomes(level):
 def test_regret_of_any_pick_holds_summed_over_all_outcomes(rates):
     n, alpha, rates = 4, 0.2, np.array(rates)
     above = below = lost = 0.0
+    alone = np.zeros((2, 3))
     for counts in product(range(n + 1), repeat=3):
         chance = np.prod([chances(n, p)[k] for p, k in zip(rates, counts, strict=True)])
-        means, over, under = np.array(counts) / n, False, False
+        means, over, under, missed = np.array(counts) / n, False, False, np.zeros((2, 3), dtype=bool)
         for pick in range(3):  # as if simulation had been told the real outcomes: any pick must hold
             made = decide(means, np.eye(3)[pick], n_real=[n] * 3, top=(2,), alpha=alpha)
             truth = rates.max() - rates[pick]
             over |= truth > made.regret.high + 1e-12
             under |= truth < made.regret.low - 1e-12
+            for gone, without in enumerate(made.without):
+                rest = np.delete(rates, gone)
+                truth = rest.max() - (rest.mean() if pick == gone else rates[pick])  # the others tie
+                missed[0, gone] |= truth > without.high + 1e-12
+                missed[1, gone] |= truth < without.low - 1e-12
+        alone += chance * missed
         above, below = above + chance * over, below + chance * under
         lost += chance * (int(rates.argmax()) not in made.maybe_best)
     assert above <= alpha / 2 and below <= alpha / 2 and lost <= alpha / 2
+    assert (alone <= alpha / 2).all(), "without one policy, each by itself"
 
 
 @pytest.mark.parametrize("design", [d for d in DESIGNS if "hidden" in d.name or "eight close, perfect" in d.name])
@@ -66,7 +74,9 @@ def test_the_decision_in_numbers():
     assert made.maybe_best == (4, 1, 2) and made.maybe_best_sim == (4,)
     short = made.shortlists[0]
     assert short.members == (4, 2, 1) and short.picks == (4,) and short.shown == "yes"
-    assert made.without == pytest.approx((0.0, 0.0, 0.0, 0.0, 0.05))
+    assert [each.estimate for each in made.without] == pytest.approx([0.0, 0.0, 0.0, 0.0, 0.05])
+    last = made.without[4]
+    assert last.low == 0.0 and 0.05 < last.high < 0.5 and last.n == 4, "act is picked, and dp may be better"
     more = decide(REAL, SIM, n_real=[200] * 5, n_sim=[200] * 5)
     assert more.shown == "yes" and more.regret.high == 0.0 and more.maybe_best == (4,)
     wrong = decide(REAL, SIM[::-1], n_real=[200] * 5)

@@ -61,7 +61,8 @@ class Picked:
             "real_best": self._raw(made.winners),
             "agrees": made.agrees,
             "shown": made.shown,
-            "regret": _interval(made.regret) | {"leave_one_out": dict(zip(self.policies, made.without, strict=False))},
+            "regret": _interval(made.regret)
+            | {"leave_one_out": {p: _interval(each) for p, each in zip(self.policies, made.without, strict=False)}},
             "top": [
                 {"k": short.k, "members": self._raw(short.members), "pick": self._raw(short.picks)}
                 | {"has_real_best": short.has_best, "shown": short.shown, "regret": _interval(short.regret)}
@@ -106,9 +107,16 @@ class Picked:
             lines.append(self._tasks())
         return [*lines, self.claim()]
 
-    def _span(self, values: Sequence[float]) -> str:
+    def _span(self, regrets: Sequence[Interval]) -> str:
+        """From the least to the largest, and how far their intervals reach."""
+        values = [regret.estimate for regret in regrets]
         ends = dict.fromkeys(amount(value, self.points, plain=True) for value in (min(values), max(values)))
-        return f"{' to '.join(ends)}{' points' if self.points else ''}"
+        lows, highs = ([getattr(regret, side) for regret in regrets] for side in ("low", "high"))
+        text = f"{' to '.join(ends)}{' points' if self.points else ''}"
+        if None in lows or None in highs:
+            return text
+        low, high = (amount(value, self.points, plain=True) for value in (min(lows), max(highs)))
+        return f"{text}; its intervals reach from {low} to {high}"
 
     def line(self) -> str:
         """The pick and its regret."""
@@ -147,7 +155,7 @@ class Picked:
         others = {task: self.names(other.decision.picks) for task, other in self.without_task.items()}
         moved = [f"{listed(names)} without {plain(task)}" for task, names in others.items()
                  if set(names) != set(self.names(self.decision.picks))]  # fmt: skip
-        lost = [other.decision.regret.estimate for other in self.without_task.values()]
+        lost = [other.decision.regret for other in self.without_task.values()]
         pick = f"the pick changes to {listed(moved)}" if moved else "the pick stays"
         return f"Without one task {pick}; the regret is {self._span(lost)}."
 
@@ -221,7 +229,8 @@ def _apart(answer: Picked) -> Picked:
 
     made = answer.decision
     lists = tuple(replace(short, regret=relabelled(short.regret)) for short in made.shortlists)
-    return replace(answer, decision=replace(made, regret=relabelled(made.regret), shortlists=lists))
+    without = tuple(map(relabelled, made.without))
+    return replace(answer, decision=replace(made, regret=relabelled(made.regret), shortlists=lists, without=without))
 
 
 def _only(board: Scoreboard, policies: Sequence[str]) -> Scoreboard:

@@ -14,7 +14,8 @@ bounded instead.
 3. *Lower end.* The same bounds at level alpha / 2 / (P (P - 1)) each, with their signs turned: all hold with
    probability 1 - alpha / 2, and the regret of w is at least the largest lower bound of mean_j - mean_w.
 
-All statements of one `Decision` hold together with probability 1 - alpha. They are as good as the bounds of the pairs:
+All statements of one `Decision` hold together with probability 1 - alpha, but for those on fewer policies (`without`),
+of which each holds by itself: another policy may be the best of the rest. They are as good as the bounds of the pairs:
 `finite-sample` for successes (`pairwise`). `python -m foretell.stats.coverage --decisions` shows how often they hold.
 """
 
@@ -27,7 +28,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foretell.stats.agreement import regret
 from foretell.stats.claim import Claim, claim
 from foretell.stats.interval import ALPHA, BINARY, FIXED_N, IID, Interval
 from foretell.stats.paired import SAME
@@ -80,8 +80,8 @@ class Decision:
     """Policies that the real trials leave as possibly the best; None where the error of the trials is unknown."""
     maybe_best_sim: tuple[int, ...] | None
     """The same in simulation, at the same level, by itself."""
-    without: tuple[float, ...]
-    """Regret without each policy in turn; empty for two policies."""
+    without: tuple[Interval, ...]
+    """Regret without each policy in turn, each with an interval of its own; empty for two policies."""
     claim: Claim
 
 
@@ -101,13 +101,22 @@ def _maybe_best(bound: Floats, means: Floats) -> tuple[int, ...]:
     return _ranked(np.asarray((bound >= -TINY).all(axis=1)), means)
 
 
-def _regret(given: Trials, picks: Sequence[int], bounds: tuple[Floats, Floats] | None, alpha: float) -> Interval:
-    """Mean regret of the picks; bounds: upper and lower bounds of all differences, shape (P, P) each."""
-    lost = float(given.means.max() - given.means[list(picks)].mean())
+def _regret(
+    given: Trials,
+    picks: Sequence[int],
+    bounds: tuple[Floats, Floats] | None,
+    alpha: float,
+    among: Sequence[int] | None = None,
+) -> Interval:
+    """Mean regret of the picks; bounds: upper and lower bounds of all differences, shape (P, P) each. `among`: the
+    policies that there are; None: all of them."""
+    rest = list(range(given.means.size) if among is None else among)
+    lost = float(given.means[rest].max() - given.means[list(picks)].mean())
     low = high = None
     if bounds is not None:
-        high = max(float(np.maximum(bounds[0][:, list(picks)].max(axis=0), 0.0).mean()), lost)
-        low = min(float(np.maximum(bounds[1][:, list(picks)].max(axis=0), 0.0).mean()), lost)
+        over, under = (bound[np.ix_(rest, picks)].max(axis=0) for bound in bounds)
+        high = max(float(np.maximum(over, 0.0).mean()), lost)
+        low = min(float(np.maximum(under, 0.0).mean()), lost)
     return Interval(
         estimate=lost,
         low=low,
@@ -115,15 +124,15 @@ def _regret(given: Trials, picks: Sequence[int], bounds: tuple[Floats, Floats] |
         alpha=alpha,
         method=f"regret, {given.method}",
         guarantee=given.guarantee,
-        assumes=_assumes(given),
-        n=given.means.size,
+        assumes=(*_assumes(given), *((JOINTLY,) if among is None else ())),
+        n=len(rest),
         reason=None if bounds is not None else UNKNOWN,
     )
 
 
 def _assumes(given: Trials) -> tuple[str, ...]:
     binary = (BINARY,) if given.binary else ()
-    return (IID, *binary, FIXED_N, SAME if given.paired else UNRELATED, JOINTLY)
+    return (IID, *binary, FIXED_N, SAME if given.paired else UNRELATED)
 
 
 def _bounds(given: Trials, alpha: float) -> tuple[Floats, Floats] | None:
@@ -185,7 +194,7 @@ def decide(
                 regret=_regret(tried, taken, bounds, alpha),
             )
         )
-    rest = [np.delete(np.arange(size), i) for i in range(size)] if size > 2 else []
+    rests = [[j for j in range(size) if j != i] for i in range(size)] if size > 2 else []
     return Decision(
         picks=picks,
         winners=winners,
@@ -195,7 +204,7 @@ def decide(
         shortlists=tuple(lists),
         maybe_best=best,
         maybe_best_sim=best_sim,
-        without=tuple(float(regret(tried.means[k], simulated.means[k])) for k in rest),
+        without=tuple(_regret(tried, _top(simulated.means, rest), bounds, alpha, rest) for rest in rests),
         claim=claim(tried, simulated, loss, bounds, picks, runs=runs, alpha=alpha, seed=seed),
     )
 
