@@ -89,7 +89,7 @@ def _decisions(rows: Sequence[Audited]) -> Section:
             title=f"Claim level: {reach}",
             columns=list(COLUMNS),
             rows=[line(row) for row in rows if row.reach == reach],
-            right=list(COLUMNS[1:4]),
+            right=list(COLUMNS[4:]),
         )
         for i, reach in enumerate(REACHES)
         if any(row.reach == reach for row in rows)

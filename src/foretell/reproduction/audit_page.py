@@ -10,7 +10,7 @@ from foretell.stats import Interval
 
 __all__ = ["COLUMNS", "apart", "line", "show_audit", "totals"]
 
-COLUMNS = ("paper", "policies", "tasks", "real trials", "Pearson (95% interval)", "pick", "regret (95% interval)")
+COLUMNS = ("paper", "pick", "regret (95% interval)", "Pearson (95% interval)", "policies", "tasks", "real trials")
 RULE = (
     "Pearson: over the points of a panel, as papers print it. Its interval is over trials where their numbers are "
     "known, else over points, in square brackets: these are no independent policies. Regret: points of real success "
@@ -32,15 +32,15 @@ def line(row: Audited) -> list[str]:
     policies, runs = len(matrix.policies), len(matrix.runs)
     of = f"{policies}" if runs == policies else f"{policies} of {runs} run{'s' if runs > 1 else ''}"
     brackets = "()" if matrix.trials("real") is not None else "[]"
-    cells = [row.name, of, f"{len(matrix.tasks)}", row.trials(), _number(row.pearson, 1.0, 2, brackets)]
+    cells = [_number(row.pearson, 1.0, 2, brackets), of, f"{len(matrix.tasks)}", row.trials()]
     if row.picked is None:
-        return [*cells, "-", "-"]
+        return [row.name, "-", "-", *cells]
     made = row.picked.decision
     shown = "" if made.shown == "open" else "shown "
     best = f"{shown}not the best; that is {listed(row.picked.names(made.winners))}"
     pick = f"{listed(row.picked.names(made.picks))}: {f'{shown}the best' if made.agrees else best}"
     factor, digits = (100.0, 1) if row.picked.points else (1.0, 2)
-    return [*cells, pick, _number(made.regret, factor, digits, "()")]
+    return [row.name, pick, _number(made.regret, factor, digits, "()"), *cells]
 
 
 def totals(rows: Sequence[Audited]) -> str:
