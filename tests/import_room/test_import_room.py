@@ -139,9 +139,10 @@ def test_files_that_are_no_map(tmp_path: Path) -> None:
     (tmp_path / "map.pgm").unlink()
     with pytest.raises(UsageError, match=r"map.yaml: image: .*map.pgm cannot be read: No such file"):
         imported(path)
-    (tmp_path / "map.pgm").write_text("P5 nothing")
-    with pytest.raises(UsageError, match=r"map.yaml: image: .*map.pgm is no PGM, PNG or BMP picture"):
-        imported(path)
+    for text, more in (("P5 nothing", ": invalid"), ("nothing", "$")):
+        (tmp_path / "map.pgm").write_text(text)
+        with pytest.raises(UsageError, match=rf"map.yaml: image: .*map.pgm is no PGM, PNG or BMP picture{more}"):
+            imported(path)
     path.write_text("- 1\n")
     with pytest.raises(UsageError, match=r"map.yaml is not a map: it should have image, resolution and origin"):
         imported(path)
@@ -157,6 +158,8 @@ def test_spots_must_be_reachable(tmp_path: Path) -> None:
     path = write_map(tmp_path, cells)
     room = imported(path, spots=("A=0,4", "B=1,3,90"))
     assert room.spots == {"A": (0.0, 4.0, 0.0), "B": (1.0, 3.0, pytest.approx(math.pi / 2))}
+    with pytest.raises(UsageError, match=r"spots: 'A' is given twice"):
+        imported(path, spots=("A=0,4", "A=1,3"))
     with pytest.raises(UsageError, match=r"spots.B: no way leads there from A for a robot of .* \(given: \[4.0"):
         imported(path, spots=("A=0,4", "B=4,4"))
     assert imported(path, spots=("A=0,4", "B=4,4"), radius=0.05).spots.keys() == {"A", "B"}

@@ -140,6 +140,8 @@ def test_a_goal_behind_a_wall_is_refused() -> None:
     room = Room(name="two halves", outline=np.array([[0.0, 0], [6, 0], [6, 4], [0, 4]]), obstacles=(wall,))
     with pytest.raises(UsageError, match=r"no way leads from \(1, 1\) to \(5, 1\) in room 'two halves'"):
         TASK.between(room, (1.0, 1.0, 0.0), (5.0, 1.0))
+    with pytest.raises(UsageError, match=r"start.locobot: yaw should be a finite number, in rad \(given: nan\)"):
+        TASK.between(room, (1.0, 1.0, math.nan), (2.0, 1.0))
 
 
 @pytest.mark.parametrize("given", [-3.0, 0.0, math.inf, math.nan])

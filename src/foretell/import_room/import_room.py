@@ -173,10 +173,19 @@ def _room(path: Path, name: str, floor: Any, heights: list[float], wall: float, 
             obstacles=tuple(rings[1 + i] for i in kept),
             heights=tuple(heights[i] for i in kept),
             wall_height=wall,
-            spots=dict(map(_spot, spots)),
+            spots=_spots(spots),
         )
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
+
+
+def _spots(texts: Sequence[str]) -> dict[str, tuple[float, float, float]]:
+    spots: dict[str, tuple[float, float, float]] = {}
+    for name, spot in map(_spot, texts):
+        if name in spots:
+            raise UsageError(f"spots: {name!r:.60} is given twice: each spot needs a name of its own")
+        spots[name] = spot
+    return spots
 
 
 def _spot(text: str) -> tuple[str, tuple[float, float, float]]:

@@ -106,7 +106,7 @@ def _pixels(path: Path, name: str) -> tuple[Floats, Bools]:
     import io
 
     try:
-        from PIL import Image
+        from PIL import Image, UnidentifiedImageError
     except ImportError:
         raise UsageError("maps need Pillow: pip install 'foretell[navigation]'") from None
     file = path.parent / name
@@ -124,6 +124,8 @@ def _pixels(path: Path, name: str) -> tuple[Floats, Bools]:
             rgba = np.asarray(image.convert("RGBA"))
     except UsageError:
         raise
+    except UnidentifiedImageError:  # its own words name an object in memory
+        raise UsageError(f"{path}: image: {file} is no PGM, PNG or BMP picture") from None
     except Exception as error:  # a reader of pictures may raise anything on a broken file
         raise UsageError(f"{path}: image: {file} is no PGM, PNG or BMP picture: {error!s:.100}") from None
     return rgba[..., :3].mean(axis=2) / 255, rgba[..., 3] == 255

@@ -98,6 +98,8 @@ class PointNav(Task):
     def between(self, room: Room, start: Sequence[float], goal: Sequence[float], seed: int = 0) -> Scenario:
         """The scenario of a start (x, y, yaw) and a goal (x, y) in a room. Raises UsageError where no way leads."""
         x, y, yaw = (round(float(value), 6) for value in start)
+        if not math.isfinite(yaw):
+            raise UsageError(f"start.locobot: yaw should be a finite number, in rad (given: {yaw})")
         to = round(float(goal[0]), 6), round(float(goal[1]), 6)
         rho, phi = polar((x, y, yaw), to)
         side = f"{math.degrees(abs(phi)):.0f} degrees to the {'left' if phi >= 0 else 'right'}"
