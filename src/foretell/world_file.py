@@ -310,11 +310,12 @@ def explain(error: ValidationError, where: str, model: type[BaseModel]) -> str:
             known = _fields(model, problem["loc"][:-1])
             lines.append(f"{where}: {path} is not a field; {suggest(str(problem['loc'][-1]), known)}")
         else:
-            whole = problem["type"] == "missing" and len(problem["loc"]) == 1  # what was given is the whole file
+            # what was given is the whole file
+            whole = not path or (problem["type"] == "missing" and len(problem["loc"]) == 1)
             reason = _short(problem["msg"].removeprefix("Value error, "), 300, repr=str)
             named = "(given: " in reason  # by a part that was checked on its own
             value = "" if whole or named else f" (given: {_short(problem.get('input'))})"
-            lines.append(f"{where}: {path}: {reason}{value}")
+            lines.append(f"{where}: {f'{path}: ' if path else ''}{reason}{value}")
     return "\n".join([*lines, f"and {len(problems) - SHOWN} problems more"] if len(problems) > SHOWN else lines)
 
 

@@ -63,8 +63,10 @@ def split(policies: Sequence[str], ids: Sequence[str], tasks: Ints, away: HoldOu
 
 
 def _first(names: Sequence[str], share: float) -> tuple[str, ...]:
+    """One or more, unless the share is 0."""
     order = by_id(names, "tune")
-    return tuple(names[i] for i in order[: round(share * len(names))].tolist())
+    count = max(1, round(share * len(names))) if share else 0
+    return tuple(names[i] for i in order[:count].tolist())
 
 
 def _dealt(names: Sequence[str], strata: Ints, groups: int) -> Ints:
