@@ -76,6 +76,15 @@ def test_a_file_may_say_so_too():
         bound(table(REAL), table(SIM, fitted_to=["maybe"] * (N + EXTRA)))
 
 
+def test_what_the_fit_saw_is_the_reason_also_where_little_else_was_simulated():
+    few = table(SIM[:3], fitted_to=[True] * 3, policy=["a"] * 3)
+    for ask in (bound, predictivity):
+        with pytest.raises(foretell.UsageError, match="was fitted to the real trials of 3 of 3 paired scenarios"):
+            ask(real=table(REAL, policy=["a"] * N), sim=few)
+    with pytest.raises(foretell.UsageError, match=r"21 of 24 scenarios of .* have no simulated partner"):
+        bound(table(REAL), table(SIM[:3]))
+
+
 def test_real_episodes_are_known_by_their_ids(tmp_path):
     """A world file that lists them, and no scenario: they are no evidence all the same."""
     lab = Lab(tmp_path)

@@ -6,7 +6,7 @@ also has the real episodes (`fitted_episodes`), and so has a run of a search for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -61,6 +61,8 @@ def held_out(
     seen = used([real], sims)
     if not seen:
         return real, sim, extra, []
+    simulated = set(sim.ids)
+    _check_left([unit for unit in real.ids if unit in simulated], seen, _world(sims))
     kept, notes = leave_out({"": real}, sims, seen)
     return kept[""], sim.without(seen), extra.without(seen) if extra is not None else None, notes
 
@@ -70,18 +72,11 @@ def leave_out(
 ) -> tuple[dict[str, Measured], list[str]]:
     """Real scenarios by name, without those in `seen`. Raises UsageError where fewer than two are left."""
     sims = list(sims)
-    world = next((f"world {plain(w)!r}" for sim in sims for w in labels(sim.table, "world")), "simulator")
-    notes = []
+    world, notes = _world(sims), []
     for name, side in real.items():
         fitted = [unit for unit in side.ids if unit in seen]
         of = f" of policy {plain(name)!r}" if name else ""
-        if len(side.ids) - len(fitted) < LEAST:
-            raise UsageError(
-                f"the {world} was fitted to the real trials of {len(fitted)} of "
-                f"{counted(len(side.ids), 'paired scenario')}{of}, so "
-                "these cannot show how well it predicts reality. Try at least 2 scenarios that the fit did not see, or "
-                "leave sim out. `bound` and `predictivity` count them all the same with --fitted"
-            )
+        _check_left(side.ids, seen, world, of)
         if fitted:
             notes.append(
                 f"{len(fitted)} of {len(side.ids)} pairs{of} are left out, because the {world} was fitted to their "
@@ -93,3 +88,18 @@ def leave_out(
         few = counted(len(others), "simulated scenario does", "simulated scenarios do")
         notes.append(f"{few} not count as extra either: the {world} was fitted there")
     return {name: side.without(seen) for name, side in real.items()}, notes
+
+
+def _world(sims: Iterable[Measured]) -> str:
+    return next((f"world {plain(w)!r}" for sim in sims for w in labels(sim.table, "world")), "simulator")
+
+
+def _check_left(pairs: Sequence[str], seen: frozenset[str], world: str, of: str = "") -> None:
+    """Raises UsageError where a fit saw some of these scenarios and fewer than two are left."""
+    fitted = sum(unit in seen for unit in pairs)
+    if fitted and len(pairs) - fitted < LEAST:
+        raise UsageError(
+            f"the {world} was fitted to the real trials of {fitted} of {counted(len(pairs), 'paired scenario')}{of}, "
+            "so these cannot show how well it predicts reality. Try at least 2 scenarios that the fit did not see, or "
+            "leave sim out. `bound` and `predictivity` count them all the same with --fitted"
+        )
