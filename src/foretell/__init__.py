@@ -53,6 +53,7 @@ _WHERE = {
     "judge": "foretell.study.judge",
     "latency": "foretell.study.measure",
     "leaderboard": "foretell.leaderboard",
+    "merge": "foretell.study.merge",
     "predictivity": "foretell.answers.predictivity",
     "read": "foretell.episodes.read",
     "redteam": "foretell.redteam",
@@ -62,6 +63,7 @@ _WHERE = {
     "run": "foretell.study.run",
     "serve_policy": "foretell.serving.serve_policy",
     "show": "foretell.answers.show",
+    "slurm": "foretell.study.slurm",
     "testset": "foretell.testset.testset",
     "timeline": "foretell.report.timeline",
     "tune": "foretell.tune.tune",
@@ -107,8 +109,10 @@ if TYPE_CHECKING:
     from foretell.study.config import Study as Study
     from foretell.study.judge import judge as judge
     from foretell.study.measure import latency as latency
+    from foretell.study.merge import merge as merge
     from foretell.study.replay import replay as replay
     from foretell.study.run import run as run
+    from foretell.study.slurm import slurm as slurm
     from foretell.tasks.tabletop import TabletopTask as TabletopTask
     from foretell.tasks.task import Task as Task
     from foretell.testset.testset import testset as testset

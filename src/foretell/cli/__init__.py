@@ -37,6 +37,7 @@ JOURNEY = {
         "serve-policy",
     ),
     "Run in simulation and look at the results": ("run", "view", "show", "replay", "timeline", "judge"),
+    "Run on many machines": ("slurm", "merge"),
     "Find what breaks a policy": ("clocks", "testset", "leaderboard", "redteam"),
     "Plan and record real trials": ("budget", "cards", "import"),
     "Predict and compare real performance": ("bound", "compare", "gate", "predictivity", "tune"),

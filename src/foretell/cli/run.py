@@ -3,6 +3,7 @@
 Examples:
     foretell run study.yaml  # run it again to resume
     foretell run study.yaml --dry-run
+    foretell run study.yaml --shard 3/64  # then: foretell merge runs/study
     foretell run study.yaml -o runs/standin --pair-with runs/real --workers 4
 """
 
@@ -39,6 +40,8 @@ def main(
     retire: Switch,
     unblind: Switch,
     engine: Annotated[str | None, named("ENGINE", default="as in the study")],
+    shard: Annotated[str | None, named("I/N")],
+    pull: Switch,
     json_: Json = False,
 ) -> None:
     """Run a study. Run the same command to resume it: no finished episode runs twice.
@@ -55,6 +58,8 @@ def main(
         unblind: Run nothing. Show the names of a blind study before all its trials are in. foretell asks first, and
             every report says so from then on.
         engine: What runs the episodes: `processes`, or `here` (this process).
+        shard: Run one share of the study, such as 3/64, beside other machines. /64 takes the number from Slurm.
+        pull: Run batches of the study, as long as some are left, beside other processes that do the same.
     """
     from foretell.errors import ForetellError
     from foretell.study.config import load_study
@@ -102,6 +107,8 @@ def main(
             retire=retire,
             unblind=unblind,
             engine=engine,
+            shard=shard,
+            pull=pull,
         )
     if json_:
         print(json.dumps({**asdict(done), "path": str(done.path)}))

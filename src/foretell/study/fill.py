@@ -18,6 +18,7 @@ from foretell.study.plan import JobGroup, Planned
 from foretell.study.rounds import Execute, Rounds
 from foretell.study.rows import check_distinct, name_all, plan_table, row_of
 from foretell.study.session import Opened
+from foretell.study.share import Share
 from foretell.study.status import Progress, Run
 from foretell.study.store import Store
 from foretell.terminal import brief
@@ -44,13 +45,15 @@ def fill(
     progress: Callable[[Progress], None],
     notify: Callable[[str], None],
     keep: bool,
+    share: Share,
     mask: Mask | None = None,
 ) -> Run:
-    """Run what the folder lacks. mask: hides the policies in what is shown; rows are kept as they are."""
+    """Run what the folder lacks. share: what of the study is to be in it. mask: hides the policies in what is shown;
+    rows are kept as they are."""
     check_distinct(opened)
     began, earlier = time.monotonic(), store.earlier()
     with uncollected():
-        named = name_all(episodes, opened, notify)
+        named = share.take(study, name_all(episodes, opened, notify), opened)
         attends = any(group.real for group in opened)
         rounds = Rounds(until=study.until, named=named, done=store.done, rows=earlier, one_task=attends)
     skipped = rounds.ended
@@ -113,11 +116,12 @@ def fill(
             f"{counted(retired, 'episode')} of an earlier plan will not be run any more: foretell show "
             f"marks them retired"
         )
-    if not left and (state.ran or study.record.video != "few"):  # who resumes what is done waits for no film
+    few = study.record.video == "few"
+    if not left and not (few and not (state.ran and share.alone)):  # who resumes what is done waits for no film
         notes += films.film(
             study.record,
             store.path,
-            named={name: e for name, e in named.items() if opened[e.group].draws or study.record.video != "few"},
+            named={name: e for name, e in named.items() if opened[e.group].draws or not few},
             place=lambda name: video_of(name, named[name], named[name].scenario.task),
             again=execute,
             notify=notify,
@@ -132,6 +136,7 @@ def fill(
         ran=state.ran,
         skipped=skipped,
         left=left,
+        pulled=share.pulls,
         notes=(*store.problems, *notes),
         failing=failing,
     )

@@ -154,7 +154,7 @@ class Rounds:
         the episodes that looks make needless."""
         ran = 0
         while (ready := self.next()) and ran != limit:
-            most = None if limit is None else limit - ran
+            before, most = ran, None if limit is None else limit - ran
             for name, outcome in execute(dict(islice(ready.items(), most))):
                 ran += 1
                 self._ended.add(name)  # it is not tried again in this call
@@ -162,6 +162,8 @@ class Rounds:
                 yield name, outcome
             if spared := self.look():
                 spare(spared)
+            if ran == before:  # other processes run the rest
+                return
 
     def next(self) -> dict[str, Planned]:
         """The episodes that may start now: of cells that go on, those up to the coming look."""

@@ -32,6 +32,7 @@ from foretell.study.patience import uncollected
 from foretell.study.plan import JobGroup, Planned, check_size, left_out, make_task, plan, testset_of
 from foretell.study.select import record, select
 from foretell.study.session import Opened
+from foretell.study.share import share_of
 from foretell.study.status import Progress, Run
 from foretell.study.store import Store
 from foretell.tasks.frame import frame
@@ -60,6 +61,8 @@ def run(
     retire: bool = False,
     unblind: bool = False,
     engine: str | Engine | None = None,
+    shard: str | None = None,
+    pull: bool = False,
 ) -> Run:
     """Run a study into a run folder (default `runs/<name>`). Call it again to resume.
 
@@ -75,6 +78,10 @@ def run(
     `realtime` episodes in MuJoCo's viewer. `large` allows more than a million episodes. Their plan takes much
     memory. `unblind` runs nothing: it shows the names of a blind study before all its trials are in, and the provenance
     keeps who did so and after how many trials.
+
+    `shard` runs one share of the study, such as `3/64`, into a folder of its own in the run folder, on any machine that
+    sees it; `/64` takes the number from the task of a Slurm array. `pull` runs batches of it as long as some are left,
+    beside any number of processes that do the same. `merge` then brings the rows together.
     """
     study = load_study(with_names(study, policies) if policies and isinstance(study, dict) else study)
     if policies:
@@ -87,9 +94,11 @@ def run(
         require_screen()
         if not any(isinstance(c, Realtime) for c in study.clocks):
             raise UsageError("watch: works only with the clock `realtime`, and the study does not use it")
-    path = Path(out) if out is not None else Path("runs") / study.name
+    run_folder = Path(out) if out is not None else Path("runs") / study.name
     if unblind:
-        return reveal(study, path)
+        return reveal(study, run_folder)
+    share = share_of(run_folder, study, shard=shard, pull=pull, limit=limit)
+    path = share.folder
     asks = "the world needs a person at the terminal" if asks_person(study.world) else ""
     runs_in = engine_for(study, engine, workers, here="a policy is a Python object" if policies else asks)
     if asks:
@@ -135,16 +144,17 @@ def run(
                         store,
                         episodes=episodes,
                         opened=opened,
-                        execute=execute,
+                        execute=share.over(execute),
                         look=look,
                         limit=limit,
                         progress=progress,
                         notify=notify,
                         keep=keep,
+                        share=share,
                         mask=conduct.mask,
                     )
                 stated = dict.fromkeys(note for group in opened.values() for note in group.notes)
-                return replace(done, notes=(*left_out(study), *stated, *done.notes, *notes))
+                return replace(done, notes=(*left_out(study), *stated, *done.notes, *notes, *share.notes()))
             finally:
                 crew.close()
                 for part in (store.path / "videos").glob("*.part.mp4"):  # of episodes that were cut off

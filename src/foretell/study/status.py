@@ -52,11 +52,17 @@ class Run(Displayed):
     """Plain sentences on what went wrong, and where."""
     failing: tuple[str, ...] = ()
     """Policies of which every episode so far ended in an error."""
+    pulled: bool = False
+    """Whether other processes run what is left."""
 
     def text(self) -> str:
         """What was done, and where the results are."""
         earlier = f", {counted(self.skipped, 'was', 'were')} there already" if self.skipped else ""
-        left = f", {'at most ' * self.until}{self.left} left by --limit" if self.left else ""
+        left = (
+            f", {'at most ' * self.until}{self.left} left {'to others' if self.pulled else 'by --limit'}"
+            if self.left
+            else ""
+        )
         spared = f", {self.spared} spared by `until`" if self.spared else ""
         notes = [f"note: {note}" for note in self.notes]
         done = f"{counted(self.ran, 'episode')} run{earlier}{left}{spared}"

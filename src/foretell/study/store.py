@@ -27,7 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from foretell.episode import Episode, arrow_schema
-from foretell.episodes.columns import cells, encoded, grouped, listed, spread
+from foretell.episodes.columns import cells, encoded, grouped, listed, plain_text, spread
 from foretell.episodes.folder import check_folders
 from foretell.episodes.journal import (
     Journal,
@@ -130,6 +130,23 @@ class Store:
         except ForetellError:
             self._failed = True
             raise
+
+    def take(self, table: pa.Table) -> int:
+        """Add those rows of another folder of the same study that are not there, or that count more than what is there
+        (`episodes.read.rank`). Gives their number. table: as `read_part` gives it."""
+        self._check_open()
+        counts: dict[str, tuple[tuple[bool, float], int]] = {}
+        for at, (name, blame, began) in enumerate(zip(*(cells(table[c]) for c in RANKED), strict=True)):
+            mine = rank(blame, began)
+            if mine > counts.get(name, (self._sealed.get(name, LOWEST), 0))[0]:
+                counts[name] = (mine, at)
+        if not counts:
+            return 0
+        table = table.take(pa.array(sorted(at for _, at in counts.values())))
+        with disk_errors(self.path):
+            self._write_part(plain_text(table).combine_chunks())
+        self._take(table)
+        return len(table)
 
     def write_study(self, text: str) -> None:
         """The study as resolved."""
@@ -324,9 +341,7 @@ class Store:
                 if rank_of(row) > rival:
                     rows[key] = row
         if rows:
-            folder = self.path / "episodes"
-            numbers = [int(m[1]) for name in os.listdir(folder) if (m := re.match(r"part-(\d+)", name))]
-            write_table(folder / f"part-{max(numbers, default=-1) + 1:06d}.parquet", to_table(rows.values()))
+            self._write_part(to_table(rows.values()))
             self._sealed.update((key, rank_of(row)) for key, row in rows.items())
         merge_parts(self.path)
         for path in files:
@@ -336,6 +351,11 @@ class Store:
                 path.unlink()
         sync_folder(self.path / "journal")
         self._pending = 0
+
+    def _write_part(self, table: pa.Table) -> None:
+        folder = self.path / "episodes"
+        numbers = [int(m[1]) for name in os.listdir(folder) if (m := re.match(r"part-(\d+)", name))]
+        write_table(folder / f"part-{max(numbers, default=-1) + 1:06d}.parquet", table)
 
     def _set_aside(self, path: Path, damage: DamagedError, follows: str) -> None:
         path.rename(aside := set_aside_as(path))
