@@ -36,6 +36,7 @@ from foretell.study.order import Order
 from foretell.study.policy_entry import PolicyEntry, anchor_adapters
 from foretell.study.record import Record
 from foretell.study.select import Select
+from foretell.study.sweep import expand
 from foretell.study.until import Until
 from foretell.world_file import explain
 
@@ -132,6 +133,8 @@ class Study(_StudyModel):
     world: str | dict[str, Any] = "mujoco"
     tasks: list[TaskEntry] = Field(min_length=1)
     policies: dict[str, PolicyEntry] = Field(min_length=1)
+    sweeps: dict[str, str] = {}
+    """Patterns that gave policies: name -> file, each with a * (see `study.sweep`)."""
     scenarios: ScenarioSource = ScenarioSource()
     trials: int = Field(default=1, ge=1, le=1_000_000)
     until: Until | None = None
@@ -304,11 +307,12 @@ def load_study(source: Study | dict[str, Any] | str | Path) -> Study:
         if isinstance(contents, dict):
             contents.setdefault("name", path.stem)
             _anchor_traces(contents.get("clocks"), folder)
+            contents = expand(contents, folder)
             anchor_adapters(contents.get("policies"), folder)
             if isinstance(contents.get("arms"), list):
                 contents["arms"] = [anchored_arm(item, folder) for item in contents["arms"]]
     else:
-        contents = dict(source)
+        contents = expand(dict(source), Path.cwd())
     if not isinstance(contents, dict):
         raise UsageError(f"{where} should be a mapping with name, world, tasks and policies")
     try:

@@ -22,6 +22,7 @@ from foretell.episodes.parts import parts
 from foretell.episodes.provenance import read_provenance
 from foretell.errors import UsageError
 from foretell.study.config import Study, load_study
+from foretell.study.sweep import fits
 
 __all__ = ["difference", "identity", "settle", "together"]
 
@@ -33,6 +34,9 @@ SHOWN = 12
 def contents(study: Study) -> dict[str, Any]:
     """What decides which episodes a study has, without defaults. Of code only file names: a folder may move."""
     whole = study.model_dump(mode="json", exclude_defaults=True)
+    if study.sweeps:  # files come and go
+        whole["policies"] = {name: e for name, e in whole["policies"].items() if not fits(name, study.sweeps)}
+        whole["sweeps"] = {name: _unplaced(use) for name, use in study.sweeps.items()}
     for entry in [*whole.get("tasks", ()), *whole.get("policies", {}).values()]:
         entry["use"] = _unplaced(entry["use"])
     if isinstance(whole.get("world"), str):
