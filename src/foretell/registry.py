@@ -199,7 +199,8 @@ def resolve(group: str, name: str) -> Any:
         each = ", ".join(resolve("suites", name).tasks)
         raise UsageError(f"tasks: {name!r} is a suite; one task is needed here, such as: {each}")
     if target is None:
-        raise UsageError(f"{group}: {name!r:.200} is not known; {suggest(name, names(group))}")
+        known = [*names(group), *(names("suites") if group == "tasks" else [])]  # a study lists either
+        raise UsageError(f"{group}: {name!r:.200} is not known; {suggest(name, known)}")
     return load(target, field=group)
 
 

@@ -240,6 +240,22 @@ def test_scenario_by_option():
     assert info["scenario"].tolist() == [task.scenario(8).id, task.scenario(9).id]
 
 
+def test_a_published_layout_by_its_number():
+    name = "widowx_stack_cube"
+    env, envs = TaskEnv(name), TaskVectorEnv(name, num_envs=2)
+    published = [layout.id for layout in env.task.layouts()]
+    assert env.reset(options={"layout": 7})[1]["scenario"] == published[7]
+    assert envs.reset(options={"layout": [0, 23]})[1]["scenario"].tolist() == [published[0], published[23]]
+    assert envs.reset(options={"layout": np.int64(5)})[1]["scenario"].tolist() == [published[5]] * 2
+    for bad in (24, -1, 1.0, True, "0", None):
+        with pytest.raises(UsageError, match=r"'widowx_stack_cube' has no layout .*; its layouts are 0 to 23"):
+            env.reset(options={"layout": bad})
+    with pytest.raises(UsageError, match="not both"):
+        env.reset(options={"layout": 0, "scenario": env.task.layouts()[0]})
+    with pytest.raises(UsageError, match="task 'lift' publishes no layouts; give a seed"):
+        make().reset(options={"layout": 0})
+
+
 def test_cycle_through_a_list():
     task = resolve("tasks", "lift")()
     listed = [task.scenario(seed) for seed in (30, 31, 32)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +92,16 @@ def test_wrong_files_and_names_are_refused(tmp_path: Path) -> None:
         identify(tmp_path / "other.npz", "widowx", fit=False)
     with pytest.raises(UsageError, match="did you mean 'widowx'"):
         identify(tmp_path / "none.npz", "widow", fit=False)
+
+
+@pytest.mark.parametrize("rows", [10**10, 10**8])
+def test_a_small_archive_that_stands_for_more_than_memory_holds_is_refused(tmp_path: Path, rows: int) -> None:
+    claim = io.BytesIO()
+    np.lib.format.write_array_header_1_0(claim, {"descr": "<f8", "fortran_order": False, "shape": (rows, 7)})
+    with zipfile.ZipFile(tmp_path / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("actions.npy", claim.getvalue() + bytes(1000))
+    with pytest.raises(UsageError, match=r"bomb.npz(: reading it takes more than 2 GB; split it| is no NumPy file)"):
+        identify(tmp_path / "bomb.npz", "widowx", fit=False)
 
 
 def test_the_command_prints_a_list_of_objects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

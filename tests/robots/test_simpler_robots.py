@@ -11,9 +11,10 @@ import pytest
 from reference import menagerie, simpler
 from scipy.spatial.transform import Rotation
 
+import foretell
 from foretell.errors import UsageError
 from foretell.registry import resolve
-from foretell.robots import Robot, RobotPhysics, Steps
+from foretell.robots import Robot, RobotPhysics, Steps, widowx_looks
 from foretell.robots.google_robot import GoogleRobot
 from foretell.robots.widowx import WidowX
 
@@ -262,6 +263,28 @@ def test_a_missing_or_broken_menagerie_is_an_error_with_a_remedy(
     with pytest.raises(UsageError, match=r"is not complete: .* and \d+ files more"):
         asked.spec()
     assert asked.spec(visuals=False).compile().njnt > 0
+
+
+def test_meshes_that_cannot_be_shown_are_refused_before_the_first_episode(
+    monkeypatch: pytest.MonkeyPatch, tmp_path
+) -> None:
+    assets = tmp_path / "trossen_wx250s" / "assets"
+    assets.mkdir(parents=True)
+    monkeypatch.setenv("MENAGERIE_ROOT", str(tmp_path))
+    study = {
+        "world": {"name": "meshes", "kind": "mujoco", "looks": "menagerie"},
+        "tasks": ["widowx_stack_cube"],
+        "policies": ["expert"],
+        "scenarios": {"layouts": [0]},
+        "record": {"video": 1},
+    }
+    with pytest.raises(UsageError, match=r"looks: menagerie: trossen_wx250s is not complete"):
+        foretell.run(study, out=tmp_path / "run", workers=0)
+    for piece in widowx_looks._PIECES:
+        (assets / piece.mesh).write_bytes(b"no mesh" * 50)
+    with pytest.raises(UsageError, match=r"looks: menagerie: (?s:.*)STL file(?s:.*)wx250s_1_base.stl(?s:.*); install"):
+        foretell.run(study, out=tmp_path / "run", workers=0)
+    assert not list((tmp_path / "run").glob("journal/*")), "nothing has run"
 
 
 def test_both_are_in_the_registry() -> None:

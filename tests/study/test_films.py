@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import foretell
+from foretell.episode import Outcome
 from foretell.episodes.read import read
 from foretell.errors import UsageError
 from foretell.policies.random import Random
@@ -195,6 +196,18 @@ def test_an_episode_that_comes_out_otherwise_has_no_film(tmp_path: Path) -> None
     (note,) = run.notes
     assert note.startswith("policy 'moody' on blink does not reproduce: 1 episode had another result when filmed")
     assert read(run.path)["video"].to_pylist() == [None] and not list((run.path / "videos").iterdir())
+
+
+def test_an_episode_that_breaks_while_it_is_filmed_says_nothing_of_the_policy(tmp_path: Path) -> None:
+    named = {"abc": next(iter(planned().values()))}
+    rows = {"abc": {"success": False, "steps": 3, "end": "time_limit"}}
+    killed = Outcome(end="error", blame="machine", error="the worker was killed")
+    place, again = lambda name: Path("videos") / name, lambda wanted: iter([("abc", killed)])
+    (note,) = films._filmed(tmp_path, named, rows, place, again)
+    assert note == (
+        "policy 'expert' on lift, blame machine: 1 episode could not be filmed, first episode abc: the worker was "
+        "killed"
+    )
 
 
 def test_films_are_found_by_the_name_of_their_episode(tmp_path: Path) -> None:

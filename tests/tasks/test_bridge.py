@@ -78,6 +78,8 @@ def test_a_study_names_the_suite_for_its_four_tasks() -> None:
 
 
 def test_a_suite_is_no_task() -> None:
+    with pytest.raises(foretell.UsageError, match="did you mean 'simpler-widowx'"):
+        resolve("tasks", "simpler-widow")
     with pytest.raises(foretell.UsageError, match="'simpler-widowx' is a suite; one task is needed here, such as"):
         resolve("tasks", "simpler-widowx")
     with pytest.raises(foretell.UsageError, match="'widowx_stack_cube' is listed twice"):

@@ -20,7 +20,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from foretell.bridges.slots import Slots, Streams
-from foretell.errors import UsageError, suggest
+from foretell.errors import UsageError
 from foretell.scenario import Scenario
 from foretell.tasks.task import Task
 
@@ -66,8 +66,9 @@ class TaskEnv(gymnasium.Env[dict[str, Any], np.ndarray]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Run `task.scenario(seed)`, or `options["scenario"]`, or without either the next that np_random draws."""
-        options = _options(options, "scenario")
+        """Run `task.scenario(seed)`, or `options["scenario"]`, or the published layout of the number
+        `options["layout"]`, or without any of them the next that np_random draws."""
+        options = self._slots.options(options, "scenario", "layout")
         chosen = self._slots.check(options["scenario"], 'options["scenario"]') if "scenario" in options else None
         super().reset(seed=seed)
         scenario = chosen or self._slots.choose(0, seed, self.np_random)
@@ -168,9 +169,10 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """`seed` s means s, s + 1, ...; or one per environment. `options["scenario"]` is one for all, or one each;
-        `options["reset_mask"]` (bool array) leaves the other environments as they are."""
-        options, n = _options(options, "scenario", "reset_mask"), self.num_envs
+        """`seed` s means s, s + 1, ...; or one per environment. `options["scenario"]` is one for all, or one each,
+        and so is `options["layout"]`, the number of a published layout. `options["reset_mask"]` (bool array) leaves the
+        other environments as they are."""
+        options, n = self._slots.options(options, "scenario", "layout", "reset_mask"), self.num_envs
         mask = (
             self._mask(options["reset_mask"], 'options["reset_mask"]')
             if "reset_mask" in options
@@ -265,10 +267,3 @@ class TaskVectorEnv(VectorEnv[dict[str, np.ndarray], np.ndarray, np.ndarray]):
         if not mask.any():
             raise UsageError(f"{field}: no environment is named")
         return mask
-
-
-def _options(options: dict[str, Any] | None, *known: str) -> dict[str, Any]:
-    for key in options or {}:
-        if key not in known:
-            raise UsageError(f"options: {key!r} is not an option of reset; {suggest(key, known)}")
-    return options or {}

@@ -84,6 +84,32 @@ class Slots:
         self.scenarios = [self.check(s, "scenarios") for s in scenarios or ()]
         self.turn = np.arange(count) - count  # place in the list of the scenario each slot ran last
 
+    def options(self, options: dict[str, Any] | None, *known: str) -> dict[str, Any]:
+        """Options of `reset`, with the scenarios of published layouts in place of their numbers."""
+        for key in options or {}:
+            if key not in known:
+                raise UsageError(f"options: {key!r} is not an option of reset; {suggest(key, known)}")
+        given = dict(options or {})
+        if "layout" in given:
+            if "scenario" in given:
+                raise UsageError("options: a layout is a scenario; give `layout` or `scenario`, not both")
+            asked = given.pop("layout")
+            several = isinstance(asked, list | tuple)
+            given["scenario"] = [self._layout(number) for number in asked] if several else self._layout(asked)
+        return given
+
+    def _layout(self, number: Any) -> Scenario:
+        """The published layout of a number."""
+        layouts = self.task.layouts()
+        if not layouts:
+            raise UsageError(f'options["layout"]: task {self.task.name!r} publishes no layouts; give a seed')
+        if isinstance(number, bool) or not isinstance(number, int | np.integer) or not 0 <= number < len(layouts):
+            raise UsageError(
+                f'options["layout"]: task {self.task.name!r} has no layout {number!r:.80}; its layouts are 0 to '
+                f"{len(layouts) - 1}"
+            )
+        return layouts[int(number)]
+
     def check(self, scenario: Any, field: str) -> Scenario:
         """The scenario, if it is one and of this task."""
         if not isinstance(scenario, Scenario):

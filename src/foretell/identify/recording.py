@@ -16,6 +16,7 @@ each step, as RLDS has them: the last action is not used. Other fields are not r
 from __future__ import annotations
 
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -80,8 +81,14 @@ def read_npz(path: Path, joints: int, size: int, rate: float) -> list[Recording]
         if not zipfile.is_zipfile(path):
             raise ValueError("it is no archive")
         with np.load(path, allow_pickle=False) as arrays:
-            fields = {key: arrays[key] for key in arrays.files if key.rpartition("/")[2] in (*FIELDS, *STEPS)}
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+            wanted = [key for key in arrays.files if key.rpartition("/")[2] in (*FIELDS, *STEPS)]
+            unpacked = {name.removesuffix(".npy"): arrays.zip.getinfo(name).file_size for name in arrays.zip.namelist()}
+            if sum(unpacked[key] for key in wanted) > MOST:  # a few bytes of an archive can stand for terabytes
+                raise MemoryError
+            fields = {key: arrays[key] for key in wanted}
+    except MemoryError:  # also where an array claims to be longer than it is
+        raise UsageError(f"identify: {path}: reading it takes more than {MOST / 1e9:g} GB; split it") from None
+    except (OSError, ValueError, zipfile.BadZipFile, EOFError, NotImplementedError, zlib.error) as error:
         raise UsageError(f"identify: {path} is no NumPy file with named arrays (.npz): {error}") from None
     fields = {(key if "/" in key else f"{path.stem}/{key}"): array for key, array in fields.items()}
     _use_steps(path, fields)
@@ -91,6 +98,8 @@ def read_npz(path: Path, joints: int, size: int, rate: float) -> list[Recording]
     return [_recording(path, name, fields, joints, size, rate) for name in names]
 
 
+MOST = 2_000_000_000
+"""Bytes that a file may unpack to; an hour of joints at 500 Hz has 120 million."""
 FIELDS = ("actions", "qpos", "ee_base", "ik_failed", "sub_qpos", "time")
 STEPS = {"action": "actions", "observation": "qpos"}
 

@@ -15,7 +15,7 @@ import mujoco
 
 from foretell.errors import UsageError
 
-__all__ = ["MeshPiece", "dress", "folder"]
+__all__ = ["WAYS", "MeshPiece", "dress", "folder"]
 
 WAYS = "install the package mujoco-menagerie, or set MENAGERIE_ROOT to a copy of the Menagerie"
 

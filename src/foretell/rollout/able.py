@@ -57,6 +57,7 @@ def check_able(
     if video:
         require_encoder()
         film_camera(world)
+    _check_looks(world, policies, video)
 
 
 def _check_reality(world: str, clock: Realtime) -> None:
@@ -68,6 +69,13 @@ def _check_reality(world: str, clock: Realtime) -> None:
             f"clocks: realtime: hold is {clock.hold!r}: world {world!r} would move on while the policy is silent; use "
             "target or zero"
         )
+
+
+def _check_looks(world: World, policies: Mapping[str, PolicySpec], video: bool) -> None:
+    """Raises UsageError where pictures are wanted and meshes that are not ours are missing or broken."""
+    streams = {stream for spec in policies.values() for stream in observed(spec.reads)} & set(world.features)
+    if video or any(world.features[stream].image for stream in streams):
+        getattr(world, "require_looks", lambda: None)()
 
 
 def _advice(ability: str) -> str:

@@ -17,6 +17,7 @@ from foretell.objects import Asset, Fixture, ObjectPhysics, arena, asset
 from foretell.registry import names
 from foretell.robots import Robot
 from foretell.robots.lens import set_lens
+from foretell.robots.menagerie import WAYS
 from foretell.robots.transmission import check_transmission
 from foretell.rotation import from_axis_angle, from_yaw, multiply, rotate, yaw
 from foretell.scenario import Scenario
@@ -27,6 +28,7 @@ from foretell.spec import Feature
 from foretell.tasks.starts import Startable, check_start, robot_kinds, startable
 from foretell.tasks.tabletop import TabletopTask
 from foretell.tasks.task import Mount
+from foretell.terminal import brief
 
 __all__ = ["Scene", "lens_of", "root", "set_lens", "signature"]
 
@@ -163,12 +165,30 @@ class Scene:
 
     def dress(self, scenario: Scenario, trial: int) -> mujoco.MjModel:
         """The model to draw: the same joints in the same order, with the robots' shells on."""
-        if self._dressed is None:
-            self._dressed = self._base(visuals=True)
-        model = self._compose(self._dressed.copy(), scenario, trial, ObjectPhysics(), seen=True)
+        model = self._compose(self._clothed(), scenario, trial, ObjectPhysics(), seen=True)
         for transform in self.world.transforms:
             transform.finish(model)
         return model
+
+    def require_looks(self) -> None:
+        """Raises UsageError where meshes that the world asks for are missing or broken."""
+        if self.world.looks != "own":
+            self._compiled(self._clothed())
+
+    def _clothed(self) -> mujoco.MjSpec:
+        """A copy of the scene without objects, with the robots' shells on."""
+        if self._dressed is None:
+            self._dressed = self._base(visuals=True)
+        return self._dressed.copy()
+
+    def _compiled(self, spec: mujoco.MjSpec) -> mujoco.MjModel:
+        """What is drawn. Files that are not ours are read here, and MuJoCo names the one that it cannot read."""
+        try:
+            return spec.compile()
+        except ValueError as error:
+            if self.world.looks == "own":
+                raise
+            raise UsageError(f"looks: {self.world.looks}: {brief(str(error))}; {WAYS}") from None
 
     def _compose(
         self, spec: mujoco.MjSpec, scenario: Scenario, trial: int, physics: ObjectPhysics, seen: bool
@@ -203,7 +223,7 @@ class Scene:
             transform.dress_objects(spec, placed)
         factors.apply(factors.Setting(spec=spec, task=self.task, scenario=scenario, seen=seen, physics=physics))
         self._watch(spec, scenario)
-        return spec.compile()
+        return self._compiled(spec) if seen else spec.compile()
 
     def _watch(self, spec: mujoco.MjSpec, scenario: Scenario) -> None:
         """Add what the events of an episode are judged by. Sensors take no part in physics."""

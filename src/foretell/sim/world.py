@@ -68,6 +68,7 @@ class MujocoWorld:
         # what besides the scenario decides a model; a task with attributes of its own is like no other of its class
         self._kind = (type(self), object() if vars(task) else type(task), self.hash)
         self.tick = self.scene.steps.tick
+        self.require_looks = self.scene.require_looks
         self.controller = controller or task.controller
         theta, physics = self.file.theta, self.file.physics
         most_delay = round((theta.actuation_delay + physics.delay_spread) / self.tick)

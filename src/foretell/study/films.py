@@ -16,6 +16,7 @@ from foretell.errors import ForetellError
 from foretell.rollout import Outcome
 from foretell.rollout.video import FRAME_S, frames
 from foretell.study.config import Record
+from foretell.terminal import brief
 
 if TYPE_CHECKING:
     from foretell.study.plan import Planned
@@ -140,11 +141,19 @@ def _filmed(
 ) -> list[str]:
     """Film these episodes. Returns sentences on those that came out otherwise."""
     other: dict[str, list[str]] = {}
+    broken: dict[str, list[str]] = {}
     for name, outcome in again({name: replace(episode, video=True, events=False) for name, episode in named.items()}):
         if (outcome.success, outcome.steps, outcome.end) != tuple(rows[name][c] for c in ("success", "steps", "end")):
             unfilm(run, place(name), name)
-            other.setdefault(f"policy {named[name].policy!r} on {named[name].scenario.task}", []).append(name)
+            who = f"policy {named[name].policy!r} on {named[name].scenario.task}"
+            if outcome.blame in ("world", "machine"):  # that tells nothing of the policy
+                broken.setdefault(f"{who}, blame {outcome.blame}", []).append(f"{name}: {outcome.error}")
+            else:
+                other.setdefault(who, []).append(name)
     return [
+        f"{who}: {counted(len(errors), 'episode')} could not be filmed, first episode {brief(errors[0])}"
+        for who, errors in broken.items()
+    ] + [
         f"{who} does not reproduce: {counted(len(names), 'episode')} had another result when filmed, so there is no "
         "film; first "
         f"episode {names[0]}"
