@@ -16,7 +16,7 @@ import pytest
 
 import foretell
 from foretell import UsageError
-from foretell.hardware import wire
+from foretell.hardware import remote, wire
 from foretell.hardware.remote import DriverFailed, HostedRobot
 from foretell.hardware.wire import LinkLost
 
@@ -196,8 +196,9 @@ def test_a_robot_is_held_when_foretell_is_killed(
     assert noted(driver)[-2:] == [held, ["disconnect"]]
 
 
-def test_a_robot_is_held_once_when_foretell_freezes(driver: Path, bare: Path) -> None:
-    robot = HostedRobot(f"{driver}:Base", python=bare, rest={"x.vel": 0.0}, silence=0.2)
+def test_a_robot_is_held_once_when_foretell_freezes(driver: Path, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "FROZEN_S", 0.2)
+    robot = HostedRobot(f"{driver}:Base", python=bare, rest={"x.vel": 0.0})
     robot.connect()
     time.sleep(0.5)
     assert not any(entry[0] == "send" for entry in noted(driver))  # it was never told to move

@@ -53,6 +53,7 @@ STUDY: dict[str, Any] = {
     "policies": {"nudge": "nudge.py:Nudge"},
     "scenarios": 2,
     "clocks": ["realtime"],
+    "record": {"video": 2},  # as in simulation; a robot's films are kept anyway
 }
 WITHIN_S = 0.4
 """From a key or a signal to the last send, on a busy machine."""

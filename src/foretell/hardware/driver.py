@@ -29,8 +29,6 @@ from foretell.registry import load
 
 __all__ = ["RobotDriver", "connect", "features_of", "make_driver"]
 
-FROZEN_S = 1.0
-"""Wall seconds without a call, at least, after which the process of a driver takes this one for frozen."""
 METHODS = ("connect", "get_observation", "send_action", "disconnect")
 
 
@@ -57,8 +55,7 @@ def make_driver(file: RobotFile) -> RobotDriver:
 
         rest = {key: value for key, value in file.hold.items() if value is not None}
         rest |= {file.base.x: 0.0, file.base.theta: 0.0} if file.base is not None else {}
-        silence = max(FROZEN_S, file.watchdog.link, 2.0 / file.rate)  # each period the link asks for an observation
-        made: Any = HostedRobot(file.target, options, python=file.python, rest=rest, silence=silence)
+        made: Any = HostedRobot(file.target, options, python=file.python, rest=rest)
     else:
         kind = load(file.target, field=f"{where}.use")
         config = getattr(kind, "config_class", None)

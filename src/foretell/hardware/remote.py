@@ -26,6 +26,9 @@ __all__ = ["DriverFailed", "HostedRobot", "RemoteRobot"]
 
 PATIENCE_S, OPENING_S = 1.0, 120.0
 """Wall seconds for an answer; for one to `connect` and for a driver to load."""
+FROZEN_S = 2.0
+"""Wall seconds without a call after an action, after which the driver's process takes this one for frozen and holds the
+robot. Whoever drives a robot asks for an observation at least once a second."""
 TYPES = {"float": float, "int": int, "bool": bool, "str": str}
 
 
@@ -159,13 +162,10 @@ class HostedRobot(RemoteRobot):
         *,
         python: str | Path = sys.executable,
         rest: Mapping[str, float] | None = None,
-        silence: float | None = None,
     ):
         """`use`: "package.module:Class" there, or "file.py:Class". `rest`: key of an action -> what it is where the
-        robot is held, such as 0 of a velocity; the others are then sent as they are measured. `silence`: seconds
-        without a call after an action, after which the other process holds the robot; None: it waits."""
+        robot is held, such as 0 of a velocity; the others are then sent as they are measured."""
         self._use, self._python, self._options, self._rest = use, str(python), dict(options or {}), dict(rest or {})
-        self._silence = silence
         self._process: subprocess.Popen[bytes] | None = None
         self._ending: threading.Thread | None = None
         super().__init__(f"{use} in {python}")
@@ -199,7 +199,7 @@ class HostedRobot(RemoteRobot):
             raise UsageError(f"driver.python: {self._python} cannot be run: {error}") from None
         finally:
             theirs.close()
-        return ours, {"use": self._use, "options": self._options, "rest": self._rest, "silence": self._silence}
+        return ours, {"use": self._use, "options": self._options, "rest": self._rest, "silence": FROZEN_S}
 
 
 def _end(process: subprocess.Popen[bytes], grace: float = 6.0) -> None:

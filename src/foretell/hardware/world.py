@@ -43,7 +43,7 @@ class RobotWorld:
     """A robot, by its world file."""
 
     File = RobotFile
-    real = True
+    real = films = True
     can: frozenset[str] = frozenset()
     needs = frozenset({"terminal"})
 
