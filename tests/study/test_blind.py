@@ -18,6 +18,7 @@ from terminal import converse
 
 import foretell
 from foretell.answers.show import remarks
+from foretell.episodes.blind import coded
 from foretell.episodes.planned import plan_table
 from foretell.episodes.provenance import read_provenance
 from foretell.errors import ForetellError, UsageError
@@ -219,6 +220,12 @@ def test_a_pilot_tells_neither_the_codes_nor_the_order_of_the_study(folder: Path
     assert pilot["blind"]["salt"] != study["blind"]["salt"] and pilot["order"]["key"] != study["order"]["key"]
     foretell.run({**REAL, "name": "main"}, limit=1, workers=0)
     assert read_provenance("runs/main")["blind"] == study["blind"]  # resumed, it keeps both
+
+
+def test_no_code_is_the_name_of_a_policy() -> None:
+    codes = coded("salt", ["A", "b", "expert"])
+    assert sorted(codes.values()) == ["C", "D", "E"]
+    assert coded("salt", ["A", "b", "expert", "C"], codes).items() >= codes.items()  # they stay
 
 
 def test_nobody_unblinds_by_the_back_door(folder: Path) -> None:
