@@ -146,7 +146,7 @@ class _Realtime(AsynchronousDriver):
         self.flood = (0, 0)
         if "reset" not in self.world.can:
             # nobody waits at a table that is set, or sees by a wait that another policy comes
-            for each in self.minds.values():
+            for each in self.minds.values() if self.number == 0 else (mind,):
                 with contextlib.suppress(CompanionDied, CompanionFailed):  # it is tried again below
                     each.free()
                     each.open()
