@@ -150,6 +150,14 @@ def test_no_byte_on_the_screen_or_on_a_page_names_a_policy_until_all_trials_are_
     for text in (screen, *pages("runs/secret"), readers("runs/secret")):
         assert leaks(text) == []
     assert set(foretell.read("runs/secret")["policy"].to_pylist()) == {"A", "B"}
+    Path("runs/secret/desk").mkdir(exist_ok=True)  # as where a page stands beside the robot: it has no figures at all
+    board = Board([Path("runs/secret")])
+    (run,) = board.progress()["runs"]
+    assert (run["figures"], run["finished"], run["planned"]) == ([], 3, 4)
+    assert board._maker is not None
+    board._maker.join()
+    page = json.loads(board.contents)
+    assert page["sections"] == [] and "has its figures when all trials are in" in page["notes"][0]
     assert "Blind: policies go by codes until all trials are in." in screen
     prints = (folder / "runs/secret/errors/prints.txt").read_text()
     assert "the falcon acts" in prints and "the walrus acts" in prints
