@@ -41,6 +41,7 @@ __all__ = [
     "controllers_of",
     "explain",
     "file_of",
+    "films_itself",
     "is_real",
     "kind_of",
     "make_world",
@@ -167,6 +168,11 @@ def attended(source: str | Path | Mapping[str, Any] | WorldFile) -> bool:
     """Whether there is one table, and somebody attends to it: reality, or a world that asks a person or cannot reset.
     Its episodes run one at a time, none runs twice, and nothing is tried on it."""
     return is_real(source) or asks_person(source) or not resets(source)
+
+
+def films_itself(source: str | Path | Mapping[str, Any] | WorldFile) -> bool:
+    """Whether a world keeps films of every trial by itself, as its class declares it. It cannot draw others."""
+    return getattr(world_class(source), "films", False) is True
 
 
 def file_of(source: str | Path | Mapping[str, Any] | WorldFile) -> WorldFile | None:

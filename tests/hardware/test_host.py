@@ -16,7 +16,7 @@ import pytest
 
 import foretell
 from foretell import UsageError
-from foretell.hardware import wire
+from foretell.hardware import remote, wire
 from foretell.hardware.remote import DriverFailed, HostedRobot
 from foretell.hardware.wire import LinkLost
 
@@ -194,6 +194,22 @@ def test_a_robot_is_held_when_foretell_is_killed(
     while noted(driver)[-1] != ["disconnect"] and time.monotonic() < until:
         time.sleep(0.02)
     assert noted(driver)[-2:] == [held, ["disconnect"]]
+
+
+def test_a_robot_is_held_once_when_foretell_freezes(driver: Path, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "FROZEN_S", 0.2)
+    robot = HostedRobot(f"{driver}:Base", python=bare, rest={"x.vel": 0.0})
+    robot.connect()
+    time.sleep(0.5)
+    assert not any(entry[0] == "send" for entry in noted(driver))  # it was never told to move
+    robot.send_action({"x.vel": 42.0})
+    time.sleep(0.8)
+    assert [entry for entry in noted(driver) if entry[0] == "send"] == [
+        ["send", {"x.vel": 42.0}],
+        ["send", {"x.vel": 0.0}],
+    ]
+    assert robot.get_observation()  # and the link is as it was
+    robot.close()
 
 
 def test_other_versions_are_refused_with_both(driver: Path, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -233,7 +233,9 @@ def test_silence_stops_the_robot_and_the_right_one_is_to_blame(
     assert len(driver.sent) == count
 
 
-def test_a_lost_link_is_the_machines_and_the_person_is_asked_to_mend_it(attended: Any, person: Scripted) -> None:
+def test_a_lost_link_is_the_machines_and_the_person_is_asked_to_mend_it(
+    attended: Any, person: Scripted, tmp_path: Path
+) -> None:
     driver = FakeArm()
     world = attended(driver=driver)
     begin(world)
@@ -244,6 +246,11 @@ def test_a_lost_link_is_the_machines_and_the_person_is_asked_to_mend_it(attended
     ) as cut:
         run(world, 1.0)
     assert cut.value.blame == "machine"
+    world.filmed(0)
+    assert person.warned[-1].startswith("This trial does not count: the link to the robot is lost")
+    assert begun_words(next(tmp_path.rglob("trials.jsonl")).parent) == [
+        "The machine or the link failed in 1 trial after the robot began to move."
+    ]
     driver.raise_at = driver.looks + 1
     person.asked.clear()
     begin(world)  # the first try fails, the second does not

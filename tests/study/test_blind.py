@@ -18,6 +18,7 @@ from terminal import converse
 
 import foretell
 from foretell.answers.show import remarks
+from foretell.episodes.blind import coded
 from foretell.episodes.planned import plan_table
 from foretell.episodes.provenance import read_provenance
 from foretell.errors import ForetellError, UsageError
@@ -149,6 +150,14 @@ def test_no_byte_on_the_screen_or_on_a_page_names_a_policy_until_all_trials_are_
     for text in (screen, *pages("runs/secret"), readers("runs/secret")):
         assert leaks(text) == []
     assert set(foretell.read("runs/secret")["policy"].to_pylist()) == {"A", "B"}
+    Path("runs/secret/desk").mkdir(exist_ok=True)  # as where a page stands beside the robot: it has no figures at all
+    board = Board([Path("runs/secret")])
+    (run,) = board.progress()["runs"]
+    assert (run["figures"], run["finished"], run["planned"]) == ([], 3, 4)
+    assert board._maker is not None
+    board._maker.join()
+    page = json.loads(board.contents)
+    assert page["sections"] == [] and "has its figures when all trials are in" in page["notes"][0]
     assert "Blind: policies go by codes until all trials are in." in screen
     prints = (folder / "runs/secret/errors/prints.txt").read_text()
     assert "the falcon acts" in prints and "the walrus acts" in prints
@@ -219,6 +228,12 @@ def test_a_pilot_tells_neither_the_codes_nor_the_order_of_the_study(folder: Path
     assert pilot["blind"]["salt"] != study["blind"]["salt"] and pilot["order"]["key"] != study["order"]["key"]
     foretell.run({**REAL, "name": "main"}, limit=1, workers=0)
     assert read_provenance("runs/main")["blind"] == study["blind"]  # resumed, it keeps both
+
+
+def test_no_code_is_the_name_of_a_policy() -> None:
+    codes = coded("salt", ["A", "b", "expert"])
+    assert sorted(codes.values()) == ["C", "D", "E"]
+    assert coded("salt", ["A", "b", "expert", "C"], codes).items() >= codes.items()  # they stay
 
 
 def test_nobody_unblinds_by_the_back_door(folder: Path) -> None:

@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -44,10 +45,14 @@ def salted(salt: str, name: str) -> str:
 
 
 def coded(salt: str, names: Iterable[str], known: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Hash of each name -> its code: A, B, ... in the order of the hashes. `known`: codes that stay as they are."""
-    made = dict(known or {})
-    for mark in sorted(salted(salt, name) for name in names):
-        made.setdefault(mark, _letters(len(made)))
+    """Hash of each name -> its code: A, B, ... in the order of the hashes. `known`: codes that stay as they are. No
+    code is the name of a policy: in a study of `A` and `B` a reader would take one for the other."""
+    given, made = list(names), dict(known or {})
+    taken = {name.upper() for name in given} | set(made.values())
+    fresh = (code for number in count() if (code := _letters(number)) not in taken)
+    for mark in sorted(salted(salt, name) for name in given):
+        if mark not in made:
+            made[mark] = next(fresh)
     return made
 
 

@@ -14,7 +14,17 @@ import hashlib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, PrivateAttr, Tag, ValidationInfo, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    FiniteFloat,
+    PrivateAttr,
+    Tag,
+    ValidationInfo,
+    model_validator,
+)
 
 from foretell.judging.confirm import SHARE
 from foretell.world_file import WorldFile
@@ -169,7 +179,7 @@ class RobotFile(WorldFile):
     """Group -> its joints in our order, or of a gripper its two ends."""
     base: BaseEntry | None = None
     """In the place of `joints`, for a mobile robot."""
-    hold: dict[str, float | None] = {}
+    hold: dict[str, FiniteFloat | None] = {}
     """What else the driver wants to be sent: key -> a number, or null for what was measured when the trial began."""
     cameras: dict[str, CameraEntry] = {}
     """Our name of a camera -> the driver's. The stream NAME/rgb has its pictures."""

@@ -3,8 +3,9 @@
     PYTHON host.py DESCRIPTOR        # `remote.HostedRobot` starts it so, with one end of a pair of sockets
 
 The first message names the driver's class and its options. Then each message is one call of LeRobot's `Robot`. When
-the link ends, whatever the reason, the robot is held and disconnected, and this process ends. Standard library only;
-Python 3.8 must be able to read it.
+the link ends, whatever the reason, the robot is held and disconnected, and this process ends. When no call comes for
+too long after an action, because the other end is frozen, the robot is held. Standard library only; Python 3.8 must be
+able to read it.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import inspect
 import math
 import os
 import re
+import select
 import signal
 import socket
 import sys
@@ -75,13 +77,19 @@ def described(robot: Any) -> dict[str, Any]:
     return {**sides, "stops": callable(getattr(robot, "stop", None)), "name": str(getattr(robot, "name", ""))}
 
 
-def serve_driver(link: socket.socket, robot: Any, wire: Any) -> None:
-    """Answer calls until the link ends."""
+def serve_driver(link: socket.socket, robot: Any, wire: Any, rest: Callable[[], None], silence: float | None) -> None:
+    """Answer calls until the link ends. rest: is called once where no call comes for `silence` seconds after an
+    action."""
+    moved = False
     while True:
+        if moved and silence is not None and not select.select([link], [], [], silence)[0]:
+            moved = False
+            rest()
         try:
             asked = wire.receive(link)
         except (wire.LinkLost, wire.WireError):
             return
+        moved = asked.get("call") == "send_action" or (moved and asked.get("call") != "stop")
         answer = {"id": asked.get("id")}
         try:
             answer["answer"] = _called(robot, asked.get("call"), asked.get("arguments", {}))
@@ -119,16 +127,20 @@ def hold(robot: Any, rest: dict[str, float]) -> None:
         robot.send_action(targets)
 
 
-def _leave(robot: Any, rest: dict[str, float], report: Callable[[str], None]) -> None:
+def _try(act: Callable[[], None], report: Callable[[str], None]) -> None:
+    try:
+        act()
+    except Exception as error:
+        report(f"the driver could not stop: {type(error).__name__}: {error}")
+
+
+def _leave(robot: Any, rest: Callable[[], None], report: Callable[[str], None]) -> None:
     """Hold and disconnect; in a process that has lost its parent nobody else would."""
     connected = getattr(robot, "is_connected", True)
     if not (connected() if callable(connected) else connected):
         return
-    for act in (lambda: hold(robot, rest), robot.disconnect):
-        try:
-            act()
-        except Exception as error:
-            report(f"the driver could not stop: {type(error).__name__}: {error}")
+    rest()
+    _try(robot.disconnect, report)
 
 
 def _orphaned(parent: int) -> None:
@@ -176,8 +188,15 @@ def main(descriptor: int) -> int:
             words = f"{type(error).__name__}: {error}"
             wire.send(link, {"refused": words, "trace": traceback.format_exc()[-12000:]})
             return 2
-        serve_driver(link, robot, wire)
-        _leave(robot, hello.get("rest", {}), lambda text: print(text, file=sys.stderr))
+
+        def report(text: str) -> None:
+            print(text, file=sys.stderr)
+
+        def rest() -> None:
+            _try(lambda: hold(robot, hello.get("rest", {})), report)
+
+        serve_driver(link, robot, wire, rest, hello.get("silence"))
+        _leave(robot, rest, report)
     return 0
 
 

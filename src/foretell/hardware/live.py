@@ -75,6 +75,7 @@ class LiveRobot:
         self.stops_s: list[float] = []
         """Wall seconds that each stop took, from the order to the last send."""
         self._run, self._going, self._episode = run.resolve(), False, ""
+        self._judged, self._cut = False, ""  # whether the trial has a verdict; why it was cut, where that is known
         self._handlers: dict[int, Any] = {}
         self.signalled_success = False
         """Whether the person ended the trial by saying that it succeeded."""
@@ -100,7 +101,8 @@ class LiveRobot:
     def prepare(self, scenario: Scenario, trial: int, episode: str) -> None:
         """Have the scene set, and the robot at its start. Raises EpisodeCut where the scene cannot be set, and
         KeyboardInterrupt where the person ends the study."""
-        self._going = self.signalled_success = False
+        self._going = self._judged = self.signalled_success = False
+        self._cut = ""
         _TRIALS[self._run] += 1
         self._connect()
         card = SceneCard(
@@ -241,16 +243,23 @@ class LiveRobot:
 
     # -- after a trial ----------------------------------------------------------------------------------------
 
-    def finish(self) -> None:
-        """The trial has ended, however."""
+    def finish(self, why: str = "") -> None:
+        """The trial has ended, however. why: it was cut off."""
         self.halt()
         self.recorder.finish()
+        self._cut = why or self._cut
 
     def ended(self) -> None:
-        """The trial has its row now, whatever is in it."""
+        """The trial is over, with a verdict or without."""
         if self._going:
             self._going = False
-            note_trial(self._run, self._episode, "ended")
+            note_trial(self._run, self._episode, "ended" if self._judged else "lost")
+            if not self._judged:
+                self.person.warn(f"This trial does not count: {self._cut or 'the machine failed'}.")
+
+    def judged(self) -> None:
+        """The trial has a verdict, whoever gave it."""
+        self._judged = True
 
     def judge(self, scenario: Scenario, trial: int, seconds: float, end: str) -> tuple[Judgement, Judge]:
         """The verdict on a trial that was filmed, and who gave it. A detector has the word where the coin does not ask

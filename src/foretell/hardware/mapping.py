@@ -85,6 +85,10 @@ class KeyMap:
         sent |= {f"hold.{key}": key for key in self.file.hold}
         for known, keys, side in ((gives, observed, "observation"), (takes, sent, "action")):
             for field, key in keys.items():
+                if twice := next((other for other in keys if other != field and keys[other] == key), None):
+                    raise UsageError(
+                        f"{self.file.name}: {field}: key {key!r} is that of {twice} too; each has a key of its own"
+                    )
                 if key not in known:
                     raise UsageError(
                         f"{self.file.name}: {field}: the driver's {side} has no key {key!r}; {suggest(key, known)}"
@@ -124,9 +128,6 @@ class ArmMap(KeyMap):
             entries += [given] if isinstance(given, GripperEntry) else given
             self.groups[name] = slice(begin, len(entries))
         self.channels, self._entries = tuple(names), entries
-        twice = [e.key for e in entries if sum(e.key == other.key for other in entries) > 1]
-        if twice:
-            raise UsageError(f"{file.name}: joints: key {twice[0]!r} is given twice; each joint has a key of its own")
         ends = [_line(entry) for entry in entries]
         self._zero, self._slope = np.array([z for z, _ in ends]), np.array([s for _, s in ends])
 

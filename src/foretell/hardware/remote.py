@@ -26,6 +26,9 @@ __all__ = ["DriverFailed", "HostedRobot", "RemoteRobot"]
 
 PATIENCE_S, OPENING_S = 1.0, 120.0
 """Wall seconds for an answer; for one to `connect` and for a driver to load."""
+FROZEN_S = 2.0
+"""Wall seconds without a call after an action, after which the driver's process takes this one for frozen and holds the
+robot. Whoever drives a robot asks for an observation at least once a second."""
 TYPES = {"float": float, "int": int, "bool": bool, "str": str}
 
 
@@ -196,7 +199,7 @@ class HostedRobot(RemoteRobot):
             raise UsageError(f"driver.python: {self._python} cannot be run: {error}") from None
         finally:
             theirs.close()
-        return ours, {"use": self._use, "options": self._options, "rest": self._rest}
+        return ours, {"use": self._use, "options": self._options, "rest": self._rest, "silence": FROZEN_S}
 
 
 def _end(process: subprocess.Popen[bytes], grace: float = 6.0) -> None:

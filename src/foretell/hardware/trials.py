@@ -1,4 +1,5 @@
-"""What is written down of every trial of a robot: that it began, and that it ended. `episodes.begun` reads it."""
+"""What is written down of every trial of a robot: that it began, and that it ended, with a verdict or without (lost).
+`episodes.begun` reads it."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ FILE = "trials.jsonl"
 """In the run folder."""
 
 
-def note_trial(run: Path, episode: str, what: Literal["began", "ended"]) -> None:
+def note_trial(run: Path, episode: str, what: Literal["began", "ended", "lost"]) -> None:
     """Append a line; it is on the disk when this returns."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     line = json.dumps({"episode": episode, "what": what, "wall_time": time.time()}) + "\n"

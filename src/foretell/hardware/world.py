@@ -43,7 +43,7 @@ class RobotWorld:
     """A robot, by its world file."""
 
     File = RobotFile
-    real = True
+    real = films = True
     can: frozenset[str] = frozenset()
     needs = frozenset({"terminal"})
 
@@ -208,7 +208,7 @@ class RobotWorld:
             self._live.tick(self._bodies[0].targets(int(ticks[0])))
         except EpisodeCut as cut:
             self._end[0] = "success" if self._live.signalled_success else cut.end
-            self._live.finish()
+            self._live.finish(str(cut))
             raise
 
     def faults(self, slots: np.ndarray) -> dict[int, str]:
@@ -239,8 +239,10 @@ class RobotWorld:
         if self.judge != "task":
             end = self._end[0] or ("time_limit" if seconds >= self.task.time_limit - self.tick else "stopped")
             judgement, judge = self._live.judge(self._of(0), self._trial[0], seconds, end)
+            self._live.judged()
             verdict = judgement.verdict(self.task, seconds, metrics)
             return [verdict if judge == "person" else replace(verdict, judge=judge, score=None)]
+        self._live.judged()
         return [
             Verdict(
                 success=own.success,

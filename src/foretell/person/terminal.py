@@ -26,6 +26,7 @@ ENDS = {
     "terminated": "the policy declares itself done",
     "stopped": "it was stopped",
     "success": "success was signalled",
+    "error": "it went wrong, and was stopped",
 }
 WHY = "Why can it not be set? (Esc goes back) "
 RUNNING = "While the robot runs: space, s, q or Esc stops it. y says that it has succeeded."

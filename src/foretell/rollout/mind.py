@@ -11,7 +11,7 @@ from typing import Any
 from foretell.policy import PolicySpec, observed
 from foretell.process import gone
 from foretell.rollout.able import draws_apart
-from foretell.rollout.companion import Companion, CompanionDied
+from foretell.rollout.companion import Companion, CompanionDied, CompanionFailed
 from foretell.rollout.eye import snapshot_shape
 from foretell.rollout.shared import Latest, Queue
 from foretell.rollout.thinker import ANSWERS, answer_shape, sight_shape, told_shape
@@ -20,6 +20,8 @@ __all__ = ["SNAPSHOT", "START_S", "Launch", "Mind"]
 
 START_S = 60.0
 """Wall seconds for a process to start."""
+FREE_S = 5.0
+"""Wall seconds that a policy may still think about an episode that has ended, before the table of the next is set."""
 SNAPSHOT = 4096
 """Numbers that a snapshot has room for."""
 
@@ -45,6 +47,7 @@ class Mind:
             self.frames, self.snapshots = Latest(self.shapes["frames"]), Latest(self.shapes["snapshots"])
         self.thinker: Companion | None = None
         self.eye: Companion | None = None
+        self._ended: tuple[Companion, int] | None = None  # who has not said yet that an episode has ended for it
         self.wake, self.wake_eye = os.pipe(), os.pipe()
         for _, end in (self.wake, self.wake_eye):
             os.set_blocking(end, False)
@@ -77,6 +80,28 @@ class Mind:
         """Wake the process that reads this pipe. A full pipe wakes it as well."""
         with contextlib.suppress(BlockingIOError):
             os.write(pipe[1], b"x")
+
+    def end(self, number: int) -> None:
+        """The episode has ended."""
+        for companion in (self.thinker, self.eye):
+            if companion is not None:
+                companion.tell({"end": number})
+        self._ended = None if self.thinker is None else (self.thinker, number)
+        self.sight.write({"episode": -1})  # ends a policy that keeps its own time
+
+    def free(self) -> None:
+        """Wait until the policy thinks about no episode that has ended. One that does not come back is ended: its
+        silence there must not count in the next episode."""
+        companion, number = self._ended or (None, -1)
+        self._ended = None
+        if companion is None or companion is not self.thinker:
+            return
+        try:
+            companion.wait("ended", FREE_S, number)
+        except CompanionDied:
+            self.drop("thinker")
+        except CompanionFailed:
+            pass  # it has come back, with something that nobody asks for any more
 
     def bury(self) -> None:
         """Drop those that have died while nobody listened: they would stay defunct, and the next episode would meet

@@ -144,9 +144,12 @@ class _Realtime(AsynchronousDriver):
         self.asked = self.answered = -1
         self.latencies, self.late, self.sensor, self.drawn = [], [], [], {}
         self.flood = (0, 0)
-        if "reset" not in self.world.can:  # nobody waits at a table that is set until a policy has loaded
-            with contextlib.suppress(CompanionDied, CompanionFailed):  # it is tried again below
-                mind.open()
+        if "reset" not in self.world.can:
+            # nobody waits at a table that is set, or sees by a wait that another policy comes
+            for each in self.minds.values() if self.number == 0 else (mind,):
+                with contextlib.suppress(CompanionDied, CompanionFailed):  # it is tried again below
+                    each.free()
+                    each.open()
         yield from super()._start(fresh)
         if self.jobs[0] is None:
             return
@@ -371,10 +374,7 @@ class _Realtime(AsynchronousDriver):
         gc.enable()
         hurry(False)
         mind = self._mind
-        for companion in (mind.thinker, mind.eye):
-            if companion is not None:
-                companion.tell({"end": self.number})
-        mind.sight.write({"episode": -1})  # ends a policy that keeps its own time
+        mind.end(self.number)
         job, outcome = super()._finish(slot, end, blame, error)
         walls = {"wall_inference": self.latencies, "wall_late": self.late, "wall_frame": self.sensor}
         for name, values in walls.items():

@@ -1,7 +1,8 @@
 """The processes beside a `realtime` world: `python -m foretell.study.companion` becomes a thinker or an eye.
 
 In, one JSON message a line:  {"open": {...}}, {"reset": n, ...}, {"go": n}, {"end": n}
-Out:                          {"opened": true} or {"refused": "..."}, {"reset": n}, {"failed": n, "error": "..."}
+Out:                          {"opened": true} or {"refused": "..."}, {"reset": n}, {"failed": n, "error": "..."},
+                              {"ended": n}
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import traceback
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -34,8 +36,7 @@ def main() -> None:
             line += byte
         return dict(json.loads(line))
 
-    from foretell.errors import ForetellError, raised, traced
-    from foretell.scenario import Scenario
+    from foretell.errors import ForetellError
 
     try:
         made = _make(order()["open"])
@@ -49,18 +50,27 @@ def main() -> None:
     while True:
         message = order()
         if "reset" in message:
-            number = message["reset"]
-            try:
-                if "seed" in message:
-                    made.reset(number, message["instruction"], message["seed"])
-                else:
-                    made.reset(number, Scenario.model_validate(message["scenario"]), message["trial"])
-            except Exception as error:
-                say({"failed": number, "error": f"reset raised {raised(error)}", "trace": traced(error)})
-                continue
-            say({"reset": number, "drives": getattr(made, "drives", False)})
+            _reset(made, message, say)
         elif "go" in message:
             made.run(orders, say)
+        elif "end" in message:  # it is free for the next episode
+            say({"ended": message["end"]})
+
+
+def _reset(made: Any, message: dict[str, Any], say: Callable[[dict[str, Any]], None]) -> None:
+    from foretell.errors import raised, traced
+    from foretell.scenario import Scenario
+
+    number = message["reset"]
+    try:
+        if "seed" in message:
+            made.reset(number, message["instruction"], message["seed"])
+        else:
+            made.reset(number, Scenario.model_validate(message["scenario"]), message["trial"])
+    except Exception as error:
+        say({"failed": number, "error": f"reset raised {raised(error)}", "trace": traced(error)})
+    else:
+        say({"reset": number, "drives": getattr(made, "drives", False)})
 
 
 def _make(opening: dict[str, Any]) -> Any:

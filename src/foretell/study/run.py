@@ -36,7 +36,7 @@ from foretell.study.share import share_of
 from foretell.study.status import Progress, Run
 from foretell.study.store import Store
 from foretell.tasks.frame import frame
-from foretell.world_file import FITTED, asks_person, attended, kind_of
+from foretell.world_file import FITTED, asks_person, attended, films_itself, kind_of
 
 __all__ = ["Progress", "Run", "engine_for", "run", "with_names"]
 
@@ -106,6 +106,7 @@ def run(
     count = (os.cpu_count() or 1) if workers is None else workers
     if attended(study.world):
         slots, count = 1, min(count, 1)  # there is one table, and one person
+    study = _filmed(study)
     check_size(study, large)
     check_resumed(study, path, add=add, retire=retire)
     written, studies, keep = settle(study, path, add=add, retire=retire)
@@ -226,6 +227,13 @@ def with_names(study: dict[str, Any], policies: Mapping[str, Any]) -> dict[str, 
     given = study.get("policies") or {}
     given = {str(v): v for v in given} if isinstance(given, list) else given
     return {**study, "policies": {**given, **_named(policies)}}
+
+
+def _filmed(study: Study) -> Study:
+    """A study whose world keeps films of every trial asks for no others, so that the same file runs on any world."""
+    if not films_itself(study.world):
+        return study
+    return study.model_copy(update={"record": study.record.model_copy(update={"video": 0})})
 
 
 def _named(policies: Mapping[str, Any]) -> dict[str, PolicyEntry]:

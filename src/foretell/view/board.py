@@ -22,6 +22,8 @@ LOOK = 0.4
 REST, LONG, SHARE = 3.0, 30.0, 0.2
 """Contents are made again after `REST` to `LONG` seconds: so many that making them takes this share of a core."""
 
+BLIND = "is blind, and a person judges it: this page beside the robot has its figures when all trials are in."
+
 
 class Board:
     """The runs of one page. Safe to ask from several threads."""
@@ -70,7 +72,8 @@ class Board:
     def _make(self) -> None:
         began = time.thread_time()
         page = blank(self.runs)
-        there = [standing.run for standing in self._standings if standing.there and standing.rows]
+        there = [s.run for s in self._standings if s.there and s.rows and not s.hidden]
+        hidden = [f"{s.run.resolve().name} {BLIND}" for s in self._standings if s.hidden]
         try:
             if there:
                 page = contents(Runs.open(there), link=self._link)
@@ -78,6 +81,7 @@ class Board:
             page["notes"] = [str(error)]
         except Exception as error:  # the view of a study must go on, whatever a single row holds
             page["notes"] = [f"The report could not be made: {raised(error)}"]
+        page["notes"] = [*hidden, *page["notes"]]
         data = as_json(page).encode()
         self._rested = time.monotonic() + min(LONG, max(REST, (time.thread_time() - began) / SHARE))
         self._contents, self._version = data, self._version + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from foretell.episodes.blind import mask_of
 from foretell.episodes.parts import DamagedError, parts, read_part
 from foretell.errors import ForetellError
 from foretell.person.desk import DESK
@@ -21,6 +22,8 @@ class Standing:
         self.run = run
         self.there = False
         """Whether it was a run folder at the last look."""
+        self.hidden = False
+        """Whether a person attends to it and must not see figures: a code beside an outcome tells which policy ran."""
         self._was = False
         """Whether it ever was."""
         self._follower = Follower(run)
@@ -44,6 +47,8 @@ class Standing:
             problem = self._damage()
         except (ForetellError, OSError) as error:
             problem = str(error)
+        attended = (self.run / DESK).is_dir()
+        self.hidden = attended and mask_of(self.run) is not None
         tally, writer = self._follower.tally, self._follower.writer
         figures = tally.figures()
         planned, finished = sum(row["planned"] for row in figures), sum(row["finished"] for row in figures)
@@ -59,8 +64,8 @@ class Standing:
             "pace": pace,
             "left": (planned - finished) / pace if pace else None,
             "writer": writer,
-            "figures": figures,
-            "attended": (self.run / DESK).is_dir(),
+            "figures": [] if self.hidden else figures,
+            "attended": attended,
         }
 
     def _state(self, planned: int, finished: int, problem: str) -> str:
