@@ -112,6 +112,33 @@ def test_other_ways_come_closer_too(short: Path, way: str) -> None:
     assert again.world == fitted.world
 
 
+def test_the_tool_alone_tells_the_gains(short: Path, tmp_path: Path) -> None:
+    with np.load(short) as arrays:
+        np.savez(tmp_path / "tool.npz", **{name: arrays[name] for name in arrays.files if "qpos" not in name})
+    identified = identify(tmp_path / "tool.npz", "widowx", vary=("kv",), evaluations=60)
+    fitted = identified.fitted
+    assert fitted is not None
+    before, after = (fitted.mean(fitted.held_out, "translation", when) for when in (False, True))
+    assert before is not None and after is not None
+    assert before > 5 * after
+    assert fitted.mean(fitted.held_out, "joints", True) is None
+    page = write_fit(identified, tmp_path / "tool.html").read_text()
+    assert "which was followed worst" in page
+    assert "nearest to home" in page
+
+
+@pytest.mark.parametrize(("away", "words"), [(1, "one action later than"), (-1, "one action earlier than")])
+def test_rows_that_are_shifted_are_noticed(file: Path, tmp_path: Path, away: int, words: str) -> None:
+    """States of the row before, or after, as one records them by mistake."""
+    with np.load(file) as arrays:
+        first = {"actions": slice(1, None) if away == 1 else slice(None, -1)}
+        other = slice(None, -1) if away == 1 else slice(1, None)
+        shifted = {name: arrays[name][first.get(name.partition("/")[2], other)] for name in arrays.files}
+    np.savez(tmp_path / "shifted.npz", **shifted)
+    assert words in identify(tmp_path / "shifted.npz", "widowx", fit=False).notes[-1]
+    assert not any("one action" in note for note in identify(file, "widowx", fit=False).notes)
+
+
 def test_a_delay_is_found_although_worlds_know_whole_ticks(tmp_path: Path) -> None:
     late = recorded(tmp_path / "late.npz", {"name": "late", "theta": {"actuation_delay": 0.03}}, count=3)
     fitted = identify(late, "widowx", vary=("delay",), to=("joints",), evaluations=30).fitted

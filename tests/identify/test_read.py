@@ -14,7 +14,7 @@ from test_identify import Q0, write
 
 import foretell
 from foretell.errors import UsageError
-from foretell.identify import identify, read_recordings
+from foretell.identify import identify, read_recordings, recording
 from foretell.robots.panda import Panda
 from foretell.robots.widowx import WidowX
 
@@ -27,9 +27,14 @@ def table(path: Path, joints: list[str] = JOINTS, times: list[float] | None = No
     columns: dict[str, object] = {"sequence": ["a"] * 3 + ["b"] * 3}
     columns |= {"time": times} if times else {}
     columns |= {f"action_{i}": [1.0 if i == 6 else 0.0] * 6 for i in range(7)}
-    columns |= {name: [value] * 6 for name, value in zip(joints, Q0, strict=True)}
+    columns |= {name: [value] * 6 for name, value in zip(joints, Q0, strict=False)}
     pc.write_csv(pa.table(columns | more), path)
     return path
+
+
+def alone(folder: Path, pose: np.ndarray) -> Path:
+    """A file of the tool alone, at rest."""
+    return write(folder / "tool.npz", qpos=None, ee_base=np.tile(pose, (4, 1)))
 
 
 def read(path: Path) -> list:
@@ -47,6 +52,41 @@ def test_a_table_by_joint_names_and_by_numbers(tmp_path: Path) -> None:
     }))  # fmt: skip
     assert np.array_equal(numbered[0].q, a.q)
     assert numbered[1].ee.shape == (3, 7)
+
+
+def test_the_tool_alone_will_do(tmp_path: Path) -> None:
+    """As in SIMPLER's recordings: inverse kinematics gives the start."""
+    identified = identify(alone(tmp_path, POSE), "widowx", fit=False)
+    (rest,) = identified.sequences
+    assert rest.joint_rms is None
+    assert rest.ee_mm_max is not None
+    assert rest.ee_mm_max < 0.1
+    assert "nearest to home" in identified.notes[-1]
+    columns = {
+        name: [float(value)] * 6 for name, value in zip(("x", "y", "z", "qw", "qx", "qy", "qz"), POSE, strict=True)
+    }
+    (a, _) = read(table(tmp_path / "x.csv", [], **columns))
+    assert not a.has_joints
+    with pytest.raises(UsageError, match=r"recording 'rest' has no joints; compare the tool"):
+        identify(alone(tmp_path, POSE), "widowx", fit=False, to=("joints",))
+
+
+@pytest.mark.parametrize(("pose", "words"), [
+    (POSE * ([1000] * 3 + [1] * 4), "positions look like millimetres"),
+    (np.array([*POSE[:3], *POSE[4:], POSE[3]]), "quaternions look like x, y, z, w"),
+    (POSE + [2.0, 0, 0, 0, 0, 0, 0], "no joints of widowx put its tool at the first pose"),
+    (POSE * 2, "the quaternion after action 0 has length 2"),
+])  # fmt: skip
+def test_a_pose_that_no_joints_reach_is_explained(tmp_path: Path, pose: np.ndarray, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        identify(alone(tmp_path, pose), "widowx", fit=False)
+
+
+def test_a_small_file_may_not_unpack_to_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.savez_compressed(tmp_path / "zeros.npz", actions=np.zeros((1000, 7)), qpos=np.zeros((1001, 8)))
+    monkeypatch.setattr(recording, "MOST", 100_000)
+    with pytest.raises(UsageError, match="it holds 120 kB, more than 100 kB"):
+        read(tmp_path / "zeros.npz")
 
 
 @pytest.mark.parametrize(("change", "words"), [
@@ -127,10 +167,10 @@ def test_one_sequence_needs_no_name(tmp_path: Path) -> None:
     np.savez(tmp_path / "flat.npz", actions=actions, qpos=q)
     np.savez(tmp_path / "steps.npz", action=np.vstack([actions, actions[:1]]), observation=q)
     for name in ("flat", "steps"):
-        (recording,) = read(tmp_path / f"{name}.npz")
-        assert recording.name == name
-        assert np.array_equal(recording.actions, actions)
-        assert np.array_equal(recording.q, q)
+        (sequence,) = read(tmp_path / f"{name}.npz")
+        assert sequence.name == name
+        assert np.array_equal(sequence.actions, actions)
+        assert np.array_equal(sequence.q, q)
 
 
 @pytest.mark.parametrize(("fields", "words"), [

@@ -3,8 +3,9 @@
 | field | shape | |
 |---|---|---|
 | `actions` | (T, size) | as the robot's controller takes them |
-| `qpos` | (T + 1, joints) | before the first action and after each: the joints of all groups, in the robot's order |
-| `ee_base` | (T + 1, 7) | optional: position and quaternion (w, x, y, z) of the tool in the base frame |
+| `qpos` | (T + 1, joints) | before the first action and after each: the joints of all groups, in the robot's order; may
+be left out where there is `ee_base`: then inverse kinematics gives the start, as in SIMPLER |
+| `ee_base` | (T + 1, 7) | position and quaternion (w, x, y, z) of the tool in the base frame; optional beside `qpos` |
 | `ik_failed` | (T,) | optional: whether inverse kinematics failed |
 | `sub_qpos` | (T n + 1, joints) | optional: joints after every physics step, n of them in an action |
 | `time` | (T + 1,) | optional: seconds, as the rows of `qpos`; it tells where rows are missing |
@@ -23,11 +24,14 @@ import numpy as np
 
 from foretell.arrays import Bools, Floats
 from foretell.errors import UsageError
+from foretell.files import size as size_of
 
 __all__ = ["Recording", "read_npz", "require_times"]
 
 GAP = 1.5
 """Action periods between two rows from which on something is missing."""
+MOST = 1 << 29
+"""Bytes that a file may unpack to."""
 OFF = 0.2
 """Share by which the usual time between rows may differ from an action's."""
 
@@ -39,6 +43,7 @@ class Recording:
     name: str
     actions: Floats
     q: Floats
+    """(T + 1, joints); NaN where only the tool was recorded, but for the start that inverse kinematics gives."""
     ee: Floats | None = None
     ik_failed: Bools | None = None
     fine: Floats | None = None
@@ -47,6 +52,11 @@ class Recording:
     """Whether it is known when rows were recorded, so that none is missing."""
     source: str = ""
     """What a world that is fitted to it says of it: the id of a scenario, or file and sequence."""
+
+    @property
+    def has_joints(self) -> bool:
+        """Whether the joints were recorded, and not the tool alone."""
+        return bool(np.isfinite(self.q).all())
 
     @property
     def ticks(self) -> int | None:
@@ -79,6 +89,7 @@ def read_npz(path: Path, joints: int, size: int, rate: float) -> list[Recording]
     try:
         if not zipfile.is_zipfile(path):
             raise ValueError("it is no archive")
+        _require_small(path)
         with np.load(path, allow_pickle=False) as arrays:
             fields = {key: arrays[key] for key in arrays.files if key.rpartition("/")[2] in (*FIELDS, *STEPS)}
     except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
@@ -89,6 +100,14 @@ def read_npz(path: Path, joints: int, size: int, rate: float) -> list[Recording]
     if not names:
         raise UsageError(f"identify: {path} has no arrays named actions and qpos, or SEQUENCE/actions and so on")
     return [_recording(path, name, fields, joints, size, rate) for name in names]
+
+
+def _require_small(path: Path) -> None:
+    """Raises ValueError for a file that unpacks to more than any recording has: a small one may unpack to any size."""
+    with zipfile.ZipFile(path) as archive:
+        count = sum(entry.file_size for entry in archive.infolist())
+    if count > MOST:
+        raise ValueError(f"it holds {size_of(count)}, more than {size_of(MOST)}")
 
 
 FIELDS = ("actions", "qpos", "ee_base", "ik_failed", "sub_qpos", "time")
@@ -122,12 +141,13 @@ def _recording(path: Path, name: str, fields: dict[str, np.ndarray], joints: int
         return array
 
     actions, q = field("actions", None, size), field("qpos", None, joints)
-    if actions is None or q is None or len(actions) == 0:
-        missing = "actions" if actions is None or len(actions) == 0 else "qpos"
-        raise UsageError(f"identify: {path}: sequence {name!r:.100} has no {missing}")
+    if actions is None or len(actions) == 0:
+        raise UsageError(f"identify: {path}: sequence {name!r:.100} has no actions")
     count = len(actions)
-    q = field("qpos", count + 1, joints)
     failed, ee = field("ik_failed", count, None), field("ee_base", count + 1, 7)
+    if q is None and ee is None:
+        raise UsageError(f"identify: {path}: sequence {name!r:.100} has no qpos, and no ee_base in its place")
+    q = np.full((count + 1, joints), np.nan) if q is None else field("qpos", count + 1, joints)
     times = field("time", count + 1, None)
     if times is not None:
         require_times(path, name, times.astype(float), rate)

@@ -2,9 +2,9 @@
 row is not used: nobody recorded where it led.
 
 Columns of a CSV file: `sequence` (optional), `time` (s, optional), `action_0`, `action_1`, ..., the joints by their
-names in the robot, or `q_0`, `q_1`, ... in its order, and optionally the pose of the tool in the base frame: `x`, `y`,
-`z`, `qw`, `qx`, `qy`, `qz`. A LeRobot dataset has `action`, `observation.state` (the joints, in the robot's order),
-`episode_index` and `timestamp`.
+names in the robot, or `q_0`, `q_1`, ... in its order, and the pose of the tool in the base frame: `x`, `y`, `z`, `qw`,
+`qx`, `qy`, `qz`. Joints or poses may be left out. A LeRobot dataset has `action`, `observation.state` (the joints, in
+the robot's order), `episode_index` and `timestamp`.
 """
 
 from __future__ import annotations
@@ -38,14 +38,15 @@ def read_csv(path: Path, joints: Sequence[str], size: int, rate: float) -> list[
         twice = next(name for name in table.column_names if table.column_names.count(name) > 1)
         raise UsageError(f"identify: {path} has two columns {twice!r:.100}; every column needs a name of its own")
     columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
+    pose = list(POSE) if set(POSE) <= set(columns) else []
     named = list(joints) if set(joints) <= set(columns) else [f"q_{i}" for i in range(len(joints))]
-    wanted = [f"action_{i}" for i in range(size)] + named
+    alone = bool(pose) and not {*joints, *named} & set(columns)
+    wanted = [f"action_{i}" for i in range(size)] + ([] if alone else named)
     if missing := [name for name in wanted if name not in columns]:
         raise UsageError(
             f"identify: {path} has no column {missing[0]!r}; it should have action_0 to action_{size - 1} and the "
             f"joints {', '.join(joints)} (or q_0 to q_{len(joints) - 1})"
         )
-    pose = list(POSE) if set(POSE) <= set(columns) else []
     for name in [*wanted, *pose, *(["time"] if "time" in columns else [])]:
         _require_numbers(path, name, columns[name])
     labels = columns.get("sequence", np.zeros(table.num_rows, dtype=int))
@@ -57,9 +58,9 @@ def read_csv(path: Path, joints: Sequence[str], size: int, rate: float) -> list[
     for label in dict.fromkeys(labels.tolist()):
         rows = labels == label
         times = columns["time"][rows].astype(float) if "time" in columns else None
-        parts = [_stack(columns, names, rows) for names in (wanted[:size], named)]
-        ee = _stack(columns, pose, rows) if pose else None
-        recordings.append(_recording(path, str(label), parts[0], parts[1], ee, times, rate))
+        actions, ee = _stack(columns, wanted[:size], rows), _stack(columns, pose, rows) if pose else None
+        q = np.full((len(actions), len(joints)), np.nan) if alone else _stack(columns, named, rows)
+        recordings.append(_recording(path, str(label), actions, q, ee, times, rate))
     return recordings
 
 
