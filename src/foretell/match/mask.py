@@ -11,6 +11,7 @@ from foretell.arrays import Bools, Bytes
 from foretell.errors import UsageError
 from foretell.match.opencv import opencv
 from foretell.match.picture import boxed, read_mask, read_picture
+from foretell.match.video import upright
 
 __all__ = ["Hint", "cut_again", "cut_out", "object_hints", "read_frame"]
 
@@ -37,7 +38,7 @@ def read_frame(path: str | Path) -> Bytes:
     try:
         with av.open(str(path)) as file:
             for frame in file.decode(video=0):
-                return np.asarray(frame.to_ndarray(format="rgb24"))
+                return upright(frame)
     except (av.FFmpegError, IndexError) as error:
         raise UsageError(f"image: cannot read {path}: {getattr(error, 'strerror', 'it has no pictures')}") from None
     raise UsageError(f"image: {path} has no pictures")
