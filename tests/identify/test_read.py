@@ -117,7 +117,7 @@ def test_a_finger_that_reads_beyond_its_stop_starts_at_it(tmp_path: Path) -> Non
     assert rest.joint_max < 0.001
 
 
-def dataset(folder: Path, fps: float = 5, width: int = 8) -> Path:
+def dataset(folder: Path, fps: float = 5, width: int = 8, **change: object) -> Path:
     (folder / "meta").mkdir(parents=True)
     (folder / "meta" / "info.json").write_text(json.dumps({"fps": fps, "codebase_version": "v3.0"}))
     (folder / "data" / "chunk-000").mkdir(parents=True)
@@ -127,7 +127,7 @@ def dataset(folder: Path, fps: float = 5, width: int = 8) -> Path:
         "episode_index": [0, 0, 0, 1, 1, 1],
         "timestamp": [0.0, 0.2, 0.4] * 2,
     }
-    pq.write_table(pa.table(rows), folder / "data" / "chunk-000" / "file-000.parquet")
+    pq.write_table(pa.table(rows | change), folder / "data" / "chunk-000" / "file-000.parquet")
     return folder
 
 
@@ -145,6 +145,19 @@ def test_a_lerobot_dataset(tmp_path: Path) -> None:
         read(tmp_path / "fast")
     with pytest.raises(UsageError, match="is neither a run folder nor a LeRobot dataset"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({"timestamp": [0.0, None, 0.4] * 2}, "column 'timestamp' is empty or not finite in row 2"),
+    ({"timestamp": ["0", "1", "2"] * 2}, "column 'timestamp' holds object, it should hold numbers"),
+    ({"timestamp": [0.0, 0.2, 0.8] * 2}, "'episode_0' has a gap of 0.6 s after row 2"),
+    ({"episode_index": [0, 0, None, 1, 1, 1]}, "column 'episode_index' is empty or not finite in row 3"),
+    ({"action": [["x"] * 7] * 6}, "action should hold lists of numbers"),
+    ({"fps": float("nan")}, "has nan actions a second"),
+])  # fmt: skip
+def test_a_wrong_dataset_is_explained(tmp_path: Path, change: dict, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        read(dataset(tmp_path / "set", **change))
 
 
 def test_a_run_folder_with_steps(tmp_path: Path) -> None:

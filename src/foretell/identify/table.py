@@ -18,6 +18,7 @@ import numpy as np
 
 from foretell.arrays import Floats
 from foretell.errors import UsageError
+from foretell.files import SMALL, read_file
 from foretell.identify.recording import Recording, require_times
 
 __all__ = ["read_csv", "read_lerobot"]
@@ -70,22 +71,24 @@ def read_lerobot(path: Path, joints: Sequence[str], size: int, rate: float) -> l
     import pyarrow.parquet as pq
 
     try:
-        info = json.loads((path / "meta" / "info.json").read_text())
+        info = json.loads(read_file(path / "meta" / "info.json", SMALL, follow=True))
         files = sorted((path / "data").rglob("*.parquet"))
         columns = ["action", "observation.state", "episode_index", "timestamp"]
         table = pa.concat_tables([pq.read_table(file, columns=columns) for file in files])
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise UsageError(f"identify: {path} is no LeRobot dataset: {str(error).splitlines()[0]:.200}") from None
     fps = info.get("fps") if isinstance(info, dict) else None
-    if isinstance(fps, (int, float)) and abs(fps - rate) > 1e-6 * rate:
+    if isinstance(fps, (int, float)) and not abs(fps - rate) <= 1e-6 * rate:
         raise UsageError(
             f"identify: {path} has {fps:g} actions a second, and the robot's controller takes {rate:g}; "
             "record at that rate, or name a robot or controller with the dataset's"
         )
     actions, q = _rows(path, table, "action", size), _rows(path, table, "observation.state", len(joints))
-    episodes, times = table["episode_index"].to_numpy(), table["timestamp"].to_numpy().astype(float)
+    episodes, times = (table[name].to_numpy() for name in ("episode_index", "timestamp"))
+    for name, values in (("episode_index", episodes), ("timestamp", times)):
+        _require_numbers(path, name, values)
     return [
-        _recording(path, f"episode_{number}", actions[rows], q[rows], None, times[rows], rate)
+        _recording(path, f"episode_{number}", actions[rows], q[rows], None, times[rows].astype(float), rate)
         for number in np.unique(episodes).tolist()
         for rows in [episodes == number]
     ]
@@ -99,7 +102,10 @@ def _rows(path: Path, table: Any, name: str, width: int) -> Floats:
     if any(len(row) != width for row in lists):
         given = next(len(row) for row in lists if len(row) != width)
         raise UsageError(f"identify: {path}: {name} has {given} numbers in a row, and the robot needs {width}")
-    values = np.array(lists, dtype=float).reshape(-1, width)
+    try:
+        values = np.array(lists, dtype=float).reshape(-1, width)
+    except (TypeError, ValueError):
+        raise UsageError(f"identify: {path}: {name} should hold lists of numbers") from None
     _require_numbers(path, name, values)
     return values
 
