@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ import yaml
 import foretell
 from foretell.cli import main
 from foretell.errors import UsageError
-from foretell.identify import Identified, identify
+from foretell.identify import Identified, identify, read_recordings
 from foretell.identify.fit import WAYS
 from foretell.identify.motion import Motions
 from foretell.identify.parameter import space
 from foretell.identify.recording import Recording
 from foretell.identify.replay import free_space
+from foretell.identify.rows import jump
 from foretell.identify.search import split
 from foretell.report.identified import write_fit
 from foretell.robots.widowx import WidowX
@@ -125,6 +127,18 @@ def test_the_tool_alone_tells_the_gains(short: Path, tmp_path: Path) -> None:
     page = write_fit(identified, tmp_path / "tool.html").read_text()
     assert "which was followed worst" in page
     assert "nearest to home" in page
+
+
+def test_a_missing_row_is_named_in_a_world_with_other_gains(file: Path) -> None:
+    """Each recording without one of its rows, in the middle; and none that is whole."""
+    whole = read_recordings(file, WidowX, 7, WidowX.controller)
+    gone = [(r, k) for r in whole for k in range(2, 9)]
+    less = [replace(r, actions=np.delete(r.actions, k, 0), q=np.delete(r.q, k + 1, 0), ee=None) for r, k in gone]
+    (motions,) = Motions([*less, *whole], free_space("widowx", WidowX), most_delay=0.1).run([load_world("mujoco")])
+    rows = [jump((motion.q - r.q)[:, :6]) for r, motion in zip([*less, *whole], motions, strict=True)]
+    named = [row is not None and abs(row - k) <= 1 for row, (_, k) in zip(rows, gone, strict=False)]
+    assert np.mean(named) > 0.75
+    assert rows[len(less) :] == [None] * len(whole)
 
 
 @pytest.mark.parametrize(("away", "words"), [(1, "one action later than"), (-1, "one action earlier than")])

@@ -122,6 +122,18 @@ def test_the_robot_moves_as_in_the_original_engine(robot: str) -> None:
             assert found.ee_deg_max <= 0.05, found
 
 
+def test_the_tool_alone_shows_how_the_robot_moves(tmp_path: Path) -> None:
+    """The original engine's recording without its joints, whose start inverse kinematics finds."""
+    name = "trans_steps_axis"
+    with np.load(simpler("openloop_widowx.npz")) as arrays:
+        kept = {field: arrays[f"{name}/{field}"] for field in ("actions", "ee_base", "ik_failed")}
+    np.savez(tmp_path / "tool.npz", **kept)
+    (found,) = identify(tmp_path / "tool.npz", "widowx", fit=False).sequences
+    assert found.joint_rms is None
+    assert found.ee_mm_max is not None and found.ee_mm_max <= 0.3
+    assert found.ee_deg_max is not None and found.ee_deg_max <= 0.05
+
+
 def test_inverse_kinematics_fails_at_the_same_actions() -> None:
     """Not only as often: each failure leaves the target where the arm is."""
     recordings = read_recordings(simpler("openloop_widowx.npz"), WidowX, 7, WidowX.controller)

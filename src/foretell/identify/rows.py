@@ -8,7 +8,7 @@ from foretell.arrays import Floats
 
 __all__ = ["jump", "late"]
 
-LEAST, TIMES = 0.01, 8.0
+LEAST, TIMES = 0.01, 3.0
 """rad or m, and times what nine of ten other actions show, from which on a recording jumps."""
 MOVING = 0.002
 """rad or m by which a motion changes in an action, root mean square, so that its time can be told."""
