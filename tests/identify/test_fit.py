@@ -126,6 +126,7 @@ def test_the_tool_alone_tells_the_gains(short: Path, tmp_path: Path) -> None:
     assert fitted.mean(fitted.held_out, "joints", True) is None
     page = write_fit(identified, tmp_path / "tool.html").read_text()
     assert "which was followed worst" in page
+    assert "joints, mrad, before" not in page
     assert "nearest to home" in page
 
 

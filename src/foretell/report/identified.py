@@ -49,13 +49,14 @@ def _contents(identified: Identified, fitted: Fitted) -> dict[str, Any]:
 
 def _follows(fitted: Fitted) -> Section:
     rows = []
+    known = [loss for loss in LOSSES if any(loss[0] in losses for losses in fitted.before.values())]
     for name in [*fitted.training, *fitted.held_out]:
         row = [name, "held out" if name in fitted.held_out else "training"]
-        for loss, _, scale in LOSSES:
+        for loss, _, scale in known:
             for table in (fitted.before, fitted.after):
                 row.append(f"{scale * table[name][loss]:.3f}" if loss in table[name] else "")
         rows.append(row)
-    columns = ["recording", "used for", *(f"{label}, {when}" for _, label, _ in LOSSES for when in ("before", "after"))]
+    columns = ["recording", "used for", *(f"{label}, {when}" for _, label, _ in known for when in ("before", "after"))]
     sheet = Sheet(
         name="losses",
         title="Losses of each recording",
@@ -109,7 +110,8 @@ def _worst(recorded: np.ndarray, before: np.ndarray, after: np.ndarray, names: S
     """The joint, or axis of the tool, (T + 1, names) that the unfitted world follows worst."""
     worst = int(np.argmax(np.abs(before - recorded).max(axis=0)))
     rows: list[dict[str, Any]] = []
-    for series, values in (("recorded", recorded), ("before", before), ("after", after)):
+    # recorded last, so that before and after have the colours of the errors
+    for series, values in (("before", before), ("after", after), ("recorded", recorded)):
         rows += [_point(action, value, series) for action, value in enumerate(values[:, worst].tolist())]
     return _chart(f"joint-{title}", f"{title}: {names[worst]}, which was followed worst", rows, "position, rad or m")
 
