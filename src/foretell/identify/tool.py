@@ -57,6 +57,8 @@ class Tool:
     def reach(self, pose: Floats) -> Floats | None:
         """(joints,) that put the tool at a pose (7,), as near to home as was found, the other groups at home; None
         where none do."""
+        if np.abs(pose[:3]).max() > FARTHEST:
+            return None
         rng = np.random.default_rng(0)
         low, high, home = self._low[self._moves], self._high[self._moves], self._home[self._moves]
 
