@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ import yaml
 import foretell
 from foretell.cli import main
 from foretell.errors import UsageError
-from foretell.identify import Identified, identify
+from foretell.identify import Identified, identify, read_recordings
 from foretell.identify.fit import WAYS
 from foretell.identify.motion import Motions
 from foretell.identify.parameter import space
 from foretell.identify.recording import Recording
 from foretell.identify.replay import free_space
+from foretell.identify.rows import jump
 from foretell.identify.search import split
 from foretell.report.identified import write_fit
 from foretell.robots.widowx import WidowX
@@ -110,6 +112,46 @@ def test_other_ways_come_closer_too(short: Path, way: str) -> None:
     again = identify(short, "widowx", vary=("kv",), way=way, evaluations=40).fitted
     assert again is not None
     assert again.world == fitted.world
+
+
+def test_the_tool_alone_tells_the_gains(short: Path, tmp_path: Path) -> None:
+    with np.load(short) as arrays:
+        np.savez(tmp_path / "tool.npz", **{name: arrays[name] for name in arrays.files if "qpos" not in name})
+    identified = identify(tmp_path / "tool.npz", "widowx", vary=("kv",), evaluations=60)
+    fitted = identified.fitted
+    assert fitted is not None
+    before, after = (fitted.mean(fitted.held_out, "translation", when) for when in (False, True))
+    assert before is not None and after is not None
+    assert before > 5 * after
+    assert fitted.mean(fitted.held_out, "joints", True) is None
+    page = write_fit(identified, tmp_path / "tool.html").read_text()
+    assert "which was followed worst" in page
+    assert "joints, mrad, before" not in page
+    assert "nearest to home" in page
+
+
+def test_a_missing_row_is_named_in_a_world_with_other_gains(file: Path) -> None:
+    """Each recording without one of its rows, in the middle; and none that is whole."""
+    whole = read_recordings(file, WidowX, 7, WidowX.controller)
+    gone = [(r, k) for r in whole for k in range(2, 9)]
+    less = [replace(r, actions=np.delete(r.actions, k, 0), q=np.delete(r.q, k + 1, 0), ee=None) for r, k in gone]
+    (motions,) = Motions([*less, *whole], free_space("widowx", WidowX), most_delay=0.1).run([load_world("mujoco")])
+    rows = [jump((motion.q - r.q)[:, :6]) for r, motion in zip([*less, *whole], motions, strict=True)]
+    named = [row is not None and abs(row - k) <= 1 for row, (_, k) in zip(rows, gone, strict=False)]
+    assert np.mean(named) > 0.75
+    assert rows[len(less) :] == [None] * len(whole)
+
+
+@pytest.mark.parametrize(("away", "words"), [(1, "one action later than"), (-1, "one action earlier than")])
+def test_rows_that_are_shifted_are_noticed(file: Path, tmp_path: Path, away: int, words: str) -> None:
+    """States of the row before, or after, as one records them by mistake."""
+    with np.load(file) as arrays:
+        first = {"actions": slice(1, None) if away == 1 else slice(None, -1)}
+        other = slice(None, -1) if away == 1 else slice(1, None)
+        shifted = {name: arrays[name][first.get(name.partition("/")[2], other)] for name in arrays.files}
+    np.savez(tmp_path / "shifted.npz", **shifted)
+    assert words in identify(tmp_path / "shifted.npz", "widowx", fit=False).notes[-1]
+    assert not any("one action" in note for note in identify(file, "widowx", fit=False).notes)
 
 
 def test_a_delay_is_found_although_worlds_know_whole_ticks(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from test_identify import Q0, write
 
 import foretell
 from foretell.errors import UsageError
-from foretell.identify import identify, read_recordings
+from foretell.identify import identify, read_recordings, recording
 from foretell.robots.panda import Panda
 from foretell.robots.widowx import WidowX
 
@@ -27,9 +27,14 @@ def table(path: Path, joints: list[str] = JOINTS, times: list[float] | None = No
     columns: dict[str, object] = {"sequence": ["a"] * 3 + ["b"] * 3}
     columns |= {"time": times} if times else {}
     columns |= {f"action_{i}": [1.0 if i == 6 else 0.0] * 6 for i in range(7)}
-    columns |= {name: [value] * 6 for name, value in zip(joints, Q0, strict=True)}
+    columns |= {name: [value] * 6 for name, value in zip(joints, Q0, strict=False)}
     pc.write_csv(pa.table(columns | more), path)
     return path
+
+
+def alone(folder: Path, pose: np.ndarray) -> Path:
+    """A file of the tool alone, at rest."""
+    return write(folder / "tool.npz", qpos=None, ee_base=np.tile(pose, (4, 1)))
 
 
 def read(path: Path) -> list:
@@ -47,6 +52,41 @@ def test_a_table_by_joint_names_and_by_numbers(tmp_path: Path) -> None:
     }))  # fmt: skip
     assert np.array_equal(numbered[0].q, a.q)
     assert numbered[1].ee.shape == (3, 7)
+
+
+def test_the_tool_alone_will_do(tmp_path: Path) -> None:
+    """As in SIMPLER's recordings: inverse kinematics gives the start."""
+    identified = identify(alone(tmp_path, POSE), "widowx", fit=False)
+    (rest,) = identified.sequences
+    assert rest.joint_rms is None
+    assert rest.ee_mm_max is not None
+    assert rest.ee_mm_max < 0.1
+    assert "nearest to home" in identified.notes[-1]
+    columns = {
+        name: [float(value)] * 6 for name, value in zip(("x", "y", "z", "qw", "qx", "qy", "qz"), POSE, strict=True)
+    }
+    (a, _) = read(table(tmp_path / "x.csv", [], **columns))
+    assert not a.has_joints
+    with pytest.raises(UsageError, match=r"recording 'rest' has no joints; compare the tool"):
+        identify(alone(tmp_path, POSE), "widowx", fit=False, to=("joints",))
+
+
+@pytest.mark.parametrize(("pose", "words"), [
+    (POSE * ([1000] * 3 + [1] * 4), "positions look like millimetres"),
+    (np.array([*POSE[:3], *POSE[4:], POSE[3]]), "quaternions look like x, y, z, w"),
+    (POSE + [2.0, 0, 0, 0, 0, 0, 0], "no joints of widowx put its tool at the first pose"),
+    (POSE * 2, "the quaternion after action 0 has length 2"),
+])  # fmt: skip
+def test_a_pose_that_no_joints_reach_is_explained(tmp_path: Path, pose: np.ndarray, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        identify(alone(tmp_path, pose), "widowx", fit=False)
+
+
+def test_a_small_file_may_not_unpack_to_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.savez_compressed(tmp_path / "zeros.npz", actions=np.zeros((1000, 7)), qpos=np.zeros((1001, 8)))
+    monkeypatch.setattr(recording, "MOST", 100_000)
+    with pytest.raises(UsageError, match="it holds 120 kB, more than 100 kB"):
+        read(tmp_path / "zeros.npz")
 
 
 @pytest.mark.parametrize(("change", "words"), [
@@ -77,7 +117,7 @@ def test_a_finger_that_reads_beyond_its_stop_starts_at_it(tmp_path: Path) -> Non
     assert rest.joint_max < 0.001
 
 
-def dataset(folder: Path, fps: float = 5, width: int = 8) -> Path:
+def dataset(folder: Path, fps: float = 5, width: int = 8, **change: object) -> Path:
     (folder / "meta").mkdir(parents=True)
     (folder / "meta" / "info.json").write_text(json.dumps({"fps": fps, "codebase_version": "v3.0"}))
     (folder / "data" / "chunk-000").mkdir(parents=True)
@@ -87,7 +127,7 @@ def dataset(folder: Path, fps: float = 5, width: int = 8) -> Path:
         "episode_index": [0, 0, 0, 1, 1, 1],
         "timestamp": [0.0, 0.2, 0.4] * 2,
     }
-    pq.write_table(pa.table(rows), folder / "data" / "chunk-000" / "file-000.parquet")
+    pq.write_table(pa.table(rows | change), folder / "data" / "chunk-000" / "file-000.parquet")
     return folder
 
 
@@ -105,6 +145,19 @@ def test_a_lerobot_dataset(tmp_path: Path) -> None:
         read(tmp_path / "fast")
     with pytest.raises(UsageError, match="is neither a run folder nor a LeRobot dataset"):
         read(tmp_path)
+
+
+@pytest.mark.parametrize(("change", "words"), [
+    ({"timestamp": [0.0, None, 0.4] * 2}, "column 'timestamp' is empty or not finite in row 2"),
+    ({"timestamp": ["0", "1", "2"] * 2}, "column 'timestamp' holds object, it should hold numbers"),
+    ({"timestamp": [0.0, 0.2, 0.8] * 2}, "'episode_0' has a gap of 0.6 s after row 2"),
+    ({"episode_index": [0, 0, None, 1, 1, 1]}, "column 'episode_index' is empty or not finite in row 3"),
+    ({"action": [["x"] * 7] * 6}, "action should hold lists of numbers"),
+    ({"fps": float("nan")}, "has nan actions a second"),
+])  # fmt: skip
+def test_a_wrong_dataset_is_explained(tmp_path: Path, change: dict, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        read(dataset(tmp_path / "set", **change))
 
 
 def test_a_run_folder_with_steps(tmp_path: Path) -> None:
@@ -127,10 +180,10 @@ def test_one_sequence_needs_no_name(tmp_path: Path) -> None:
     np.savez(tmp_path / "flat.npz", actions=actions, qpos=q)
     np.savez(tmp_path / "steps.npz", action=np.vstack([actions, actions[:1]]), observation=q)
     for name in ("flat", "steps"):
-        (recording,) = read(tmp_path / f"{name}.npz")
-        assert recording.name == name
-        assert np.array_equal(recording.actions, actions)
-        assert np.array_equal(recording.q, q)
+        (sequence,) = read(tmp_path / f"{name}.npz")
+        assert sequence.name == name
+        assert np.array_equal(sequence.actions, actions)
+        assert np.array_equal(sequence.q, q)
 
 
 @pytest.mark.parametrize(("fields", "words"), [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import struct
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +18,7 @@ from studies import cli, refused
 from foretell.errors import UsageError
 from foretell.match import background
 from foretell.match.background import clean
+from foretell.match.mask import read_frame
 from foretell.sim.params import load_world
 from foretell.sim.photo import decode
 
@@ -84,6 +86,19 @@ def test_a_box_that_is_covered_for_most_of_the_time_is_taken_from_when_it_is_fre
     when = np.arange(30) >= 20
     free = clean(made, np.zeros_like(mask), [(mask, when)])
     assert np.abs(free.image[12:38, 7:28].astype(int) - scene()[12:38, 7:28]).mean() < 3 and not free.unseen.any()
+
+
+@pytest.mark.parametrize(("matrix", "turns"), [((0, 1, -1, 0), 3), ((-1, 0, 0, -1), 2), ((0, -1, 1, 0), 1)])
+def test_a_video_of_a_phone_is_turned_upright(video: Path, matrix: tuple[int, ...], turns: int) -> None:
+    """A phone films as its sensor lies, and writes into the file how players should turn it."""
+    data = bytearray(video.read_bytes())
+    at = data.index(b"tkhd") + 44
+    a, b, c, d = (value << 16 for value in matrix)
+    data[at : at + 36] = struct.pack(">9i", a, b, 0, c, d, 0, 0, 0, 1 << 30)
+    plain = background(video).image
+    video.write_bytes(data)
+    assert np.array_equal(background(video).image, np.rot90(plain, turns))
+    assert np.abs(read_frame(video).astype(int) - np.rot90(frames()[0], turns)).mean() < 5
 
 
 def test_a_moving_camera_is_noticed() -> None:

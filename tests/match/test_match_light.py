@@ -173,12 +173,15 @@ def test_light_is_fitted_to_what_stands_before_a_photograph(tmp_path: Path) -> N
 def test_what_has_no_light(tmp_path: Path) -> None:
     Image.fromarray(np.zeros((480, 640, 3), dtype=np.uint8)).save(tmp_path / "frame.png")
     Image.fromarray(np.zeros((300, 640, 3), dtype=np.uint8)).save(tmp_path / "cut.png")
+    Image.fromarray(np.full((480, 640, 3), 255, dtype=np.uint8)).save(tmp_path / "white.png")
     good: dict[str, Any] = {"task": TASK, "camera": CAMERA}
     for image, options, words in (
         ("frame.png", {"parts": ("carot",)}, "parts: 'carot' is not seen by camera 'third_view'"),
         ("frame.png", {"object": "carrot"}, "give a mask (--mask) or a box (--box)"),
         ("frame.png", {"camera": "third"}, "did you mean 'third_view'"),
         ("cut.png", {}, "another shape"),
+        ("frame.png", {}, "100% of the pixels of these parts are black"),
+        ("white.png", {}, "100% of the pixels of these parts are white"),
         ("none.png", {}, "cannot read"),
     ):
         with pytest.raises(UsageError) as caught:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageOps
 
 from foretell.sim import photo
 
@@ -36,6 +36,20 @@ def test_jpeg_is_read_as_others_read_it() -> None:
         data = encoded(SMOOTH, "JPEG", quality=95, subsampling=0, **options)
         theirs = np.asarray(Image.open(io.BytesIO(data))).astype(int)
         assert np.abs(photo.decode(data).astype(int) - theirs).max() <= 3
+
+
+@pytest.mark.parametrize("held", range(10))
+def test_a_jpeg_of_a_phone_is_turned_upright(held: int) -> None:
+    """EXIF notes how it was held: 2 to 8; other numbers mean nothing."""
+    pytest.importorskip("av", reason="JPEG needs PyAV")
+    notes = Image.Exif()
+    notes[0x0112] = held
+    data = encoded(SMOOTH, "JPEG", quality=95, subsampling=0, exif=notes.tobytes())
+    theirs = np.asarray(ImageOps.exif_transpose(Image.open(io.BytesIO(data)))).astype(int)
+    assert np.abs(photo.decode(data).astype(int) - theirs).max() <= 3
+    cut = data.replace(b"MM\0*\0\0\0\x08", b"MM\0*\xff\xff\xff\xff", 1)  # a table beyond its end
+    assert cut != data
+    assert photo.decode(cut).shape == SMOOTH.shape
 
 
 def test_a_jpeg_without_pyav_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,7 +91,7 @@ class Fitted:
             for loss, unit, scale in SHOWN:
                 before, after = self.mean(names, loss, False), self.mean(names, loss, True)
                 if before is not None and after is not None:
-                    ratio = f"{before / after:.1f}" if after > 0 else "all"
+                    ratio = f"{before / after:.1f}" if 1000 * after > before else "over 1000"
                     label = f"{loss}, {unit}"
                     lines.append(
                         f"{title:<12}{label:>12}  {scale * before:>10.3f}  {scale * after:>10.3f}  {ratio:>10}"

@@ -21,6 +21,7 @@ from foretell.identify.read import read_recordings
 from foretell.identify.recording import Recording
 from foretell.identify.replay import FreeSpace, Likeness, free_space, replay
 from foretell.identify.search import search
+from foretell.identify.tool import started
 from foretell.registry import names, resolve
 from foretell.robots import Robot, controllers
 from foretell.robots.controller import scheme
@@ -28,6 +29,12 @@ from foretell.sim.params import MujocoFile, load_world
 from foretell.world_file import WorldFile
 
 __all__ = ["Identified", "identify"]
+
+SHIFTED = {
+    1: "one action later than the world: are the states a row too late, or does your robot answer so late?",
+    -1: "one action earlier than the world: was each state recorded after its action? It should be from before",
+}
+"""What it may mean that most recordings are late (1) or early (-1)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,12 +56,18 @@ class Identified:
         """What a person should know before the fit is used."""
         notes = []
         if self.untimed:
-            more = f" and {len(self.untimed) - 1} more" if len(self.untimed) > 1 else ""
             notes.append(
-                f"{self.untimed[0]}{more}: no times are recorded. Missing rows are noticed only where one makes the "
-                "motion jump: record the time of each row"
+                f"{self.untimed[0]}{_more(self.untimed)}: no times are recorded. Missing rows are noticed only where "
+                "one makes the motion jump: record the time of each row"
             )
-        for s in self.refined or self.sequences:
+        shown = self.refined or self.sequences
+        for way, words in SHIFTED.items():
+            odd = [s.sequence for s in shown if s.late == way]
+            if 2 * len(odd) > len(shown):
+                notes.append(f"{odd[0]}{_more(odd)}: the recorded robot moves {words}")
+        if any(s.joint_rms is None for s in shown):
+            notes.append("joints were not recorded: inverse kinematics gave those at the start, nearest to home")
+        for s in shown:
             if s.jump_action is not None:
                 notes.append(
                     f"{s.sequence}: in action {s.jump_action} the robot leaves the world's motion by {s.jump:.3f} (rad "
@@ -87,15 +100,18 @@ class Identified:
         return "\n".join([*parts, "", self.fitted.text(), *notes])
 
 
+def _more(names: Sequence[str]) -> str:
+    return f" and {len(names) - 1} more" if len(names) > 1 else ""
+
+
 def _table(sequences: Sequence[Likeness]) -> str:
     wide = max(len("sequence"), *(len(s.sequence) for s in sequences))
     lines = [f"{'sequence':<{wide}}  actions  joint RMS  tool, at most         IK failures (recorded)"]
     for s in sequences:
         tool = "not recorded" if s.ee_mm_max is None else f"{s.ee_mm_max:.2f} mm, {s.ee_deg_max:.3f} deg"
+        joints = "-" if s.joint_rms is None else f"{s.joint_rms:.5f}"
         recorded = "" if s.ik_failures_recorded is None else f" ({s.ik_failures_recorded})"
-        lines.append(
-            f"{s.sequence:<{wide}}  {s.actions:>7}  {s.joint_rms:>9.5f}  {tool:<20}  {s.ik_failures}{recorded}"
-        )
+        lines.append(f"{s.sequence:<{wide}}  {s.actions:>7}  {joints:>9}  {tool:<20}  {s.ik_failures}{recorded}")
     return "\n".join(lines)
 
 
@@ -126,7 +142,7 @@ def identify(
     kind = _robot(robot)
     task = free_space(robot, kind, controller)
     _, action = controllers(task.controller, {"robot": kind()}, 1, 0.002)
-    recordings = read_recordings(data, kind, action.size, task.controller)
+    recordings = started(read_recordings(data, kind, action.size, task.controller), kind)
     file = load_world(world)
     compared = _compared(to, recordings)
     require_plausible(recordings, kind, tool="tool" in compared)
@@ -173,13 +189,17 @@ COMPARED = ("tool", "joints")
 def _compared(to: Sequence[str], recordings: Sequence[Recording]) -> tuple[str, ...]:
     poses = [recording.name for recording in recordings if recording.ee is not None]
     if not to:
-        return ("tool",) if len(poses) == len(recordings) else ("joints",)
+        to = ("tool",) if len(poses) == len(recordings) else ("joints",)
     for word in to:
         if word not in COMPARED:
             raise UsageError(f"identify: to: {word!r:.100} is not known; {suggest(word, list(COMPARED))}")
     if "tool" in to and len(poses) < len(recordings):
         missing = next(recording.name for recording in recordings if recording.ee is None)
         raise UsageError(f"identify: to: tool: recording {missing!r:.100} has no poses of the tool; use --to joints")
+    if "joints" in to and (alone := [r.name for r in recordings if not r.has_joints]):
+        raise UsageError(
+            f"identify: to: joints: recording {alone[0]!r:.100} has no joints; compare the tool (--to tool)"
+        )
     return tuple(dict.fromkeys(to))
 
 

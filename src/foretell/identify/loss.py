@@ -15,7 +15,7 @@ __all__ = ["Losses", "losses", "residual"]
 
 Losses = dict[str, float]
 """`translation` (m, equation 3), `rotation` (rad, equation 4: half the angle), `sysid` (their sum, equation 5), and
-`joints` (the root mean square, rad or m). Tool losses are left out where no poses were recorded."""
+`joints` (the root mean square, rad or m). What was not recorded, tool or joints, is left out."""
 
 
 def _turn(recording: Recording, motion: Motion) -> Floats:
@@ -29,7 +29,7 @@ def losses(recording: Recording, motion: Motion, moved: Bools) -> Losses:
     if motion.failed:
         return dict.fromkeys(("joints", "translation", "rotation", "sysid"), float("inf"))
     apart = (motion.q - recording.q)[:, moved]
-    result = {"joints": float(np.sqrt(np.mean(apart * apart)))}
+    result = {"joints": float(np.sqrt(np.mean(apart * apart)))} if recording.has_joints else {}
     if recording.ee is not None:
         result["translation"] = float(np.linalg.norm(motion.pos - recording.ee[:, :3], axis=1)[1:].mean())
         # arcsin(|R - R'| / (2 sqrt 2)) is half the angle between R and R'

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import mujoco
 import numpy as np
 
 from foretell.arrays import Floats
 from foretell.errors import UsageError
 from foretell.identify.recording import Recording
+from foretell.identify.tool import Tool, require_quaternions
 from foretell.robots import Robot, controllers
-from foretell.rotation import conjugate, from_matrix, multiply, rotate, to_axis_angle
+from foretell.rotation import conjugate, multiply, rotate, to_axis_angle
 
 __all__ = ["require_actions", "require_plausible"]
 
@@ -78,7 +78,7 @@ def require_plausible(recordings: Sequence[Recording], kind: type[Robot], *, too
     _require_slow(recordings, kind, names)
     if tool:
         for recording in recordings:
-            if recording.ee is not None:
+            if recording.ee is not None and recording.has_joints:
                 _require_tool(recording, kind)
 
 
@@ -86,6 +86,8 @@ def _require_slow(recordings: Sequence[Recording], kind: type[Robot], names: Seq
     """Raises UsageError for joints that move faster than they can: rows are missing, or were taken at another rate."""
     speed = np.concatenate([group.speed for group in kind.groups.values()])
     for recording in recordings:
+        if not recording.has_joints:
+            continue
         fast = np.abs(np.diff(recording.q, axis=0)) * kind.action_rate / speed
         if fast.max() > FAST:
             row, joint = divmod(int(fast.argmax()), fast.shape[1])
@@ -98,11 +100,8 @@ def _require_slow(recordings: Sequence[Recording], kind: type[Robot], names: Seq
 def _require_tool(recording: Recording, kind: type[Robot]) -> None:
     assert recording.ee is not None
     where = f"identify: {recording.name}: ee_base"
-    norm = np.linalg.norm(recording.ee[:, 3:], axis=1)
-    if (np.abs(norm - 1) > 0.01).any():
-        row = int(np.argmax(np.abs(norm - 1)))
-        raise UsageError(f"{where}: the quaternion after action {row} has length {norm[row]:.3g}, it should be 1")
-    pos, quat = _poses(kind, recording.q)
+    require_quaternions(recording)
+    pos, quat = Tool(kind).poses(recording.q)
     apart = float(np.median(np.linalg.norm(pos - recording.ee[:, :3], axis=1)))
     thousandth = float(np.median(np.linalg.norm(pos - recording.ee[:, :3] / 1000, axis=1)))
     if apart > FAR and thousandth < NEAR:
@@ -125,21 +124,6 @@ def _require_tool(recording: Recording, kind: type[Robot]) -> None:
             "from where the joints put it. Were joints recorded that stood still, or at other times? Use --to joints "
             "only if the joints are right"
         )
-
-
-def _poses(kind: type[Robot], q: Floats) -> tuple[Floats, Floats]:
-    """(T, 3) and (T, 4) of the tool in the base frame at joints (T, joints)."""
-    robot = kind()
-    model = robot.spec(visuals=False).compile()
-    data = mujoco.MjData(model)
-    site = model.site(robot.frame or robot.groups[robot.first()].tool).id
-    address = [int(model.joint(joint).qposadr[0]) for group in robot.groups.values() for joint in group.joints]
-    pos, quat = np.empty((len(q), 3)), np.empty((len(q), 4))
-    for row, joints in enumerate(q):
-        data.qpos[address] = joints
-        mujoco.mj_kinematics(model, data)
-        pos[row], quat[row] = data.site_xpos[site], from_matrix(data.site_xmat[site].reshape(3, 3))
-    return pos, quat
 
 
 def _angle(quat: Floats, recorded: Floats) -> float:

@@ -3,8 +3,9 @@
 | field | shape | |
 |---|---|---|
 | `actions` | (T, size) | as the robot's controller takes them |
-| `qpos` | (T + 1, joints) | before the first action and after each: the joints of all groups, in the robot's order |
-| `ee_base` | (T + 1, 7) | optional: position and quaternion (w, x, y, z) of the tool in the base frame |
+| `qpos` | (T + 1, joints) | before the first action and after each: the joints of all groups, in the robot's order; may
+be left out where there is `ee_base`: then inverse kinematics gives the start, as in SIMPLER |
+| `ee_base` | (T + 1, 7) | position and quaternion (w, x, y, z) of the tool in the base frame; optional beside `qpos` |
 | `ik_failed` | (T,) | optional: whether inverse kinematics failed |
 | `sub_qpos` | (T n + 1, joints) | optional: joints after every physics step, n of them in an action |
 | `time` | (T + 1,) | optional: seconds, as the rows of `qpos`; it tells where rows are missing |
@@ -24,11 +25,14 @@ import numpy as np
 
 from foretell.arrays import Bools, Floats
 from foretell.errors import UsageError
+from foretell.files import size as size_of
 
 __all__ = ["Recording", "read_npz", "require_times"]
 
 GAP = 1.5
 """Action periods between two rows from which on something is missing."""
+MOST = 1 << 29
+"""Bytes that a file may unpack to; an hour of joints at 500 Hz has 120 million."""
 OFF = 0.2
 """Share by which the usual time between rows may differ from an action's."""
 
@@ -40,6 +44,7 @@ class Recording:
     name: str
     actions: Floats
     q: Floats
+    """(T + 1, joints); NaN where only the tool was recorded, but for the start that inverse kinematics gives."""
     ee: Floats | None = None
     ik_failed: Bools | None = None
     fine: Floats | None = None
@@ -48,6 +53,11 @@ class Recording:
     """Whether it is known when rows were recorded, so that none is missing."""
     source: str = ""
     """What a world that is fitted to it says of it: the id of a scenario, or file and sequence."""
+
+    @property
+    def has_joints(self) -> bool:
+        """Whether the joints were recorded, and not the tool alone."""
+        return bool(np.isfinite(self.q).all())
 
     @property
     def ticks(self) -> int | None:
@@ -83,11 +93,12 @@ def read_npz(path: Path, joints: int, size: int, rate: float) -> list[Recording]
         with np.load(path, allow_pickle=False) as arrays:
             wanted = [key for key in arrays.files if key.rpartition("/")[2] in (*FIELDS, *STEPS)]
             unpacked = {name.removesuffix(".npy"): arrays.zip.getinfo(name).file_size for name in arrays.zip.namelist()}
-            if sum(unpacked[key] for key in wanted) > MOST:  # a few bytes of an archive can stand for terabytes
-                raise MemoryError
+            count = sum(unpacked[key] for key in wanted)
+            if count > MOST:  # a few bytes of an archive can stand for terabytes
+                raise ValueError(f"it holds {size_of(count)}, more than {size_of(MOST)}")
             fields = {key: arrays[key] for key in wanted}
-    except MemoryError:  # also where an array claims to be longer than it is
-        raise UsageError(f"identify: {path}: reading it takes more than {MOST / 1e9:g} GB; split it") from None
+    except MemoryError:  # an array claims to be longer than it is
+        raise UsageError(f"identify: {path}: an array in it claims more than the memory there is") from None
     except (OSError, ValueError, zipfile.BadZipFile, EOFError, NotImplementedError, zlib.error) as error:
         raise UsageError(f"identify: {path} is no NumPy file with named arrays (.npz): {error}") from None
     fields = {(key if "/" in key else f"{path.stem}/{key}"): array for key, array in fields.items()}
@@ -98,8 +109,6 @@ def read_npz(path: Path, joints: int, size: int, rate: float) -> list[Recording]
     return [_recording(path, name, fields, joints, size, rate) for name in names]
 
 
-MOST = 2_000_000_000
-"""Bytes that a file may unpack to; an hour of joints at 500 Hz has 120 million."""
 FIELDS = ("actions", "qpos", "ee_base", "ik_failed", "sub_qpos", "time")
 STEPS = {"action": "actions", "observation": "qpos"}
 
@@ -131,12 +140,13 @@ def _recording(path: Path, name: str, fields: dict[str, np.ndarray], joints: int
         return array
 
     actions, q = field("actions", None, size), field("qpos", None, joints)
-    if actions is None or q is None or len(actions) == 0:
-        missing = "actions" if actions is None or len(actions) == 0 else "qpos"
-        raise UsageError(f"identify: {path}: sequence {name!r:.100} has no {missing}")
+    if actions is None or len(actions) == 0:
+        raise UsageError(f"identify: {path}: sequence {name!r:.100} has no actions")
     count = len(actions)
-    q = field("qpos", count + 1, joints)
     failed, ee = field("ik_failed", count, None), field("ee_base", count + 1, 7)
+    if q is None and ee is None:
+        raise UsageError(f"identify: {path}: sequence {name!r:.100} has no qpos, and no ee_base in its place")
+    q = np.full((count + 1, joints), np.nan) if q is None else field("qpos", count + 1, joints)
     times = field("time", count + 1, None)
     if times is not None:
         require_times(path, name, times.astype(float), rate)

@@ -12,6 +12,7 @@ import numpy as np
 
 from foretell.arrays import Bools, Floats
 from foretell.identify.recording import Recording
+from foretell.identify.rows import jump, late
 from foretell.robots import Robot
 from foretell.robots.controller import counted
 from foretell.rotation import conjugate, from_matrix, multiply, to_axis_angle
@@ -26,8 +27,6 @@ from foretell.world_file import WorldFile
 __all__ = ["Likeness", "free_space", "replay"]
 
 ROBOT = "robot"
-LEAST, TIMES = 0.01, 8.0
-"""rad, and times what nine of ten other actions show, from which on a recording jumps."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,9 +35,9 @@ class Likeness:
 
     sequence: str
     actions: int
-    joint_rms: float
-    """Over the joints that actions move, after each action; rad, of slides m."""
-    joint_max: float
+    joint_rms: float | None
+    """Over the joints that actions move, after each action; rad, of slides m. None where only the tool was recorded."""
+    joint_max: float | None
     ee_mm_max: float | None
     """Largest distance of the tool after an action, mm; None where no poses were recorded."""
     ee_deg_max: float | None
@@ -53,7 +52,9 @@ class Likeness:
     jump_action: int | None = None
     """The action in which the recording leaves the world's motion at once, if there is such a one."""
     jump: float | None = None
-    """By how much, as `joint_max`."""
+    """By how much, as `joint_max`, or m of the tool where only that was recorded."""
+    late: int = 0
+    """By how many actions the recording follows the replay: 1 where it is late, -1 where it is early."""
 
 
 class FreeSpace(TabletopTask):
@@ -146,38 +147,37 @@ def _likeness(
     moved: Bools,
     address: np.ndarray,
 ) -> Likeness:
-    apart = (q - recording.q)[:, moved]
-    millimetres = degrees = None
+    was, went = recording.q[:, moved], q[:, moved]
+    millimetres = degrees = rms = most = None
     if recording.ee is not None:
-        distance, angle = _tool(place, q, recording.ee, address)
-        millimetres, degrees = 1e3 * float(distance.max()), float(np.degrees(angle.max()))
+        pos, angle = _tool(place, q, recording.ee, address)
+        millimetres = 1e3 * float(np.linalg.norm(pos - recording.ee[:, :3], axis=1).max())
+        degrees = float(np.degrees(angle.max()))
+        if not recording.has_joints:
+            was, went = recording.ee[:, :3], pos
+    apart = went - was
+    if recording.has_joints:
+        rms, most = _rms(apart), float(np.abs(apart).max())
     step = None
     if recording.fine is not None and len(recording.fine) == len(fine):
         step = _rms((fine - recording.fine)[:, moved])
-    jump = _jump(apart)
+    action = jump(apart)
     recorded = None if recording.ik_failed is None else int(recording.ik_failed.sum())
     return Likeness(
         sequence=recording.name,
         actions=len(recording.actions),
-        joint_rms=_rms(apart),
-        joint_max=float(np.abs(apart).max()),
+        joint_rms=rms,
+        joint_max=most,
         ee_mm_max=millimetres,
         ee_deg_max=degrees,
         step_rms=step,
         ik_failures=failures,
         ik_failures_recorded=recorded,
         ik_agree=None if recorded is None else recorded == failures,
-        jump_action=jump,
-        jump=None if jump is None else float(np.abs(apart[jump + 1] - apart[jump]).max()),
+        jump_action=action,
+        jump=None if action is None else float(np.abs(apart[action + 1] - apart[action]).max()),
+        late=late(was, went),
     )
-
-
-def _jump(apart: Floats) -> int | None:
-    """The action in which a recording leaves the world's motion (T + 1, joints) at once, as where rows are missing."""
-    steps = np.abs(np.diff(apart, axis=0)).max(axis=1)
-    row = int(steps.argmax())
-    usual = float(np.quantile(np.delete(steps, row), 0.9)) if len(steps) > 2 else np.inf
-    return row if steps[row] > max(LEAST, TIMES * usual) else None
 
 
 def _rms(values: Floats) -> float:
@@ -185,7 +185,7 @@ def _rms(values: Floats) -> float:
 
 
 def _tool(place: MujocoWorld, q: Floats, poses: Floats, address: np.ndarray) -> tuple[Floats, Floats]:
-    """(T + 1,) distance, m, and angle, rad, between the tool at q and recorded poses (T + 1, 7)."""
+    """(T + 1, 3) positions of the tool at q, m, and (T + 1,) its angle to recorded poses (T + 1, 7), rad."""
     robot, layout = place.scene.robots[ROBOT], place._layout(0)
     tool = robot.frame or robot.groups[robot.first()].tool
     model, site = layout.models[0], layout.sites[f"{ROBOT}/{tool}"]
@@ -196,4 +196,4 @@ def _tool(place: MujocoWorld, q: Floats, poses: Floats, address: np.ndarray) -> 
         mujoco.mj_kinematics(model, data)
         pos[row], quat[row] = data.site_xpos[site], from_matrix(data.site_xmat[site].reshape(3, 3))
     turn = to_axis_angle(multiply(quat, conjugate(poses[:, 3:])))
-    return np.linalg.norm(pos - poses[:, :3], axis=1), np.linalg.norm(turn, axis=1)
+    return pos, np.linalg.norm(turn, axis=1)

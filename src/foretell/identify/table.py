@@ -2,9 +2,9 @@
 row is not used: nobody recorded where it led.
 
 Columns of a CSV file: `sequence` (optional), `time` (s, optional), `action_0`, `action_1`, ..., the joints by their
-names in the robot, or `q_0`, `q_1`, ... in its order, and optionally the pose of the tool in the base frame: `x`, `y`,
-`z`, `qw`, `qx`, `qy`, `qz`. A LeRobot dataset has `action`, `observation.state` (the joints, in the robot's order),
-`episode_index` and `timestamp`.
+names in the robot, or `q_0`, `q_1`, ... in its order, and the pose of the tool in the base frame: `x`, `y`, `z`, `qw`,
+`qx`, `qy`, `qz`. Joints or poses may be left out. A LeRobot dataset has `action`, `observation.state` (the joints, in
+the robot's order), `episode_index` and `timestamp`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from foretell.arrays import Floats
 from foretell.errors import UsageError
+from foretell.files import SMALL, read_file
 from foretell.identify.recording import Recording, require_times
 
 __all__ = ["read_csv", "read_lerobot"]
@@ -38,14 +39,15 @@ def read_csv(path: Path, joints: Sequence[str], size: int, rate: float) -> list[
         twice = next(name for name in table.column_names if table.column_names.count(name) > 1)
         raise UsageError(f"identify: {path} has two columns {twice!r:.100}; every column needs a name of its own")
     columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
+    pose = list(POSE) if set(POSE) <= set(columns) else []
     named = list(joints) if set(joints) <= set(columns) else [f"q_{i}" for i in range(len(joints))]
-    wanted = [f"action_{i}" for i in range(size)] + named
+    alone = bool(pose) and not {*joints, *named} & set(columns)
+    wanted = [f"action_{i}" for i in range(size)] + ([] if alone else named)
     if missing := [name for name in wanted if name not in columns]:
         raise UsageError(
             f"identify: {path} has no column {missing[0]!r}; it should have action_0 to action_{size - 1} and the "
             f"joints {', '.join(joints)} (or q_0 to q_{len(joints) - 1})"
         )
-    pose = list(POSE) if set(POSE) <= set(columns) else []
     for name in [*wanted, *pose, *(["time"] if "time" in columns else [])]:
         _require_numbers(path, name, columns[name])
     labels = columns.get("sequence", np.zeros(table.num_rows, dtype=int))
@@ -57,9 +59,9 @@ def read_csv(path: Path, joints: Sequence[str], size: int, rate: float) -> list[
     for label in dict.fromkeys(labels.tolist()):
         rows = labels == label
         times = columns["time"][rows].astype(float) if "time" in columns else None
-        parts = [_stack(columns, names, rows) for names in (wanted[:size], named)]
-        ee = _stack(columns, pose, rows) if pose else None
-        recordings.append(_recording(path, str(label), parts[0], parts[1], ee, times, rate))
+        actions, ee = _stack(columns, wanted[:size], rows), _stack(columns, pose, rows) if pose else None
+        q = np.full((len(actions), len(joints)), np.nan) if alone else _stack(columns, named, rows)
+        recordings.append(_recording(path, str(label), actions, q, ee, times, rate))
     return recordings
 
 
@@ -69,22 +71,24 @@ def read_lerobot(path: Path, joints: Sequence[str], size: int, rate: float) -> l
     import pyarrow.parquet as pq
 
     try:
-        info = json.loads((path / "meta" / "info.json").read_text())
+        info = json.loads(read_file(path / "meta" / "info.json", SMALL, follow=True))
         files = sorted((path / "data").rglob("*.parquet"))
         columns = ["action", "observation.state", "episode_index", "timestamp"]
         table = pa.concat_tables([pq.read_table(file, columns=columns) for file in files])
     except (OSError, ValueError, KeyError, pa.ArrowException) as error:
         raise UsageError(f"identify: {path} is no LeRobot dataset: {str(error).splitlines()[0]:.200}") from None
     fps = info.get("fps") if isinstance(info, dict) else None
-    if isinstance(fps, (int, float)) and abs(fps - rate) > 1e-6 * rate:
+    if isinstance(fps, (int, float)) and not abs(fps - rate) <= 1e-6 * rate:
         raise UsageError(
             f"identify: {path} has {fps:g} actions a second, and the robot's controller takes {rate:g}; "
             "record at that rate, or name a robot or controller with the dataset's"
         )
     actions, q = _rows(path, table, "action", size), _rows(path, table, "observation.state", len(joints))
-    episodes, times = table["episode_index"].to_numpy(), table["timestamp"].to_numpy().astype(float)
+    episodes, times = (table[name].to_numpy() for name in ("episode_index", "timestamp"))
+    for name, values in (("episode_index", episodes), ("timestamp", times)):
+        _require_numbers(path, name, values)
     return [
-        _recording(path, f"episode_{number}", actions[rows], q[rows], None, times[rows], rate)
+        _recording(path, f"episode_{number}", actions[rows], q[rows], None, times[rows].astype(float), rate)
         for number in np.unique(episodes).tolist()
         for rows in [episodes == number]
     ]
@@ -98,7 +102,10 @@ def _rows(path: Path, table: Any, name: str, width: int) -> Floats:
     if any(len(row) != width for row in lists):
         given = next(len(row) for row in lists if len(row) != width)
         raise UsageError(f"identify: {path}: {name} has {given} numbers in a row, and the robot needs {width}")
-    values = np.array(lists, dtype=float).reshape(-1, width)
+    try:
+        values = np.array(lists, dtype=float).reshape(-1, width)
+    except (TypeError, ValueError):
+        raise UsageError(f"identify: {path}: {name} should hold lists of numbers") from None
     _require_numbers(path, name, values)
     return values
 

@@ -15,12 +15,11 @@ from foretell.match.background import NEAR
 from foretell.match.colour import ciede2000, lab
 from foretell.match.mounted import bench_of
 from foretell.match.opencv import opencv
-from foretell.match.picture import read_mask, read_picture
+from foretell.match.picture import read_mask, read_picture, shrunk
 from foretell.match.sight import require_shape
 from foretell.sim.bench import Bench
 from foretell.sim.params import MujocoFile, load_world
 from foretell.sim.photo import resize
-from foretell.sim.render import Renderer
 from foretell.sim.transforms import Background
 from foretell.spec import Stream
 from foretell.world_file import WorldFile
@@ -138,18 +137,14 @@ def check(
     bench = bench_of(task, file, layout, scenario)
     if camera not in bench.world.cameras:
         raise UsageError(f"camera: {camera!r:.100} is not in task {task!r}; {suggest(camera, bench.world.cameras)}")
-    height, width = frame.shape[:2]
-    require_shape(bench, camera, (height, width), f"real: {real}")
-    shrink = max(1.0, height / Renderer.TALLEST, width / Renderer.WIDEST)
-    size = int(height / shrink), int(width / shrink)
+    require_shape(bench, camera, frame.shape[:2], f"real: {real}")
+    covered, known_from = _covered(frame, mask, plate, file, camera)
+    small, masks = shrunk(frame, [] if covered is None else [covered])
+    size = small.shape[:2]
     streams = {f"{camera}/{kind}": Stream((*size, depth)) for kind, depth in (("rgb", 3), ("segmentation", 1))}
     seen = bench.world.observe(np.zeros(1, dtype=np.int32), streams)
     simulated, ids = seen[f"{camera}/rgb"][0], seen[f"{camera}/segmentation"][0, ..., 0]
     shown = _shown(bench, keep)
-    covered, known_from = _covered(frame, mask, plate, file, camera)
-    small = frame if shrink == 1 else resize(frame, *size)
-    if covered is not None and shrink > 1:
-        covered = resize(np.repeat(covered[..., None] * np.uint8(255), 3, axis=2), *size)[..., 0] > 127
     return Resemblance(
         task=task,
         world=file.name,
@@ -158,7 +153,7 @@ def check(
         real=small,
         simulated=simulated,
         foreground=np.isin(ids, [bench.parts.ids[name] for name in shown]),
-        covered=covered,
+        covered=next(iter(masks), None),
         known_from=known_from,
         parts={
             name: _colour(small, simulated, ids == bench.parts.ids[name])

@@ -19,13 +19,13 @@ import numpy as np
 from foretell.arrays import Floats, Ints
 from foretell.document import load_yaml
 from foretell.errors import UsageError, suggest
-from foretell.match.mask import object_hints, read_frame
+from foretell.match.mask import object_hints, read_frame, small_frame
 from foretell.match.opencv import opencv
 from foretell.match.part_colours import looks_of
 from foretell.match.picture import require_png, write_picture
 from foretell.match.pose import locate_by, require_sure
 from foretell.match.shading import Fit, Surface, around, fit_along, fit_light, spread
-from foretell.match.sight import Sight, layout_of, open_bench, require_size, view_of
+from foretell.match.sight import Sight, layout_of, open_bench, require_movable, require_shape, view_of
 from foretell.match.world import add_transform, require_world
 from foretell.registry import resolve
 from foretell.sim.bench import Bench
@@ -45,6 +45,10 @@ ODD = 0.15
 """Difference, of 1, beyond which a pixel counts no more."""
 REMAINS, PLAIN = 0.5, 5.0
 """Share of the first difference, and grey levels, above which a fit explains too little."""
+DARK = 0.01
+"""Of 1: a pixel below it is black."""
+FAINT = 0.02
+"""Share of the light from everywhere below which one light has no direction."""
 SHADED = 0.02
 """How much darker, of 1, a pixel in a cast shadow is."""
 
@@ -74,7 +78,9 @@ class Lit:
             notes.append(self.poor)
         if (most := max(self.fit.ambient.max(), self.fit.colour.max())) > 1:
             notes.append(f"a light of {most:.2f} is brighter than white (1): the parts are darker than in the picture")
-        if math.isinf(self.sd):
+        if math.isinf(self.sd) and not self.fit.colour.max() > FAINT * self.fit.ambient.max():
+            notes.append("the light is even: it comes from everywhere, and one light with a direction adds nothing")
+        elif math.isinf(self.sd):
             notes.append("how sure the direction is cannot be told: give more parts than one (--parts)")
         elif self.sd > 20:
             notes.append("the direction is hardly told: few surfaces face different ways, or the light is even")
@@ -107,7 +113,7 @@ class Lit:
 
     def text(self) -> str:
         def row(values: Floats) -> str:
-            return " ".join(f"{v:+.3f}" if v < 0 else f"{v:.3f}" for v in values)
+            return " ".join(f"{v:.3f}" for v in values.round(3) + 0.0)
 
         sure = "" if math.isinf(self.sd) else f" ± {self.sd:.2g}°"
         lines = [
@@ -150,18 +156,22 @@ def light(
     base: Any = target if target is not None and target.exists() else "mujoco"
     bench = open_bench(made, base, camera, layout_of(made, layout))
     frame = read_frame(image)
-    require_size(bench, camera, frame, image)
+    require_shape(bench, camera, frame.shape[:2], f"image: {image}")
+    if object is not None:
+        require_movable(bench, object)
+    masks = [] if mask is None else [mask]
+    frame, hints = small_frame(frame, {} if object is None else object_hints(frame, [object], masks, box))
     height, width = frame.shape[:2]
     doubts: list[str] = []
     if object is not None:
         sight = Sight(bench, object, camera, (height, width))
-        hint = object_hints(frame, [object], [] if mask is None else [mask], box)[object]
-        located, _ = locate_by(sight, frame, hint)
+        located, _ = locate_by(sight, frame, hints[object])
         doubts = require_sure(sight, located, insist=insist)
         pos, quat = sight.placement(located.pose)
         bench.put(object, pos.tolist(), quat.tolist())
     known, rows, columns = surface(bench, camera, height, width, parts)
     real = frame[rows, columns] / 255.0
+    _require_shades(real, image)
     size = (height, width)
     drawn = view_of(bench, camera, size)
     bench = _unlit(bench, base)
@@ -191,7 +201,8 @@ def light(
     fit = min((fit_along(left, dull, way, own=own) for way in ways for own in (True, False)), key=differs)
     before = 255 * float(np.abs(drawn[rows, columns] / 255.0 - real).mean())
     after = 255 * min(float(np.abs(shown(fit, shadows=on) - real).mean()) for on in (True, False))
-    sd = spread(left, dull, fit)
+    even = fit.colour.max() < FAINT * max(float(fit.ambient.max()), FAINT)
+    sd = math.inf if even else spread(left, dull, fit)
     lit = Lit(
         fit=fit, sd=sd, before=before, after=after, pixels=len(rows), object_notes=tuple(doubts), out=out, world=target
     )
@@ -204,6 +215,16 @@ def light(
             raise UsageError(f"light: {lit.poor} {target} is left as it is; write it all the same with --insist")
         add_transform(target, _transform(fit))
     return lit
+
+
+def _require_shades(real: Floats, image: str | Path) -> None:
+    """Raises UsageError where most pixels (n, 3) are black or white: they hide how light falls."""
+    for what, share in (("black", np.mean(real.max(axis=1) < DARK)), ("white", np.mean(real.min(axis=1) > 1 - DARK))):
+        if share > 0.5:
+            raise UsageError(
+                f"image: in {image} {share:.0%} of the pixels of these parts are {what}, which hides how light falls: "
+                "take a picture with another exposure, or name other parts (--parts)"
+            )
 
 
 def _unlit(bench: Bench, world: Any) -> Bench:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +10,10 @@ import numpy as np
 from foretell.arrays import Bools, Bytes
 from foretell.errors import UsageError
 from foretell.match.opencv import opencv
-from foretell.match.picture import boxed, read_mask, read_picture
+from foretell.match.picture import boxed, read_mask, read_picture, shrunk
+from foretell.match.video import upright
 
-__all__ = ["Hint", "cut_again", "cut_out", "object_hints", "read_frame"]
+__all__ = ["Hint", "cut_again", "cut_out", "object_hints", "read_frame", "small_frame"]
 
 Hint = Bools | tuple[int, ...]
 """Where an object is seen: a mask (height, width), or a box (left, top, right, bottom) in pixels."""
@@ -37,7 +38,7 @@ def read_frame(path: str | Path) -> Bytes:
     try:
         with av.open(str(path)) as file:
             for frame in file.decode(video=0):
-                return np.asarray(frame.to_ndarray(format="rgb24"))
+                return upright(frame)
     except (av.FFmpegError, IndexError) as error:
         raise UsageError(f"image: cannot read {path}: {getattr(error, 'strerror', 'it has no pictures')}") from None
     raise UsageError(f"image: {path} has no pictures")
@@ -65,6 +66,21 @@ def object_hints(
         file = given / f"{stem}.png" if given.is_dir() else given
         masks[name] = _enough(read_mask(file, "mask", height, width), f"{file} marks")
     return masks
+
+
+def small_frame(frame: Bytes, hints: Mapping[str, Hint]) -> tuple[Bytes, dict[str, Hint]]:
+    """A frame and where objects are seen in it, no larger than the renderer draws."""
+    masks = [hint for hint in hints.values() if not isinstance(hint, tuple)]
+    small, fewer = shrunk(frame, masks)
+    left, ratio = iter(fewer), np.array(small.shape[1::-1]) / frame.shape[1::-1]
+    smaller: dict[str, Hint] = {}
+    for name, hint in hints.items():
+        if isinstance(hint, tuple):
+            low, high = np.floor(hint[:2] * ratio).astype(int), np.ceil(hint[2:] * ratio).astype(int)
+            smaller[name] = (*low.tolist(), *high.tolist())
+        else:
+            smaller[name] = next(left)
+    return small, smaller
 
 
 def cut_out(image: Bytes, box: Sequence[int]) -> Bools:

@@ -11,8 +11,9 @@ from foretell.errors import UsageError
 from foretell.files import read_file, require_writable
 from foretell.match.opencv import opencv
 from foretell.sim.photo import MOST_BYTES, decode
+from foretell.sim.render import Renderer
 
-__all__ = ["boxed", "encode_png", "read_mask", "read_picture", "require_png", "write_picture"]
+__all__ = ["boxed", "encode_png", "read_mask", "read_picture", "require_png", "shrunk", "write_picture"]
 
 
 def read_picture(path: str | Path, field: str) -> np.ndarray:
@@ -50,6 +51,17 @@ def boxed(numbers: Sequence[int], field: str, height: int, width: int) -> np.nda
             )
         mask[top:bottom, left:right] = True
     return mask
+
+
+def shrunk(image: np.ndarray, masks: Sequence[np.ndarray] = ()) -> tuple[np.ndarray, list[np.ndarray]]:
+    """A picture (height, width, 3) and masks (height, width) of it, smaller where the renderer draws none so large."""
+    height, width = image.shape[:2]
+    ratio = min(1.0, Renderer.TALLEST / height, Renderer.WIDEST / width)
+    if ratio == 1:
+        return image, list(masks)
+    cv2, size = opencv(), (max(1, int(width * ratio)), max(1, int(height * ratio)))
+    small = [cv2.resize(m.astype(np.float32), size, interpolation=cv2.INTER_AREA) > 0.5 for m in masks]
+    return np.asarray(cv2.resize(image, size, interpolation=cv2.INTER_AREA)), small
 
 
 def require_png(path: str | Path, option: str) -> Path:

@@ -13,11 +13,11 @@ import numpy as np
 from foretell.arrays import Bytes
 from foretell.errors import UsageError
 from foretell.files import require_writable
-from foretell.match.mask import Hint, object_hints, read_frame
+from foretell.match.mask import Hint, object_hints, read_frame, small_frame
 from foretell.match.opencv import opencv
 from foretell.match.picture import write_picture
 from foretell.match.pose import Located, locate_by, require_sure
-from foretell.match.sight import Sight, layout_of, open_bench, require_movable, require_size
+from foretell.match.sight import Sight, layout_of, open_bench, require_movable, require_shape
 from foretell.reality.frames import Frame, Pose
 from foretell.registry import resolve
 from foretell.rotation import turned
@@ -128,8 +128,8 @@ def scenario(
     measured = []
     for path, file in zip(images, written, strict=True):
         frame = read_frame(path)
-        require_size(bench, camera, frame, path)
-        hints = object_hints(frame, names, mask, box, path.stem)
+        require_shape(bench, camera, frame.shape[:2], f"image: {path}")
+        frame, hints = small_frame(frame, object_hints(frame, names, mask, box, path.stem))
         for name in names:
             bench.put(name, start.placements[name].pos, start.placements[name].quat)
         measured.append(_measure(bench, camera, path, frame, hints, file, insist))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from copy import copy
-from pathlib import Path
 from typing import Any, Literal
 
 import mujoco
@@ -15,11 +14,11 @@ from foretell.reality.nominal import nominal
 from foretell.rotation import from_yaw, multiply
 from foretell.scenario import Scenario
 from foretell.sim.bench import Bench
-from foretell.sim.render import Renderer, View, shared_renderer
+from foretell.sim.render import View, shared_renderer
 from foretell.sim.scene import lens_of
 from foretell.tasks.task import Task
 
-__all__ = ["Sight", "layout_of", "open_bench", "require_movable", "require_shape", "require_size", "view_of"]
+__all__ = ["Sight", "layout_of", "open_bench", "require_movable", "require_shape", "view_of"]
 
 GEOM = int(mujoco.mjtObj.mjOBJ_GEOM)
 SLACK = 0.02
@@ -42,15 +41,6 @@ def open_bench(task: Task, world: Any, camera: str, scenario: Scenario) -> Bench
     if camera not in bench.world.cameras:
         raise UsageError(f"camera: {camera!r:.100} is not in this world; {suggest(camera, bench.world.cameras)}")
     return bench
-
-
-def require_size(bench: Bench, camera: str, image: Bytes, path: str | Path) -> None:
-    """Raises UsageError where a camera takes no pictures of this size."""
-    height, width = image.shape[:2]
-    if height > Renderer.TALLEST or width > Renderer.WIDEST:
-        most = f"{Renderer.WIDEST}x{Renderer.TALLEST}"
-        raise UsageError(f"image: {path} has {width}x{height} pixels; at most {most} are drawn: shrink it")
-    require_shape(bench, camera, (height, width), f"image: {path}")
 
 
 def require_shape(bench: Bench, camera: str, size: tuple[int, int], what: str) -> None:

@@ -18,12 +18,12 @@ from foretell.arrays import Bools, Bytes, Floats
 from foretell.document import load_yaml
 from foretell.errors import UsageError
 from foretell.match.colour import ciede2000, lab
-from foretell.match.mask import object_hints, read_frame
+from foretell.match.mask import object_hints, read_frame, small_frame
 from foretell.match.opencv import opencv
 from foretell.match.part_colours import part_colours
 from foretell.match.picture import require_png, write_picture
 from foretell.match.pose import Located, locate_by, require_sure
-from foretell.match.sight import Sight, layout_of, open_bench, require_size, view_of
+from foretell.match.sight import Sight, layout_of, open_bench, require_movable, require_shape, view_of
 from foretell.match.world import add_transform, relative, replaced, require_world
 from foretell.objects.chart import SurfaceChart, charts, texels
 from foretell.registry import resolve
@@ -123,7 +123,11 @@ def texture(
     made = resolve("tasks", task)()
     bench = open_bench(made, base, camera, layout_of(made, layout))
     frame = read_frame(image)
-    require_size(bench, camera, frame, image)
+    require_shape(bench, camera, frame.shape[:2], f"image: {image}")
+    if object is not None:
+        require_movable(bench, object)
+    masks = [] if mask is None else [mask]
+    frame, hints = small_frame(frame, {} if object is None else object_hints(frame, [object], masks, box))
     height, width = frame.shape[:2]
     where, transforms = np.zeros((height, width), dtype=bool), []
     located = picture = asset = None
@@ -133,8 +137,7 @@ def texture(
     with TemporaryDirectory() as folder:
         if object is not None:
             sight = Sight(bench, object, camera, (height, width))
-            hint = object_hints(frame, [object], [] if mask is None else [mask], box)[object]
-            located, seen_mask = locate_by(sight, frame, hint)
+            located, seen_mask = locate_by(sight, frame, hints[object])
             notes = require_sure(sight, located, insist=insist)
             pos, quat = sight.placement(located.pose)
             bench.put(object, pos.tolist(), quat.tolist())

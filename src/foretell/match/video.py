@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from foretell.errors import UsageError
 
-__all__ = ["read_frames"]
+__all__ = ["read_frames", "upright"]
 
 MOST = 120
 """Frames that are kept: enough for a median, and a long video costs no more memory than a short one."""
 BYTES = 400 << 20
 """Of the kept frames: a video of large frames gives fewer."""
+
+
+def upright(frame: Any) -> np.ndarray:
+    """(height, width, 3) uint8: a frame (PyAV) as players show it. A phone films as its sensor lies, and notes the
+    turn."""
+    image: np.ndarray = frame.to_ndarray(format="rgb24")
+    return np.ascontiguousarray(np.rot90(image, round(frame.rotation / 90)))
 
 
 def read_frames(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
@@ -32,7 +40,7 @@ def read_frames(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
                 raise UsageError(f"video: {path} has no pictures")
             for frame in file.decode(video=0):
                 if number % every == 0:
-                    image = frame.to_ndarray(format="rgb24")
+                    image = upright(frame)
                     frames.append(image)
                     times.append(float(frame.time or 0.0))
                     if len(frames) > max(3, min(MOST, BYTES // image.nbytes)):

@@ -12,6 +12,7 @@ import numpy as np
 
 from foretell.errors import UsageError
 from foretell.identify import Fitted, Identified
+from foretell.registry import resolve
 from foretell.report.charts import lines
 from foretell.report.page import needs_extra, page
 from foretell.report.section import Chart, Section, Sheet, Words
@@ -42,19 +43,20 @@ def _contents(identified: Identified, fitted: Fitted) -> dict[str, Any]:
         "runs": [],
         "sections": [section.to_dict() for section in sections],
         "episodes": {"count": 0},
-        "notes": list(fitted.notes),
+        "notes": [*fitted.notes, *identified.notes],
     }
 
 
 def _follows(fitted: Fitted) -> Section:
     rows = []
+    known = [loss for loss in LOSSES if any(loss[0] in losses for losses in fitted.before.values())]
     for name in [*fitted.training, *fitted.held_out]:
         row = [name, "held out" if name in fitted.held_out else "training"]
-        for loss, _, scale in LOSSES:
+        for loss, _, scale in known:
             for table in (fitted.before, fitted.after):
                 row.append(f"{scale * table[name][loss]:.3f}" if loss in table[name] else "")
         rows.append(row)
-    columns = ["recording", "used for", *(f"{label}, {when}" for _, label, _ in LOSSES for when in ("before", "after"))]
+    columns = ["recording", "used for", *(f"{label}, {when}" for _, label, _ in known for when in ("before", "after"))]
     sheet = Sheet(
         name="losses",
         title="Losses of each recording",
@@ -79,6 +81,8 @@ def _summary(fitted: Fitted) -> str:
 def _motion(identified: Identified, fitted: Fitted) -> Section:
     names = [*fitted.held_out, *fitted.training][:DRAWN]
     order = [recording.name for recording in fitted.recordings]
+    kind = resolve("robots", identified.robot)
+    joints = [joint for group in kind.groups.values() for joint in group.joints]
     charts = []
     for name in names:
         at = order.index(name)
@@ -92,21 +96,24 @@ def _motion(identified: Identified, fitted: Fitted) -> Section:
             rows += [_point(action, value, series) for action, value in enumerate(apart.tolist())]
         title = "distance of the tool, mm" if recording.ee is not None else "joints apart, mrad"
         charts.append(_chart(f"error-{name}", f"{name}: {title}", rows, title))
-        charts.append(_worst(recording.q, before.q, after.q, name))
+        if recording.has_joints:
+            charts.append(_worst(recording.q, before.q, after.q, joints, name))
+        elif recording.ee is not None:
+            axes = [f"tool {axis}" for axis in "xyz"]
+            charts.append(_worst(recording.ee[:, :3], before.pos, after.pos, axes, name))
     return Section(
         "motion", "Motion", "Recorded motion, and the same actions replayed before and after the fit.", charts
     )
 
 
-def _worst(recorded: np.ndarray, before: np.ndarray, after: np.ndarray, name: str) -> Chart:
-    """The joint that the unfitted world follows worst."""
-    joint = int(np.argmax(np.abs(before - recorded).max(axis=0)))
+def _worst(recorded: np.ndarray, before: np.ndarray, after: np.ndarray, names: Sequence[str], title: str) -> Chart:
+    """The joint, or axis of the tool, (T + 1, names) that the unfitted world follows worst."""
+    worst = int(np.argmax(np.abs(before - recorded).max(axis=0)))
     rows: list[dict[str, Any]] = []
-    for series, q in (("recorded", recorded), ("before", before), ("after", after)):
-        rows += [_point(action, value, series) for action, value in enumerate(q[:, joint].tolist())]
-    return _chart(
-        f"joint-{name}", f"{name}: joint {joint + 1}, the one that was followed worst", rows, "position, rad or m"
-    )
+    # recorded last, so that before and after have the colours of the errors
+    for series, values in (("before", before), ("after", after), ("recorded", recorded)):
+        rows += [_point(action, value, series) for action, value in enumerate(values[:, worst].tolist())]
+    return _chart(f"joint-{title}", f"{title}: {names[worst]}, which was followed worst", rows, "position, rad or m")
 
 
 def _point(action: int, value: float, series: str) -> dict[str, Any]:
@@ -130,7 +137,8 @@ def _parameters(fitted: Fitted) -> Section:
     ]  # fmt: skip
     about = (
         "Intervals leave one recording out at a time, and end where the search ends. The effect is the change of the "
-        "motion if the parameter changes by a tenth. A multiplier (x) is relative to the robot's published number."
+        "motion if a multiplier changes by a tenth, friction by 0.25 N m, or the delay by two ticks. A "
+        "multiplier (x) is relative to the robot's published number."
     )
     sheet = Sheet(name="parameters", title="Parameters", columns=columns, rows=rows, right=columns[2:6], about=about)
     blocks: list[Sheet | Words] = [sheet]

@@ -1,5 +1,5 @@
 """Photographs: PNG and JPEG files of users. A file may come from someone else, so its size is bounded before it is
-decoded.
+decoded. A JPEG of a phone is turned upright, as EXIF says.
 
 MuJoCo decodes PNG. JPEG needs PyAV (`pip install 'foretell[video]'`).
 """
@@ -107,19 +107,47 @@ def _jpeg(data: bytes) -> np.ndarray:
         raise ValueError(f"its JPEG data are broken: {error.strerror}") from None
     if not frames:
         raise ValueError("its JPEG data are broken: they end too early")
-    return np.asarray(frames[0].to_ndarray(format="rgb24"))
+    image = np.asarray(frames[0].to_ndarray(format="rgb24"))
+    mirrored, turns = UPRIGHT.get(_orientation(data), (False, 0))
+    return np.ascontiguousarray(np.rot90(image[:, ::-1] if mirrored else image, turns))
+
+
+UPRIGHT = {2: (True, 0), 3: (False, 2), 4: (True, 2), 5: (True, 1), 6: (False, 3), 7: (True, 3), 8: (False, 1)}
+"""What EXIF notes of how a phone was held -> whether the picture is mirrored, and quarter turns to the left after."""
+
+
+def _orientation(data: bytes) -> int:
+    """EXIF's orientation of a JPEG; 1, upright, where there is none."""
+    exif = next((body[6:] for kind, body in _segments(data) if kind == 0xE1 and body[:6] == b"Exif\0\0"), b"")
+    order = {b"II": "<", b"MM": ">"}.get(exif[:2])
+    if order is None or len(exif) < 10:
+        return 1
+    (at,) = struct.unpack_from(order + "I", exif, 4)
+    if at + 2 > len(exif):
+        return 1
+    (count,) = struct.unpack_from(order + "H", exif, at)
+    for entry in range(at + 2, min(at + 2 + 12 * count, len(exif) - 11), 12):
+        if struct.unpack_from(order + "H", exif, entry) == (0x0112,):
+            return int(struct.unpack_from(order + "H", exif, entry + 8)[0])
+    return 1
+
+
+def _segments(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Kind and contents of each segment before the pixels."""
+    at = 2
+    while at + 4 <= len(data) and data[at] == 0xFF and (kind := data[at + 1]) != 0xDA:
+        if kind == 0xFF:  # padding
+            at += 1
+            continue
+        size = int.from_bytes(data[at + 2 : at + 4], "big")
+        yield kind, data[at + 4 : at + 2 + size]
+        at += 2 + max(size, 2)
 
 
 def _jpeg_size(data: bytes) -> tuple[int, int]:
     """Width and height."""
-    at = 2
-    while at + 9 <= len(data) and data[at] == 0xFF:
-        kind = data[at + 1]
-        if kind == 0xFF:  # padding
-            at += 1
-        elif 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC):
-            height, width = struct.unpack(">HH", data[at + 5 : at + 9])
+    for kind, body in _segments(data):
+        if 0xC0 <= kind <= 0xCF and kind not in (0xC4, 0xC8, 0xCC) and len(body) >= 5:
+            height, width = struct.unpack(">HH", body[1:5])
             return width, height
-        else:
-            at += 2 + int.from_bytes(data[at + 2 : at + 4], "big")
     raise ValueError("its JPEG header is broken")
