@@ -26,7 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["build", "described", "main", "serve_driver"]
+__all__ = ["build", "described", "load", "main", "serve", "serve_calls"]
 
 CALLS = ("connect", "get_observation", "send_action", "disconnect", "stop", "is_connected")
 """What may be called."""
@@ -75,8 +75,8 @@ def described(robot: Any) -> dict[str, Any]:
     return {**sides, "stops": callable(getattr(robot, "stop", None)), "name": str(getattr(robot, "name", ""))}
 
 
-def serve_driver(link: socket.socket, robot: Any, wire: Any) -> None:
-    """Answer calls until the link ends."""
+def serve_calls(link: socket.socket, called: Callable[[Any, dict[str, Any]], Any], wire: Any) -> None:
+    """Answer calls until the link ends; `called` takes the name of a call and its arguments."""
     while True:
         try:
             asked = wire.receive(link)
@@ -84,7 +84,7 @@ def serve_driver(link: socket.socket, robot: Any, wire: Any) -> None:
             return
         answer = {"id": asked.get("id")}
         try:
-            answer["answer"] = _called(robot, asked.get("call"), asked.get("arguments", {}))
+            answer["answer"] = called(asked.get("call"), asked.get("arguments", {}))
             data = wire.encode(answer)
         except Exception as error:
             words = f"{type(error).__name__}: {error}"
@@ -155,8 +155,13 @@ def _version() -> str:
     return stated.group(1) if stated else "unknown"
 
 
-def main(descriptor: int) -> int:
-    """Serve the link with this number."""
+def serve(
+    descriptor: int,
+    here: str,
+    begin: Callable[[dict[str, Any]], tuple[dict[str, Any], Callable[[Any, dict[str, Any]], Any], Callable[[], None]]],
+) -> int:
+    """Serve the link with this number. `here` is the script's name. `begin` takes what the other end says first, and
+    returns what this end says of itself, what is called, and what to do at the end."""
     sys.path[:] = [p for p in sys.path if Path(p).resolve() != Path(__file__).resolve().parent]  # hides nothing
     wire = _wire()
     link = socket.socket(fileno=descriptor)
@@ -166,19 +171,36 @@ def main(descriptor: int) -> int:
     threading.Thread(target=_orphaned, args=(os.getppid(),), daemon=True).start()
     with contextlib.suppress(wire.LinkLost, wire.WireError):
         hello = wire.receive(link)
-        if words := wire.refusal(hello, "host.py", _version(), "the other end"):
+        if words := wire.refusal(hello, here, _version(), "the other end"):
             wire.send(link, {"refused": words})
             return 2
         try:
-            robot = build(load(hello["use"]), hello["options"])
-            wire.send(link, {"hello": described(robot), "protocol": wire.PROTOCOL, "version": _version()})
+            described, called, leave = begin(hello)
+            wire.send(link, {"hello": described, "protocol": wire.PROTOCOL, "version": _version()})
         except Exception as error:
             words = f"{type(error).__name__}: {error}"
             wire.send(link, {"refused": words, "trace": traceback.format_exc()[-12000:]})
             return 2
-        serve_driver(link, robot, wire)
-        _leave(robot, hello.get("rest", {}), lambda text: print(text, file=sys.stderr))
+        serve_calls(link, called, wire)
+        leave()
     return 0
+
+
+def _driver(
+    hello: dict[str, Any],
+) -> tuple[dict[str, Any], Callable[[Any, dict[str, Any]], Any], Callable[[], None]]:
+    """A robot's driver, made as the other end says."""
+    robot = build(load(hello["use"]), hello["options"])
+
+    def leave() -> None:
+        _leave(robot, hello.get("rest", {}), lambda text: print(text, file=sys.stderr))
+
+    return described(robot), lambda name, arguments: _called(robot, name, arguments), leave
+
+
+def main(descriptor: int) -> int:
+    """Serve a driver over the link with this number."""
+    return serve(descriptor, "host.py", _driver)
 
 
 if __name__ == "__main__":
