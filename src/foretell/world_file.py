@@ -44,8 +44,10 @@ __all__ = [
     "is_real",
     "kind_of",
     "make_world",
+    "opening_of",
     "params_of",
     "resets",
+    "slots_of",
     "world_class",
     "world_hash",
 ]
@@ -167,6 +169,16 @@ def attended(source: str | Path | Mapping[str, Any] | WorldFile) -> bool:
     """Whether there is one table, and somebody attends to it: reality, or a world that asks a person or cannot reset.
     Its episodes run one at a time, none runs twice, and nothing is tried on it."""
     return is_real(source) or asks_person(source) or not resets(source)
+
+
+def slots_of(source: str | Path | Mapping[str, Any] | WorldFile, asked: int) -> int:
+    """How many episodes a world holds side by side, where so many are asked for: some hold one (`one_slot`)."""
+    return 1 if getattr(world_class(source), "one_slot", False) is True else asked
+
+
+def opening_of(source: str | Path | Mapping[str, Any] | WorldFile) -> float:
+    """Wall seconds that a world may take to be made, where its file says so (`opening`)."""
+    return float(getattr(file_of(source), "opening", 0.0))
 
 
 def file_of(source: str | Path | Mapping[str, Any] | WorldFile) -> WorldFile | None:

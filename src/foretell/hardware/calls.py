@@ -8,10 +8,11 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from foretell import __version__
 from foretell.errors import ForetellError, UsageError
@@ -30,7 +31,7 @@ class CallFailed(ForetellError):  # noqa: N818 - says what happened
 
 
 class Calls:
-    """One end of a link. Subclasses say how it is made (`_dial`), and what the other end says of itself (`_describe`)."""
+    """One end of a link. Subclasses make it (`_dial`) and take in what the other end says of itself (`_describe`)."""
 
     what = "driver"
     """What errors call the other end, and the field of a world file that names it."""
@@ -112,9 +113,12 @@ class Hosted(Calls):
     script = Path(__file__).with_name("host.py")
     grace = 6.0
     """Wall seconds that it has to end by itself."""
+    quiet = False
+    """Whether what it prints is kept for errors (`said`) instead of shown."""
 
     def __init__(self, address: str, *, python: str | Path = sys.executable, opening: float):
         super().__init__(address, opening=opening)
+        self._prints: IO[bytes] | None = None
         self._python = str(python)
         self._process: subprocess.Popen[bytes] | None = None
         self._ending: threading.Thread | None = None
@@ -124,6 +128,13 @@ class Hosted(Calls):
         super().close()
         if self._ending is not None:
             self._ending.join()
+
+    def said(self, most: int = 4000) -> str:
+        """The end of what a quiet one has printed."""
+        if self._prints is None:
+            return ""
+        size = os.fstat(self._prints.fileno()).st_size
+        return os.pread(self._prints.fileno(), most, max(0, size - most)).decode(errors="replace")
 
     def _first(self) -> dict[str, Any]:
         """What to say first."""
@@ -142,9 +153,16 @@ class Hosted(Calls):
         ours, theirs = socket.socketpair()
         clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
         command = [self._python, str(self.script), str(theirs.fileno())]
+        if self.quiet:
+            self._prints = tempfile.TemporaryFile()  # noqa: SIM115 - it is read when the process has ended
         try:
             self._process = subprocess.Popen(
-                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=clean, process_group=0
+                command,
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stderr=self._prints,
+                env=clean,
+                process_group=0,
             )
         except OSError as error:
             ours.close()
