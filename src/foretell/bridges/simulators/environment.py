@@ -41,6 +41,8 @@ class Environment:
     """Modules that register environments of Gymnasium."""
     seed_by: str = "reset"
     why_not: str | None = None
+    warm: str = ""
+    """What runs once after the installation: it compiles what would take long in the first episode."""
 
 
 KNOWN: dict[str, Environment] = {
@@ -70,6 +72,8 @@ KNOWN: dict[str, Environment] = {
         ),
         resolve=False,
         pins={"robosuite": "1.5.2", "mujoco": "3.8.1", "numpy": "2.2.6"},
+        warm="import numpy, robosuite; env = robosuite.make('Lift', robots='Panda', has_renderer=False, "
+        "has_offscreen_renderer=False, use_camera_obs=False); env.reset(); env.step(numpy.zeros(7))",
     ),
     "metaworld": Environment(
         about="Meta-World 3.1.1: 50 tasks of a Sawyer arm, with scripted policies",
@@ -210,6 +214,9 @@ def make_environment(
     made = Made(path=folder, fresh=True, **kept)
     if not _fits(made, environment):
         raise ForetellError(f"env: {name!r} got other versions than asked for: {kept['versions']}")
+    if environment.warm:
+        notify("running it once, which compiles what is slow the first time")
+        _run([str(python), "-c", environment.warm], name)
     part = folder / f"{RECORD}.part"
     part.write_text(json.dumps(kept, indent=2))
     part.replace(folder / RECORD)

@@ -31,7 +31,8 @@ class RobosuiteSide:
     def __init__(self, options: dict[str, Any]):
         """options: env, robots, object (name, body, joint), origin; the last two are of foretell's tasks only."""
         ROBOSUITE_DEFAULT_LOGGER.setLevel("ERROR")
-        self.options, self.object = options, options.get("object")
+        self.options: dict[str, Any] = options
+        self.object: dict[str, Any] = options.get("object") or {}
         self.origin = np.asarray(options.get("origin", (0.0, 0.0, 0.0)))
         kinds = robosuite.ALL_ENVIRONMENTS
         if options["env"] not in kinds:
@@ -49,6 +50,7 @@ class RobosuiteSide:
             seed=0,
         )
         self.env.reset()
+        self.env.step(self._still())  # compiles what an action needs, which takes long the first time
         self.action, self.fresh, self.solved = self._still(), True, False
 
     def describe(self) -> dict[str, Any]:
@@ -253,7 +255,7 @@ class RobosuiteSide:
                 mujoco.mju_mulQuat(self._model.cam_quat[camera], now, turned)
 
 
-FACTORS = {
+FACTORS: dict[str, Any] = {
     "Object_Mass": RobosuiteSide._mass,
     "Object_Friction": RobosuiteSide._friction,
     "MO_Color": RobosuiteSide._colour,
