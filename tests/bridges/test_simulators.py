@@ -72,12 +72,13 @@ def fault(env: Path, name: str) -> None:
 
 
 def test_a_registered_environment_is_a_world(env: Path, tmp_path: Path) -> None:
-    clocks = ["sync", {"virtual": {"latency": 0.0}}, {"virtual": {"latency": 0.1}}]
+    clocks = ["sync", {"virtual": {"latency": 0.1}}]
     rows = run(study(env, clocks=clocks), tmp_path / "a")
-    assert [row["success"] for row in rows] == [True] * 9
-    assert run(study(env, clocks=clocks), tmp_path / "b") == rows
-    steps = {clock: [r["steps"] for r in rows if r["clock"] == clock] for clock in {r["clock"] for r in rows}}
-    assert len(steps) == 3 and len({tuple(s) for s in steps.values()}) == 2, "no latency is as sync"
+    assert [row["success"] for row in rows] == [True] * 6
+    alike = run(study(env, clocks=[{"virtual": {"latency": 0.0}}]), tmp_path / "b")
+    assert [row["sim_s"] for row in alike] == [row["sim_s"] for row in rows if "sync" in row["clock"]]
+    slow, fast = ([row["sim_s"] for row in rows if name in row["clock"]] for name in ("virtual", "sync"))
+    assert all(late > soon for late, soon in zip(slow, fast, strict=True))
     assert rows[0]["world"] == "Slide-v0" and "gymnasium" in rows[0]["world_params"]
     assert {row["end"] for row in rows} == {"success"}
 
@@ -129,9 +130,8 @@ def test_a_broken_environment_is_refused_before_the_first_episode(
     assert "it needs a Vulkan device" in refused(world(env) | {"env": "maniskill"})
     assert "it has no bin/python" in refused(world(env) | {"env": str(tmp_path)})
     assert "No module named 'absent'" in refused(world(env, imports=["absent"]))
-    assert "NameNotFound" in refused(world(env) | {"kind": "gymnasium:Slip-v0"})
-    assert "info has no success or is_success" in refused(world(env, make={"tells": "won"}))
-    assert "it has won" in refused(world(env, make={"tells": "won"}))
+    silent = refused(world(env, make={"tells": "won"}))
+    assert "info has no success or is_success" in silent and "it has won" in silent
     bare = tmp_path / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(bare)], check=True)
     assert "No module named 'gymnasium'" in refused(world(bare))
