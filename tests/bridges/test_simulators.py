@@ -164,6 +164,9 @@ def test_environments_are_listed_and_made_only_where_they_can_be(monkeypatch: py
     assert {one.name: one.made for one in foretell.env.list()}["robosuite"] is None
     with pytest.raises(UsageError, match="did you mean 'robosuite'"):
         foretell.env.create("robosuit")
+    with pytest.raises(UsageError, match="foretell did not make it: give another --path"):
+        foretell.env.create("metaworld", env)
+    assert (env / "bin" / "python").exists(), "a Python environment of somebody else's is not emptied"
     with pytest.raises(UsageError, match="'libero' cannot be made: its package has no meshes"):
         foretell.env.create("libero")
 

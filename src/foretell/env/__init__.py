@@ -2,6 +2,6 @@
 
 from foretell.bridges.simulators.environment import Made
 from foretell.env.create import create
-from foretell.env.list import Listed, list
+from foretell.env.list import KnownEnvironment, list
 
-__all__ = ["Listed", "Made", "create", "list"]
+__all__ = ["KnownEnvironment", "Made", "create", "list"]

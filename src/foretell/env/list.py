@@ -7,11 +7,11 @@ from typing import Any
 
 from foretell.bridges.simulators.environment import KNOWN, Made, home, record_of
 
-__all__ = ["Listed", "list"]
+__all__ = ["KnownEnvironment", "list"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Listed:
+class KnownEnvironment:
     """One environment."""
 
     name: str
@@ -35,9 +35,9 @@ class Listed:
         return f"{self.name:<20}{self.about}\n{'':<20}{state}"
 
 
-def list() -> tuple[Listed, ...]:
+def list() -> tuple[KnownEnvironment, ...]:
     """Every environment that foretell knows."""
     return tuple(
-        Listed(name=name, about=known.about, made=record_of(home() / name), why_not=known.why_not)
+        KnownEnvironment(name=name, about=known.about, made=record_of(home() / name), why_not=known.why_not)
         for name, known in KNOWN.items()
     )

@@ -114,7 +114,7 @@ class Hosted(Calls):
     grace = 6.0
     """Wall seconds that it has to end by itself."""
     quiet = False
-    """Whether what it prints is kept for errors (`said`) instead of shown."""
+    """Whether what it prints is kept for errors (`printed`) instead of shown."""
 
     def __init__(self, address: str, *, python: str | Path = sys.executable, opening: float):
         super().__init__(address, opening=opening)
@@ -129,7 +129,7 @@ class Hosted(Calls):
         if self._ending is not None:
             self._ending.join()
 
-    def said(self, most: int = 4000) -> str:
+    def printed(self, most: int = 4000) -> str:
         """The end of what a quiet one has printed."""
         if self._prints is None:
             return ""

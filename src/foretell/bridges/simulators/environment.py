@@ -21,6 +21,8 @@ from foretell.errors import ForetellError, UsageError, suggest
 __all__ = ["KNOWN", "Environment", "Made", "home", "make_environment", "python_of", "record_of"]
 
 RECORD = "foretell_env.json"
+BEGUN = "foretell_env.begun"
+"""Marks a folder as foretell's before it is whole. Nothing else is ever emptied."""
 PATIENCE_S = 3600.0
 """Wall seconds for an installation."""
 
@@ -195,12 +197,11 @@ def make_environment(
     there = record_of(folder)
     if there is not None and (folder / "bin" / "python").exists() and _fits(there, environment):
         return there
-    if there is None and folder.exists() and any(folder.iterdir()) and not (folder / "pyvenv.cfg").exists():
-        raise UsageError(f"env: {folder} is there, and is no Python environment: give another --path")
+    _require_ours(folder, there, name)
     python = folder / "bin" / "python"
     notify(f"making {folder}")
-    (folder / RECORD).unlink(missing_ok=True)
     _run([sys.executable, "-m", "venv", "--clear", str(folder)], name)
+    (folder / BEGUN).write_text(name)
     uv = shutil.which("uv")
     install = [uv, "pip", "install", "--python", str(python)] if uv else [str(python), "-m", "pip", "install"]
     notify(f"installing {len(environment.packages)} packages with {'uv' if uv else 'pip'}")
@@ -221,6 +222,19 @@ def make_environment(
     part.write_text(json.dumps(kept, indent=2))
     part.replace(folder / RECORD)
     return made
+
+
+def _require_ours(folder: Path, there: Made | None, name: str) -> None:
+    """Raises UsageError for a folder that holds something else: making an environment empties it."""
+    if there is not None and there.name != name:
+        raise UsageError(f"env: {folder} holds the environment {there.name!r}: give another --path")
+    if (
+        there is None
+        and folder.exists()
+        and not (folder / BEGUN).exists()
+        and (folder.is_file() or any(folder.iterdir()))
+    ):
+        raise UsageError(f"env: {folder} is there, and foretell did not make it: give another --path, or remove it")
 
 
 def _fits(made: Made, environment: Environment) -> bool:

@@ -10,10 +10,10 @@ import numpy as np
 from foretell.arrays import Bools, Floats, Ints
 from foretell.scenario import Scenario
 
-__all__ = ["Seen"]
+__all__ = ["SeenState"]
 
 
-class Seen:
+class SeenState:
     """The true state of one episode, as far as the simulator tells it: one object, and a hand."""
 
     def __init__(self, now: Mapping[str, Any], first: Mapping[str, Any], scenario: Scenario):

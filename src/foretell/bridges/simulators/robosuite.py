@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from foretell.bridges.simulators.file import RobosuiteFile
-from foretell.bridges.simulators.judged import Seen
+from foretell.bridges.simulators.judged import SeenState
 from foretell.bridges.simulators.own import OwnTask
 from foretell.bridges.simulators.world import SimulatorWorld
 from foretell.errors import UsageError
@@ -116,7 +116,7 @@ class RobosuiteWorld(SimulatorWorld):
     def progress(self, slots: np.ndarray) -> np.ndarray:
         if self._same and "pos" in self._now:
             self._first = self._first or self._now
-            seen: Any = Seen(self._now, self._first, self._of())
+            seen: Any = SeenState(self._now, self._first, self._of())
             ages = np.array([self._age])
             self._stages.latch(slots, ages, np.ones(1, dtype=bool), self.task.reached(seen))
             self._ruled = self._ruled or bool(self.task.solved(seen)[0])

@@ -58,8 +58,8 @@ class Simulator(Hosted):
             raise LinkLost(f"{error}{self._last_words()}") from None
 
     def _last_words(self) -> str:
-        said = self.said().strip().splitlines()
-        return f"; it said last: {said[-1].strip()[:300]}" if said else ""
+        lines = self.printed().strip().splitlines()
+        return f"; it said last: {lines[-1].strip()[:300]}" if lines else ""
 
     def _first(self) -> dict[str, Any]:
         pins = {package: version for package, version in self._packages.items() if version is not None}

@@ -18,4 +18,5 @@ def main(*, json_: Json = False) -> None:
     from foretell import env
 
     listed = env.list()
-    print(json.dumps([one.to_dict() for one in listed], indent=2) if json_ else "\n".join(one.text() for one in listed))
+    text = "\n".join(entry.text() for entry in listed)
+    print(json.dumps([entry.to_dict() for entry in listed], indent=2) if json_ else text)
