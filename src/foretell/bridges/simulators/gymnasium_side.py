@@ -95,9 +95,10 @@ class GymnasiumSide:
         self.env.close()
 
     def _make(self, seed: int) -> Any:
-        more = {"seed": seed} if self.options["seed_by"] == "make" else {}
-        modes = {} if self.render is None else {"render_mode": self.render}
-        return gymnasium.make(self.options["id"], **self.options["make"], **more, **modes)
+        more: dict[str, Any] = {"seed": seed} if self.options["seed_by"] == "make" else {}
+        if self.render is not None:
+            more["render_mode"] = self.render
+        return gymnasium.make(self.options["id"], **{**self.options["make"], **more})
 
     def _step(self) -> None:
         action = self.action.copy()
