@@ -24,8 +24,8 @@ class Simulator(Hosted):
     def __init__(
         self,
         kind: str,
-        options: Mapping[str, Any],
         *,
+        options: Mapping[str, Any],
         where: str,
         python: Path,
         packages: Mapping[str, str | None],

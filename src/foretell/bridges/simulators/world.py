@@ -64,7 +64,7 @@ class SimulatorWorld:
         options, where = self._options(), f"world {self.name!r}"
         self._simulator = Simulator(
             self.KIND,
-            options,
+            options=options,
             where=where,
             python=python_of(self.file.env, where),
             packages=self.file.packages,
