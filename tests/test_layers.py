@@ -37,7 +37,7 @@ LAYERS = [
     ("rollout", "policies", "zoo", "import_object", "import_room"),
     ("episodes",),
     ("study",),
-    ("reality", "catalogue", "doctor", "serving"),
+    ("reality", "catalogue", "doctor", "serving", "env"),
     ("answers", "checks", "identify", "match", "reproduction", "train"),
     ("testset", "leaderboard", "redteam", "tune"),
     ("report",),

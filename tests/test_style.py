@@ -16,7 +16,7 @@ import foretell
 ROOT = Path(foretell.__file__).parent
 MOST = 4
 """Values that may be given by their place."""
-WORLDS = {"MujocoWorld", "PlanarWorld", "RobotWorld"}
+WORLDS = {"MujocoWorld", "PlanarWorld", "RobotWorld", "SimulatorWorld"}
 """A study calls the class of any world with (task, source), whatever its author called the second."""
 
 

@@ -133,8 +133,8 @@ _register()
 
 
 def __getattr__(name: str) -> Any:
-    if name == "match":  # a verb of several parts: `foretell.match.camera`
-        return import_module("foretell.match")
+    if name in ("env", "match"):  # verbs of several parts: `foretell.match.camera`
+        return import_module(f"foretell.{name}")
     if name not in _WHERE:
         raise AttributeError(f"module 'foretell' has no attribute {name!r}")
     value = getattr(import_module(_WHERE[name]), name)

@@ -165,8 +165,15 @@ BUILTIN: dict[str, dict[str, str]] = {
         "planar_challenge": "foretell.planar.world:PlanarWorld",
         "planar_standin": "foretell.planar.world:PlanarWorld",
         "robot": "foretell.hardware.world:RobotWorld",
+        "gymnasium": "foretell.bridges.simulators.gymnasium:GymnasiumWorld",
+        "robosuite": "foretell.bridges.simulators.robosuite:RobosuiteWorld",
     },
 }
+NAMED = {
+    "tasks": {"own": "foretell.bridges.simulators.own:named"},
+    "worlds": {"gymnasium": "foretell.bridges.simulators.gymnasium:named"},
+}
+"""Group -> kind -> what is called with the rest of a name such as own:FetchPush-v4, and gives its class."""
 
 
 _LOADED: dict[Path, bytes] = {}
@@ -192,7 +199,10 @@ def names(group: str) -> list[str]:
 
 def resolve(group: str, name: str) -> Any:
     """The object behind a name in a group. `name` may also be "package.module:Class" or "file.py:Class"."""
-    if ":" in name and name.split(":", 1)[0] not in BUILTIN[group]:
+    kind, colon, rest = name.partition(":")
+    if kind in (named := NAMED.get(group, {})) and (colon or kind not in BUILTIN[group]):
+        return load(named[kind], field=group)(rest)
+    if colon and kind not in BUILTIN[group]:
         return load(name, field=group)
     target = BUILTIN[group].get(name) or _plugins(group).get(name) or adopted(group).get(name)
     if target is None and group == "tasks" and name in names("suites"):

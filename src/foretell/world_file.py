@@ -45,8 +45,10 @@ __all__ = [
     "is_real",
     "kind_of",
     "make_world",
+    "opening_of",
     "params_of",
     "resets",
+    "slots_of",
     "world_class",
     "world_hash",
 ]
@@ -173,6 +175,16 @@ def attended(source: str | Path | Mapping[str, Any] | WorldFile) -> bool:
 def films_itself(source: str | Path | Mapping[str, Any] | WorldFile) -> bool:
     """Whether a world keeps films of every trial by itself, as its class declares it. It cannot draw others."""
     return getattr(world_class(source), "films", False) is True
+
+
+def slots_of(source: str | Path | Mapping[str, Any] | WorldFile, asked: int) -> int:
+    """How many episodes a world holds side by side, where so many are asked for: some hold one (`one_slot`)."""
+    return 1 if getattr(world_class(source), "one_slot", False) is True else asked
+
+
+def opening_of(source: str | Path | Mapping[str, Any] | WorldFile) -> float:
+    """Wall seconds that a world may take to be made, where its file says so (`opening`)."""
+    return float(getattr(file_of(source), "opening", 0.0))
 
 
 def file_of(source: str | Path | Mapping[str, Any] | WorldFile) -> WorldFile | None:

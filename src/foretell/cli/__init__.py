@@ -35,6 +35,7 @@ JOURNEY = {
         "import-room",
         "latency",
         "serve-policy",
+        "env",
     ),
     "Run in simulation and look at the results": ("run", "view", "show", "replay", "timeline", "judge"),
     "Run on many machines": ("slurm", "merge"),

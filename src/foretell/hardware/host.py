@@ -5,7 +5,7 @@
 The first message names the driver's class and its options. Then each message is one call of LeRobot's `Robot`. When
 the link ends, whatever the reason, the robot is held and disconnected, and this process ends. When no call comes for
 too long after an action, because the other end is frozen, the robot is held. Standard library only; Python 3.8 must be
-able to read it.
+able to read it. Simulators and policies in environments of their own are served by the same link.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["build", "described", "main", "serve_driver"]
+__all__ = ["Served", "begin", "build", "described", "load", "main", "serve", "serve_calls", "version"]
 
 CALLS = ("connect", "get_observation", "send_action", "disconnect", "stop", "is_connected")
 """What may be called."""
@@ -36,7 +36,7 @@ GRACE_S = 5.0
 """Wall seconds that a driver has to hold and to disconnect once the process that asked for it is gone."""
 
 
-def load(use: str) -> Any:
+def load(use: str, field: str = "driver.use") -> Any:
     """A class by "package.module:Class" or "file.py:Class"."""
     where, _, name = use.rpartition(":")
     if where.endswith(".py"):
@@ -44,14 +44,14 @@ def load(use: str) -> Any:
         sys.path.insert(0, str(path.parent))
         spec = importlib.util.spec_from_file_location(path.stem, str(path))
         if spec is None or spec.loader is None or not path.is_file():
-            raise FileNotFoundError(f"driver.use: there is no file {path}")
+            raise FileNotFoundError(f"{field}: there is no file {path}")
         module = importlib.util.module_from_spec(spec)
         sys.modules[path.stem] = module
         spec.loader.exec_module(module)
     else:
         module = importlib.import_module(where)
     if not hasattr(module, name):
-        raise AttributeError(f"driver.use: {where} has no class {name!r}")
+        raise AttributeError(f"{field}: {where} has no class {name!r}")
     return getattr(module, name)
 
 
@@ -77,14 +77,27 @@ def described(robot: Any) -> dict[str, Any]:
     return {**sides, "stops": callable(getattr(robot, "stop", None)), "name": str(getattr(robot, "name", ""))}
 
 
-def serve_driver(link: socket.socket, robot: Any, wire: Any, rest: Callable[[], None], silence: float | None) -> None:
-    """Answer calls until the link ends. rest: is called once where no call comes for `silence` seconds after an
-    action."""
+class Served(NamedTuple):
+    """What a process serves."""
+
+    about: dict[str, Any]
+    """What this end says of itself."""
+    called: Callable[[Any, dict[str, Any]], Any]
+    """Takes the name of a call and its arguments."""
+    leave: Callable[[], None] = lambda: None
+    """To be done at the end."""
+    rest: Callable[[], None] = lambda: None
+    """To be done once where no call comes for `silence` seconds after an action."""
+    silence: float | None = None
+
+
+def serve_calls(link: socket.socket, served: Served, wire: Any) -> None:
+    """Answer calls until the link ends."""
     moved = False
     while True:
-        if moved and silence is not None and not select.select([link], [], [], silence)[0]:
+        if moved and served.silence is not None and not select.select([link], [], [], served.silence)[0]:
             moved = False
-            rest()
+            served.rest()
         try:
             asked = wire.receive(link)
         except (wire.LinkLost, wire.WireError):
@@ -92,7 +105,7 @@ def serve_driver(link: socket.socket, robot: Any, wire: Any, rest: Callable[[], 
         moved = asked.get("call") == "send_action" or (moved and asked.get("call") != "stop")
         answer = {"id": asked.get("id")}
         try:
-            answer["answer"] = _called(robot, asked.get("call"), asked.get("arguments", {}))
+            answer["answer"] = served.called(asked.get("call"), asked.get("arguments", {}))
             data = wire.encode(answer)
         except Exception as error:
             words = f"{type(error).__name__}: {error}"
@@ -160,15 +173,15 @@ def _wire() -> Any:
     return module
 
 
-def _version() -> str:
+def version() -> str:
     """The version of the foretell that this file is from."""
     package = Path(__file__).resolve().parents[1] / "__init__.py"
     stated = re.search(r'__version__ = "(.+)"', package.read_text()) if package.is_file() else None
     return stated.group(1) if stated else "unknown"
 
 
-def main(descriptor: int) -> int:
-    """Serve the link with this number."""
+def begin(descriptor: int) -> tuple[Any, socket.socket]:
+    """The module `wire` and the link with this number, in a process that belongs to whoever holds its other end."""
     sys.path[:] = [p for p in sys.path if Path(p).resolve() != Path(__file__).resolve().parent]  # hides nothing
     wire = _wire()
     link = socket.socket(fileno=descriptor)
@@ -176,28 +189,51 @@ def main(descriptor: int) -> int:
     os.dup2(2, 1)  # what a driver prints is no answer
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     threading.Thread(target=_orphaned, args=(os.getppid(),), daemon=True).start()
+    return wire, link
+
+
+def serve(descriptor: int, here: str, make: Callable[[dict[str, Any]], Served]) -> int:
+    """Serve the link with this number. `here` is the script's name. `make` takes what the other end says first."""
+    wire, link = begin(descriptor)
     with contextlib.suppress(wire.LinkLost, wire.WireError):
         hello = wire.receive(link)
-        if words := wire.refusal(hello, "host.py", _version(), "the other end"):
+        if words := wire.refusal(hello, here, version(), "the other end"):
             wire.send(link, {"refused": words})
             return 2
         try:
-            robot = build(load(hello["use"]), hello["options"])
-            wire.send(link, {"hello": described(robot), "protocol": wire.PROTOCOL, "version": _version()})
+            served = make(hello)
+            wire.send(link, {"hello": served.about, "protocol": wire.PROTOCOL, "version": version()})
         except Exception as error:
             words = f"{type(error).__name__}: {error}"
             wire.send(link, {"refused": words, "trace": traceback.format_exc()[-12000:]})
             return 2
-
-        def report(text: str) -> None:
-            print(text, file=sys.stderr)
-
-        def rest() -> None:
-            _try(lambda: hold(robot, hello.get("rest", {})), report)
-
-        serve_driver(link, robot, wire, rest, hello.get("silence"))
-        _leave(robot, rest, report)
+        serve_calls(link, served, wire)
+        served.leave()
     return 0
+
+
+def _driver(hello: dict[str, Any]) -> Served:
+    """A robot's driver, made as the other end says."""
+    robot = build(load(hello["use"]), hello["options"])
+
+    def report(text: str) -> None:
+        print(text, file=sys.stderr)
+
+    def rest() -> None:
+        _try(lambda: hold(robot, hello.get("rest", {})), report)
+
+    return Served(
+        about=described(robot),
+        called=lambda name, arguments: _called(robot, name, arguments),
+        leave=lambda: _leave(robot, rest, report),
+        rest=rest,
+        silence=hello.get("silence"),
+    )
+
+
+def main(descriptor: int) -> int:
+    """Serve a driver over the link with this number."""
+    return serve(descriptor, "host.py", _driver)
 
 
 if __name__ == "__main__":

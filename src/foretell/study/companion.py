@@ -105,6 +105,8 @@ def _make(opening: dict[str, Any]) -> Any:
             wake=opening["wake"],
             viewer=viewer,
         )
+    if task.action_rate != opening["action_rate"]:
+        task.action_rate = opening["action_rate"]
     entry = PolicyEntry.model_validate(opening["policy"])
     made = make_policy(entry.use, entry.options, alone=True)
     # the world itself is not made a second time: there is one robot, and one person to talk to

@@ -26,7 +26,7 @@ from foretell.study.patience import Patience
 from foretell.study.plan import JobGroup, Planned, check_size, make_task, plan, resolve_scenarios
 from foretell.study.run import SLOTS
 from foretell.study.session import Session
-from foretell.world_file import attended
+from foretell.world_file import attended, slots_of
 
 __all__ = ["Estimate", "estimate"]
 
@@ -103,7 +103,7 @@ def estimate(
         by_group.setdefault(episode.group, []).append(episode)
     for number, (group, mine) in enumerate(by_group.items()):
         patience(f"timing {group.task.use}: {number} of {len(by_group)} groups of policies done")
-        width = min(slots, max(1, math.ceil(len(mine) / crew)))
+        width = min(slots_of(study.world, slots), max(1, math.ceil(len(mine) / crew)))
         used = per_task.get(group.task.use, 0.0)
         if untried or isinstance(group.clock, Realtime):  # one after the other, by the clock on the wall
             limit = make_task(group.task.use, group.task.time_limit).time_limit

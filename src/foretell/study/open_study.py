@@ -22,7 +22,7 @@ from foretell.study.plan import JobGroup, Planned, check_size, perturb_scenarios
 from foretell.study.record import Record
 from foretell.study.rows import check_distinct, name_all, row_of
 from foretell.study.session import Opened, Session
-from foretell.world_file import attended
+from foretell.world_file import attended, slots_of
 
 __all__ = ["OpenStudy"]
 
@@ -59,7 +59,7 @@ class OpenStudy:
         if group not in self._sessions:
             asked = asked_of(self.study, group, {self.name: policy})
             count = sum(episode.group is group for episode in self._episodes)
-            slots = max(1, min(self._slots, count))
+            slots = slots_of(asked["world"], max(1, min(self._slots, count)))
             self._sessions[group] = Session(**asked, slots=slots, threads=os.cpu_count() or 1)
         else:
             session = self._sessions[group]

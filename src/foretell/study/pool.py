@@ -25,6 +25,7 @@ from foretell.process import end, gone, kill, listen, start
 from foretell.rollout import Job, Outcome
 from foretell.study.engine import Batch
 from foretell.study.session import Opened, to_json
+from foretell.world_file import opening_of
 
 __all__ = ["Pool"]
 
@@ -85,7 +86,7 @@ class Pool:
         worker.send(self._open(asked, 1))
         worker.send({"end": True})
         opened = None
-        until = time.monotonic() + START + self.timeout
+        until = time.monotonic() + START + self.timeout + opening_of(asked["world"])
         while True:
             try:
                 _, message = self._inbox.get(timeout=LOOK)

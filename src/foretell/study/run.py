@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ from foretell.study.share import share_of
 from foretell.study.status import Progress, Run
 from foretell.study.store import Store
 from foretell.tasks.frame import frame
-from foretell.world_file import FITTED, asks_person, attended, films_itself, kind_of
+from foretell.world_file import FITTED, asks_person, attended, films_itself, kind_of, slots_of, world_class
 
 __all__ = ["Progress", "Run", "engine_for", "run", "with_names"]
 
@@ -106,7 +106,7 @@ def run(
     count = (os.cpu_count() or 1) if workers is None else workers
     if attended(study.world):
         slots, count = 1, min(count, 1)  # there is one table, and one person
-    study = _filmed(study)
+    study, slots = _filmed(study), slots_of(study.world, slots)
     check_size(study, large)
     check_resumed(study, path, add=add, retire=retire)
     written, studies, keep = settle(study, path, add=add, retire=retire)
@@ -115,6 +115,7 @@ def run(
         conduct = Conduct(study, path)
         drawn = draw(study, path, notify)
         check_size(study, large, drawn.clean)
+        check_factors(study, drawn)
         settler = Settler(study, path, notify)
         with uncollected():
             episodes = plan(study, drawn.clean, settler, drawn.perturbed, notify)
@@ -160,6 +161,17 @@ def run(
                 crew.close()
                 for part in (store.path / "videos").glob("*.part.mp4"):  # of episodes that were cut off
                     part.unlink(missing_ok=True)
+
+
+def check_factors(study: Study, drawn: Drawn) -> None:
+    """Raises UsageError for factors of which the world's class says that it cannot apply them (`unfit`)."""
+    if (unfit := getattr(world_class(study.world), "unfit", None)) is None:
+        return
+    under = [first for arms in drawn.perturbed.values() for group in arms.values() for first in islice(group, 1)]
+    given = [scenario for group in drawn.clean.values() for scenario in group if scenario.factors]
+    for name in dict.fromkeys(name for scenario in (*under, *given) for name in scenario.factors):
+        if why := unfit(name):
+            raise UsageError(f"arms: world {kind_of(study.world)!r:.100} cannot apply {name}: {why}")
 
 
 def _tell_first(opened: dict[JobGroup, Opened], notify: Callable[[str], None]) -> None:

@@ -180,6 +180,7 @@ class Session:
         if request["role"] == "thinker":
             opening["policy"] = self._entries[request["name"]].model_dump()
             opening["action"] = asdict(self.world.action)
+            opening["action_rate"] = self.world.task.action_rate  # another simulator's, where the task is its own
             opening["features"] = {name: asdict(feature) for name, feature in self.world.features.items()}
         return Companion("foretell.study.companion", {"open": opening}, fds, self._hush)
 
