@@ -26,7 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-__all__ = ["build", "described", "main", "serve_driver"]
+__all__ = ["begin", "build", "described", "load", "main", "serve", "serve_driver", "version"]
 
 CALLS = ("connect", "get_observation", "send_action", "disconnect", "stop", "is_connected")
 """What may be called."""
@@ -34,7 +34,7 @@ GRACE_S = 5.0
 """Wall seconds that a driver has to hold and to disconnect once the process that asked for it is gone."""
 
 
-def load(use: str) -> Any:
+def load(use: str, field: str = "driver.use") -> Any:
     """A class by "package.module:Class" or "file.py:Class"."""
     where, _, name = use.rpartition(":")
     if where.endswith(".py"):
@@ -42,14 +42,14 @@ def load(use: str) -> Any:
         sys.path.insert(0, str(path.parent))
         spec = importlib.util.spec_from_file_location(path.stem, str(path))
         if spec is None or spec.loader is None or not path.is_file():
-            raise FileNotFoundError(f"driver.use: there is no file {path}")
+            raise FileNotFoundError(f"{field}: there is no file {path}")
         module = importlib.util.module_from_spec(spec)
         sys.modules[path.stem] = module
         spec.loader.exec_module(module)
     else:
         module = importlib.import_module(where)
     if not hasattr(module, name):
-        raise AttributeError(f"driver.use: {where} has no class {name!r}")
+        raise AttributeError(f"{field}: {where} has no class {name!r}")
     return getattr(module, name)
 
 
@@ -77,6 +77,11 @@ def described(robot: Any) -> dict[str, Any]:
 
 def serve_driver(link: socket.socket, robot: Any, wire: Any) -> None:
     """Answer calls until the link ends."""
+    serve(link, lambda name, arguments: _called(robot, name, arguments), wire)
+
+
+def serve(link: socket.socket, called: Callable[[Any, Any], Any], wire: Any) -> None:
+    """Answer what `called` gives for the name of a call and its arguments, until the link ends."""
     while True:
         try:
             asked = wire.receive(link)
@@ -84,7 +89,7 @@ def serve_driver(link: socket.socket, robot: Any, wire: Any) -> None:
             return
         answer = {"id": asked.get("id")}
         try:
-            answer["answer"] = _called(robot, asked.get("call"), asked.get("arguments", {}))
+            answer["answer"] = called(asked.get("call"), asked.get("arguments", {}))
             data = wire.encode(answer)
         except Exception as error:
             words = f"{type(error).__name__}: {error}"
@@ -148,15 +153,15 @@ def _wire() -> Any:
     return module
 
 
-def _version() -> str:
+def version() -> str:
     """The version of the foretell that this file is from."""
     package = Path(__file__).resolve().parents[1] / "__init__.py"
     stated = re.search(r'__version__ = "(.+)"', package.read_text()) if package.is_file() else None
     return stated.group(1) if stated else "unknown"
 
 
-def main(descriptor: int) -> int:
-    """Serve the link with this number."""
+def begin(descriptor: int) -> tuple[Any, socket.socket]:
+    """The module `wire` and the link with this number, in a process that belongs to whoever holds its other end."""
     sys.path[:] = [p for p in sys.path if Path(p).resolve() != Path(__file__).resolve().parent]  # hides nothing
     wire = _wire()
     link = socket.socket(fileno=descriptor)
@@ -164,14 +169,20 @@ def main(descriptor: int) -> int:
     os.dup2(2, 1)  # what a driver prints is no answer
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     threading.Thread(target=_orphaned, args=(os.getppid(),), daemon=True).start()
+    return wire, link
+
+
+def main(descriptor: int) -> int:
+    """Serve the link with this number."""
+    wire, link = begin(descriptor)
     with contextlib.suppress(wire.LinkLost, wire.WireError):
         hello = wire.receive(link)
-        if words := wire.refusal(hello, "host.py", _version(), "the other end"):
+        if words := wire.refusal(hello, "host.py", version(), "the other end"):
             wire.send(link, {"refused": words})
             return 2
         try:
             robot = build(load(hello["use"]), hello["options"])
-            wire.send(link, {"hello": described(robot), "protocol": wire.PROTOCOL, "version": _version()})
+            wire.send(link, {"hello": described(robot), "protocol": wire.PROTOCOL, "version": version()})
         except Exception as error:
             words = f"{type(error).__name__}: {error}"
             wire.send(link, {"refused": words, "trace": traceback.format_exc()[-12000:]})

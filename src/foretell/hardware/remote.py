@@ -7,12 +7,10 @@ caller never waits for longer than it says, and never takes an old answer for a 
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ from typing import Any
 from foretell import __version__
 from foretell.errors import ForetellError, UsageError
 from foretell.hardware import wire
+from foretell.hardware.spawn import finish, spawn
 from foretell.hardware.wire import LinkLost, WireError
 
 __all__ = ["DriverFailed", "HostedRobot", "RemoteRobot"]
@@ -177,37 +176,15 @@ class HostedRobot(RemoteRobot):
         super()._hang_up()
         process, self._process = self._process, None
         if process is not None:
-            self._ending = threading.Thread(target=_end, args=(process,), daemon=True)
+            self._ending = threading.Thread(target=finish, args=(process,), daemon=True)
             self._ending.start()
 
     def _dial(self) -> tuple[socket.socket, dict[str, Any]]:
         if self._ending is not None:
             self._ending.join()  # it may hold the robot's port
-        ours, theirs = socket.socketpair()
         host = Path(__file__).with_name("host.py")
-        clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
-        command = [self._python, str(host), str(theirs.fileno())]
-        try:
-            self._process = subprocess.Popen(
-                command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL, env=clean, process_group=0
-            )
-        except OSError as error:
-            ours.close()
-            raise UsageError(f"driver.python: {self._python} cannot be run: {error}") from None
-        finally:
-            theirs.close()
+        self._process, ours = spawn(self._python, host, field="driver.python")
         return ours, {"use": self._use, "options": self._options, "rest": self._rest}
-
-
-def _end(process: subprocess.Popen[bytes], grace: float = 6.0) -> None:
-    """Let the process hold and disconnect the robot; kill it if it hangs. Somebody in a hurry need not wait for it."""
-    until = time.monotonic() + grace
-    while process.poll() is None:
-        if time.monotonic() > until:
-            process.kill()
-            process.wait()
-            return
-        time.sleep(0.005)
 
 
 def _feature(stated: Any) -> Any:
