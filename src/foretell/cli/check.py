@@ -2,6 +2,7 @@
 
 Examples:
     foretell check policy my_policy.py:MyPolicy --task can
+    foretell check policy ws://127.0.0.1:8000 --options "{preset: libero}"
     foretell check policy expert --task widowx_stack_cube --pitfalls all
     foretell check task my_task.py:MyTask
     foretell check world my_world.yaml
@@ -12,11 +13,15 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
 from foretell.cli._flags import Json, Switch, World, choice, named
+from foretell.errors import UsageError
+
+if TYPE_CHECKING:
+    from foretell.checks.report import Finding
 
 __all__ = ["main"]
 
@@ -30,6 +35,8 @@ def main(
     controller: Annotated[str | None, named("NAME", default="the task's own")],
     pitfalls: Annotated[str | None, named("NAMES", default="none")],
     connect: Switch,
+    options: Annotated[str | None, named("YAML", default="none")],
+    probes: Switch,
     json_: Json = False,
 ) -> None:
     """Check a policy, a task or a world. The exit code is 1 if anything is wrong.
@@ -42,11 +49,24 @@ def main(
         controller: The controller that moves the robot while a policy is checked.
         pitfalls: Run a policy with mistakes in its conventions instead, and print what each costs: `all`, or names
             separated by commas.
+        options: Options of the policy, as a study has them, such as "{preset: libero, adapt: bridge}".
+        probes: Compare the policy's conventions with the scripted expert's. This is always done for a policy that a
+            server or another process holds.
         connect: Connect to a robot and read it. Nothing is sent, and nothing moves.
     """
     from foretell.checks import check
 
-    report = check(what, name, task=task, world=world, controller=controller, pitfalls=pitfalls, connect=connect)
+    report = check(
+        what,
+        name,
+        task=task,
+        world=world,
+        controller=controller,
+        options=_read(options),
+        pitfalls=pitfalls,
+        connect=connect,
+        probes=probes,
+    )
     if json_:
         print(json.dumps(report.to_dict(), indent=2))
     else:
@@ -54,8 +74,27 @@ def main(
         marks = "✗✓" if (sys.stdout.encoding or "").lower().startswith("utf") else "x+"
         wide = max(len(finding.name) for finding in report.findings)
         for finding in report.findings:
-            print(f"  {marks[finding.passed]} {finding.name:<{wide}}  {finding.detail}")
+            print(f"  {marks[finding.passed]} {finding.name:<{wide}}  {finding.detail}{_code(finding)}")
         failed = sum(not finding.passed for finding in report.findings)
         print(f"{failed} of {len(report.findings)} failed" if failed else f"all {len(report.findings)} passed")
     if not report.ok:
         raise SystemExit(1)
+
+
+def _read(options: str | None) -> dict[str, Any] | None:
+    import yaml
+
+    if options is None:
+        return None
+    try:
+        given = yaml.safe_load(options)
+    except yaml.YAMLError as error:
+        raise UsageError(f"options: {options!r:.200} is no YAML: {error}") from None
+    if not isinstance(given, dict):
+        raise UsageError(f"options: {options!r:.200} should look like {{preset: libero}}")
+    return given
+
+
+def _code(finding: Finding) -> str:
+    """What comes after a finding's words, if they do not end with the code."""
+    return f" [code: {finding.code}]" if finding.code and "[code: " not in finding.detail else ""
