@@ -58,7 +58,7 @@ MISTAKES: dict[str, tuple[Any, str, str]] = {
     "yaw first": (change([3, 4, 5], lambda a: a[..., ::-1]), "rotation-format", "turns about x where the expert"),
     "turns": (change(slice(3, 6), lambda a: -a), "rotation-sign", "turns the other way"),
     "not undone": (
-        change(slice(0, 3), lambda a: (a - [0.0, 0.0, 0.1]) / [0.13, 0.2, 0.35]),
+        change(slice(0, 3), lambda a: (a - [0.0, 0.0, 0.1]) / [0.155, 0.066, 0.25]),
         "normalisation",
         "spread near 1",
     ),

@@ -196,8 +196,8 @@ class Memory:
             self._since[slot] = -1
         try:
             self._host.open()
-            told = {"slots": slots.tolist(), "instructions": list(instructions), "seeds": [int(s) for s in seeds]}
-            self._host.call("reset", told)
+            episodes = {"slots": slots.tolist(), "instructions": list(instructions), "seeds": [int(s) for s in seeds]}
+            self._host.call("reset", episodes)
         except (LinkError, UsageError) as error:
             self._why = str(error)
             return

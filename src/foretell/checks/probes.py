@@ -17,7 +17,7 @@ from foretell.adapters.gripper import ends
 from foretell.arrays import Floats
 from foretell.checks.likeness import agreement_of, axes, correlations, exchanged, magnitude, normalised
 from foretell.checks.report import Report
-from foretell.checks.situations import Situations, gather
+from foretell.checks.situations import SideBySide, gather
 from foretell.policies.make import BoundPolicy
 from foretell.spec import DimSpec
 from foretell.world import World
@@ -53,7 +53,7 @@ NAMES = "xyz"
 
 def probe(report: Report, bound: BoundPolicy, world: World) -> None:
     """Add what the probes find to a report."""
-    gathered: list[Situations] = []
+    gathered: list[SideBySide] = []
 
     def asked() -> Finding:
         gathered.append(gather(bound, world))
@@ -91,7 +91,7 @@ def _part(dim: DimSpec) -> tuple[str, Callable[[Floats, Floats, DimSpec], Findin
     return None
 
 
-def _output(seen: Situations) -> Finding:
+def _output(seen: SideBySide) -> Finding:
     spec, p = seen.bound.spec.action, seen.answers
     moving = np.isfinite(p).all(axis=1)
     if len(p) > 1 and moving.any() and np.ptp(p[moving], axis=0).max() <= 1e-6:
@@ -115,7 +115,7 @@ def _rate(bound: BoundPolicy, world: World) -> Finding:
     return True, f"{words}."
 
 
-def _ignored(seen: Situations, streams: list[str], code: str) -> Finding:
+def _ignored(seen: SideBySide, streams: list[str], code: str) -> Finding:
     """Ask again with noise in place of pictures, or with other numbers."""
     draws = np.random.default_rng(0)
 
@@ -137,7 +137,7 @@ def _ignored(seen: Situations, streams: list[str], code: str) -> Finding:
     return True, f"other {what} change its answers by {share:.0%} of their spread."
 
 
-def _instruction(seen: Situations, world: World) -> Finding:
+def _instruction(seen: SideBySide, world: World) -> Finding:
     """Told, and judged only where the task has more than one thing to ask for."""
 
     def change(shown: dict[str, Any]) -> None:
@@ -155,7 +155,7 @@ def _instruction(seen: Situations, world: World) -> Finding:
     return True, f"{words}, and this task has only one."
 
 
-def _changed(seen: Situations, change: Callable[[dict[str, Any]], None]) -> tuple[float, bool]:
+def _changed(seen: SideBySide, change: Callable[[dict[str, Any]], None]) -> tuple[float, bool]:
     """By how much answers change, as a share of their spread, and whether they stay the same without a change."""
     once, again, other = seen.again(), seen.again(), seen.again(change)
     spread = max(float(np.nanstd(seen.answers, axis=0).mean()), 1e-9)

@@ -19,7 +19,7 @@ from foretell.rollout.ask import ask
 from foretell.spec import ActionSpec
 from foretell.world import World
 
-__all__ = ["Situations", "gather"]
+__all__ = ["SideBySide", "gather"]
 
 EPISODES = 6
 CALLS = 3
@@ -27,7 +27,7 @@ CALLS = 3
 
 
 @dataclass(kw_only=True)
-class Situations:
+class SideBySide:
     """What the policy answered beside the expert. k is the number of actions compared."""
 
     bound: BoundPolicy
@@ -62,7 +62,7 @@ class Situations:
         return np.stack(given, axis=1)
 
 
-class _Beside(Policy):
+class _Witness(Policy):
     """The expert, with the policy beside it: it sees the same and answers, and nothing of that is run."""
 
     def __init__(self, bound: BoundPolicy, episodes: int):
@@ -144,10 +144,10 @@ class _Beside(Policy):
         return np.concatenate(answers), np.concatenate(shown) if self._expert is not None else None
 
 
-def gather(bound: BoundPolicy, world: World, episodes: int = EPISODES) -> Situations:
+def gather(bound: BoundPolicy, world: World, episodes: int = EPISODES) -> SideBySide:
     """Let the expert solve so many scenarios, one in each slot, with the policy beside it. Raises PolicyError where
     the policy does not answer."""
-    beside = _Beside(bound, episodes)
+    beside = _Witness(bound, episodes)
     jobs = iter([Job(policy="beside", scenario=world.task.scenario(seed)) for seed in range(episodes)])
     ready = bind(beside, world, "the expert")
     ended = [outcome for _, outcome in run_sync(world, {"beside": ready}, lambda: next(jobs, None))]
@@ -155,7 +155,7 @@ def gather(bound: BoundPolicy, world: World, episodes: int = EPISODES) -> Situat
     answers, expert = beside.both()
     if not len(answers):
         raise PolicyError(errors[0] if errors else "it was asked nothing")
-    return Situations(bound=bound, answers=answers, expert=expert, tape=beside.tape, starts=beside.starts)
+    return SideBySide(bound=bound, answers=answers, expert=expert, tape=beside.tape, starts=beside.starts)
 
 
 def _answer(bound: BoundPolicy, slots: np.ndarray, seen: dict[str, Any]) -> Floats:

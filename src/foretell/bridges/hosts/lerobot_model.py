@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Model"]
+__all__ = ["LeRobotModel", "make"]
 
 FORGETFUL = ("act", "pi0", "pi0_fast", "pi05", "smolvla", "groot", "xvla")
 """Types that look at the newest sample only, so that a whole chunk can be asked for."""
 
 
-class Model:
+class LeRobotModel:
     """Policies of all slots."""
 
     def __init__(self, use: str, options: dict[str, Any], load: Callable[..., Any]):
@@ -127,3 +127,6 @@ class Model:
             else:
                 actions = [self.after(policy.select_action(ready))]
         return np.stack([np.asarray(action.to("cpu", torch.float64).numpy())[0] for action in actions])
+
+
+make = LeRobotModel

@@ -20,7 +20,7 @@ from typing import Any
 __all__ = ["main"]
 
 KINDS = ("lerobot", "python", "torchscript")
-"""Each is a module beside this one with a class `Model`."""
+"""Each is a module beside this one with a function `make`."""
 QUIET = {"TOKENIZERS_PARALLELISM": "false", "HF_HUB_DISABLE_TELEMETRY": "1"}
 
 
@@ -34,7 +34,7 @@ def _module(path: Path) -> Any:
     return module
 
 
-class Opened:
+class OpenedFiles:
     """Files that Python opens for reading, and does not write; what a policy is known by."""
 
     def __init__(self) -> None:
@@ -77,7 +77,7 @@ def main(descriptor: int) -> int:
     wire, link = host.begin(descriptor)
     sys.path[:] = [p for p in sys.path if Path(p).resolve() != here.parent]  # hides nothing of that environment
     os.environ.update({k: v for k, v in QUIET.items() if k not in os.environ})
-    opened = Opened()
+    opened = OpenedFiles()
     with contextlib.suppress(wire.LinkLost, wire.WireError):
         hello = wire.receive(link)
         if words := wire.refusal(hello, "main.py", host.version(), "the other end"):
@@ -88,7 +88,7 @@ def main(descriptor: int) -> int:
                 raise ValueError(f"{hello.get('kind')!r:.50} is no kind of policy: {', '.join(KINDS)}")
             sys.path.insert(0, os.getcwd())
             module = _module(here.with_name(f"{hello['kind']}_model.py"))
-            model = module.Model(hello["use"], hello["options"], host.load)
+            model = module.make(hello["use"], hello["options"], host.load)
             about = {**model.about, "files": opened.own(), "python": sys.version.split()[0]}
             wire.send(link, {"hello": about, "protocol": wire.PROTOCOL, "version": host.version()})
         except Exception as error:

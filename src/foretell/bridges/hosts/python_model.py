@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Model"]
+__all__ = ["PythonModel", "make"]
 
 
-class Model:
+class PythonModel:
     """Makes the class with the options of the study."""
 
     def __init__(self, use: str, options: dict[str, Any], load: Callable[..., Any]):
@@ -40,3 +40,6 @@ class Model:
         ends = getattr(answer, "terminate", None)
         answer = {"actions": np.asarray(actions, dtype=np.float64)}
         return answer if ends is None else {**answer, "terminate": np.asarray(ends, dtype=bool)}
+
+
+make = PythonModel

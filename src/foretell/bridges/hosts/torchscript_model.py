@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Model"]
+__all__ = ["TorchScriptModel", "make"]
 
 
-class Model:
+class TorchScriptModel:
     """One call for each slot: rows do not depend on what runs beside them."""
 
     def __init__(self, use: str, options: dict[str, Any], load: Callable[..., Any]):
@@ -45,3 +45,6 @@ class Model:
         if isinstance(values, list):
             return values[row]
         return torch.from_numpy(np.array(values[row : row + 1], copy=True)).to(self.device)
+
+
+make = TorchScriptModel
