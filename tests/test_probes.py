@@ -117,3 +117,13 @@ def test_the_command_prints_codes(tmp_path: Path) -> None:
     assert "the gripper opens when it should close" in text and "[code: gripper-sign]" in text
     table = json.loads(cli(*asked, "--json", cwd=tmp_path, code=1).stdout)
     assert "gripper-sign" in [finding["code"] for finding in table["findings"]]
+
+
+def test_a_policy_elsewhere_is_probed_with_its_options(tmp_path: Path) -> None:
+    """As a study writes it; what is wrong with the writing is said."""
+    own = Path(__file__).parent / "bridges" / "own_policy.py"
+    entry = f"{{use: 'python:{own}:Counter', fault: none}}"
+    report = json.loads(cli("check", "policy", entry, "--json", cwd=tmp_path, code=1).stdout)
+    assert {"situations", "output", "rate", "numbers", "instruction"} <= {f["name"] for f in report["findings"]}
+    wrong = cli("check", "policy", "{preset: libero}", cwd=tmp_path, code=2)
+    assert "should look like {use: ws://127.0.0.1:8000, preset: libero}" in wrong.stderr

@@ -55,10 +55,10 @@ class SideBySide:
         given = []
         for call in range(min([CALLS, *(len(self.tape[slot]) for slot in rows)])):
             shown = [self.tape[slot][call] for slot in rows]
-            seen = {k: np.stack([row[k] for row in shown]) for k in shown[0] if k != "instruction"}
-            seen["instruction"] = [row["instruction"] for row in shown]
-            change(seen)
-            given.append(_answer(self.bound, slots, seen))
+            call_seen: dict[str, Any] = {k: np.stack([row[k] for row in shown]) for k in shown[0] if k != "instruction"}
+            call_seen["instruction"] = [row["instruction"] for row in shown]
+            change(call_seen)
+            given.append(_answer(self.bound, slots, call_seen))
         return np.stack(given, axis=1)
 
 

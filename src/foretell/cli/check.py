@@ -2,7 +2,7 @@
 
 Examples:
     foretell check policy my_policy.py:MyPolicy --task can
-    foretell check policy ws://127.0.0.1:8000 --options "{preset: libero}"
+    foretell check policy "{use: ws://127.0.0.1:8000, preset: libero}"
     foretell check policy expert --task widowx_stack_cube --pitfalls all
     foretell check task my_task.py:MyTask
     foretell check world my_world.yaml
@@ -35,7 +35,6 @@ def main(
     controller: Annotated[str | None, named("NAME", default="the task's own")],
     pitfalls: Annotated[str | None, named("NAMES", default="none")],
     connect: Switch,
-    options: Annotated[str | None, named("YAML", default="none")],
     probes: Switch,
     json_: Json = False,
 ) -> None:
@@ -43,13 +42,13 @@ def main(
 
     Args:
         what: What to check.
-        name: Its name, package.module:Class or file.py:Class. A world may be a world file.
+        name: Its name, package.module:Class or file.py:Class. A world may be a world file, and a policy
+            "{use: NAME, ...}" with options as in a study.
         task: The task on which a policy or a world is checked.
         world: The world in which a policy or a task is checked.
         controller: The controller that moves the robot while a policy is checked.
         pitfalls: Run a policy with mistakes in its conventions instead, and print what each costs: `all`, or names
             separated by commas.
-        options: Options of the policy, as a study has them, such as "{preset: libero, adapt: bridge}".
         probes: Compare the policy's conventions with the scripted expert's. This is always done for a policy that a
             server or another process holds.
         connect: Connect to a robot and read it. Nothing is sent, and nothing moves.
@@ -58,11 +57,10 @@ def main(
 
     report = check(
         what,
-        name,
+        _read(name),
         task=task,
         world=world,
         controller=controller,
-        options=_read(options),
         pitfalls=pitfalls,
         connect=connect,
         probes=probes,
@@ -81,17 +79,18 @@ def main(
         raise SystemExit(1)
 
 
-def _read(options: str | None) -> dict[str, Any] | None:
+def _read(name: str) -> str | dict[str, Any]:
+    """A policy with its options may be written as in a study."""
     import yaml
 
-    if options is None:
-        return None
+    if not name.startswith("{"):
+        return name
     try:
-        given = yaml.safe_load(options)
-    except yaml.YAMLError as error:
-        raise UsageError(f"options: {options!r:.200} is no YAML: {error}") from None
-    if not isinstance(given, dict):
-        raise UsageError(f"options: {options!r:.200} should look like {{preset: libero}}")
+        given = yaml.safe_load(name)
+    except yaml.YAMLError:
+        given = None
+    if not isinstance(given, dict) or not isinstance(given.get("use"), str):
+        raise UsageError(f"name: {name!r:.200} should look like {{use: ws://127.0.0.1:8000, preset: libero}}")
     return given
 
 
