@@ -186,7 +186,7 @@ class OwnPython(Policy):
 
     def act(self, slots: np.ndarray, observations: Mapping[str, Any]) -> Chunk:
         self._memory.check(slots)
-        given = {name: np.asarray(observations[name]) for name in observed(self.spec.reads)}
+        given: dict[str, Any] = {name: np.asarray(observations[name]) for name in observed(self.spec.reads)}
         given |= {"time": np.asarray(observations["time"]), "instruction": list(observations["instruction"])}
         given |= {name: np.asarray(observations[name]) for name in self.spec.reads if name not in given}
         answer = ask_in_parts(self.host, slots, given, self.spec.batch)

@@ -77,7 +77,7 @@ class Hosted:
         self._key = as_json([kind, use, self.options, self.python])
         self._calls = 0
         self._running: Running | None = None
-        self._end = weakref.finalize(self, lambda: None)
+        self._end: weakref.finalize[Any, Any] = weakref.finalize(self, lambda: None)
 
     @property
     def about(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class Hosted:
         there, LinkError where the process ends or hangs."""
         if self._running is None:
             self._running = self._idle() or self._start()
-            end = _give_back if self._keeps else _stop
+            end: Any = _give_back if self._keeps else _stop
             self._end = weakref.finalize(self, end, self._running, self._key)
             self.starts += 1
         return self._running.about

@@ -5,7 +5,6 @@ Examples:
     foretell check policy "{use: ws://127.0.0.1:8000, preset: libero}"
     foretell check policy expert --task widowx_stack_cube --pitfalls all
     foretell check task my_task.py:MyTask
-    foretell check world my_world.yaml
     foretell check world my_robot.yaml --task widowx_carrot_on_plate --connect
 """
 
