@@ -52,7 +52,7 @@ class _Elsewhere(Mapped):
             )
         self._action, self._rate, self._observation = action, float(action_rate), dict(observation or {})
         options = {"device": device, "threads": threads, **({"chunk": chunk} if chunk is not None else {})}
-        self.host = Hosted(self.kind, os.path.abspath(self.path), options=options, env=env, timeout=timeout)
+        self.host = Hosted(self.kind, use=os.path.abspath(self.path), options=options, env=env, timeout=timeout)
         self._memory = Memory(self.host)
         self.check_file()
 
@@ -171,7 +171,7 @@ class OwnPython(Policy):
             raise UsageError(f'policies: "python:{use:.200}" should look like python:package.module:Class')
         where, _, name = use.rpartition(":")
         use = f"{Path(where).expanduser().absolute()}:{name}" if where.endswith(".py") else use
-        self.host = Hosted("python", use, options=options, env=env, timeout=timeout)
+        self.host = Hosted("python", use=use, options=options, env=env, timeout=timeout)
         self._memory = Memory(self.host)
 
     def bind(self, task: Task, action: ActionSpec) -> None:

@@ -66,7 +66,7 @@ class Hosted:
     """One process, started when it is first needed and again when it has died. `keeps`: another policy of the same
     file and options may take the process over; that of a class of a user's own may hold anything."""
 
-    def __init__(self, kind: str, use: str, *, options: Mapping[str, Any], env: str | None, timeout: float):
+    def __init__(self, kind: str, *, use: str, options: Mapping[str, Any], env: str | None, timeout: float):
         if not timeout > 0:
             raise UsageError(f"timeout is {timeout!r:.60}, it must be above 0 s")
         self.kind, self.use, self.options, self.timeout = kind, use, dict(options), timeout
