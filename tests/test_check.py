@@ -510,6 +510,7 @@ def test_a_report_is_plain_data():
         "name": "b",
         "passed": False,
         "detail": "not fine.",
+        "code": None,
     }
     assert not Report("nothing looked at").ok
 

@@ -8,7 +8,17 @@ import traceback
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["ForetellError", "LinkError", "PolicyError", "UsageError", "WorldError", "raised", "suggest", "traced"]
+__all__ = [
+    "ConventionError",
+    "ForetellError",
+    "LinkError",
+    "PolicyError",
+    "UsageError",
+    "WorldError",
+    "raised",
+    "suggest",
+    "traced",
+]
 
 HEAD, TAIL = 4_000, 12_000
 """Characters that are kept of a long traceback, at its beginning and at its end."""
@@ -25,6 +35,14 @@ class ForetellError(Exception):
 
 class UsageError(ForetellError):
     """What was asked cannot be done as asked: a wrong name, field or value. Exit code 2."""
+
+
+class ConventionError(UsageError):
+    """Two sides declare different conventions. `code` names what differs, and stays the same in later versions."""
+
+    def __init__(self, message: str, code: str = "convention"):
+        super().__init__(f"{message} [code: {code}]")
+        self.code = code
 
 
 class PolicyError(ForetellError):

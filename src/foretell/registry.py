@@ -130,6 +130,10 @@ BUILTIN: dict[str, dict[str, str]] = {
         "oracle": "foretell.policies.navigation:Oracle",
         "zoo": "foretell.zoo.policy:Zoo",
         "ws": "foretell.bridges.websocket:Websocket",
+        "vla-eval": "foretell.bridges.vla_eval:VlaEval",
+        "lerobot": "foretell.bridges.environments:LeRobot",
+        "python": "foretell.bridges.environments:OwnPython",
+        "torchscript": "foretell.bridges.environments:TorchScript",
     },
     "adapters": {
         "unnormalise": "foretell.adapters.unnormalise:Unnormalise",

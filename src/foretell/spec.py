@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from foretell.errors import UsageError
+from foretell.errors import ConventionError, UsageError
 
 __all__ = [
     "EE_DELTA",
@@ -180,15 +180,35 @@ def joint_positions(low: tuple[float, ...], high: tuple[float, ...]) -> ActionSp
     )
 
 
+CODES = {
+    "meaning": "action-meaning",
+    "unit": "units",
+    "size": "action-size",
+    "low": "action-range",
+    "high": "action-range",
+    "scale": "action-scale",
+    "mode": "action-mode",
+    "frame": "frame",
+    "rotation": "rotation-format",
+    "anchor": "action-anchor",
+    "duration": "action-duration",
+    "grips": "gripper-sign",
+    "robot": "robot",
+    "group": "group",
+}
+"""Field of a `DimSpec` -> the code of the error where two sides differ in it."""
+
+
 def compare(policy: ActionSpec, world: ActionSpec, who: str = "policy") -> None:
     """Raise UsageError unless a policy returns the actions that the controller takes.
 
     `scale`, ranges and units must agree; `anchor` too, because it changes what a repeated action does.
     """
     if [d.size for d in policy.dims] != [d.size for d in world.dims]:
-        raise UsageError(
+        raise ConventionError(
             f"{who}: its action {policy.name!r} has dimensions {_sizes(policy)}, "
-            f"the controller {world.name!r} takes {_sizes(world)}; set `controller:` on the task"
+            f"the controller {world.name!r} takes {_sizes(world)}; set `controller:` on the task",
+            "action-size",
         )
     for index, (ours, theirs) in enumerate(zip(policy.dims, world.dims, strict=True)):
         for field in fields(DimSpec):
@@ -197,9 +217,10 @@ def compare(policy: ActionSpec, world: ActionSpec, who: str = "policy") -> None:
                 continue
             same = np.allclose(a, b) if field.name in ("low", "high", "scale") else a == b
             if not same:
-                raise UsageError(
+                raise ConventionError(
                     f"{who}: action part {index} ({ours.meaning}): {field.name} is {a!r}, "
-                    f"but the controller {world.name!r} takes {b!r}"
+                    f"but the controller {world.name!r} takes {b!r}",
+                    CODES[field.name],
                 )
 
 

@@ -242,5 +242,5 @@ def test_the_key_goes_into_the_header_and_not_into_the_study(world: Any, monkeyp
         monkeypatch.setenv("OPENPI_KEY", "secret")
         policy = make_policy(address, {**LIFT, "key": "OPENPI_KEY"})
         policy.channel.open()
-        assert policy.channel._socket.request.headers["Authorization"] == "Api-Key secret"
+        assert policy.channel.socket.request.headers["Authorization"] == "Api-Key secret"
         policy.close()

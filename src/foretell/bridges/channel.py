@@ -29,7 +29,7 @@ class Channel:
     def __init__(self, address: str, *, timeout: float, patience: float, key: str | None = None):
         self.address, self.timeout, self.patience = address, timeout, patience
         self._headers = {"Authorization": f"Api-Key {_secret(key)}"} if key else None
-        self._held, self._socket = contextlib.ExitStack(), cast(Any, None)
+        self._held, self.socket = contextlib.ExitStack(), cast(Any, None)
         self.metadata: dict[str, Any] = {}
 
     def open(self, patience: float | None = None) -> dict[str, Any]:
@@ -37,7 +37,7 @@ class Channel:
         Raises LinkError."""
         websockets = _require_websockets()
         until = time.monotonic() + (self.patience if patience is None else patience)
-        while self._socket is None:
+        while self.socket is None:
             try:
                 connection = websockets.connect(
                     self.address,
@@ -48,8 +48,8 @@ class Channel:
                     additional_headers=self._headers,
                     proxy=None,
                 )
-                self._socket = self._held.enter_context(connection)
-                self.metadata = self._metadata()
+                self.socket = self._held.enter_context(connection)
+                self.metadata = self.metadata_of()
             except (OSError, TimeoutError, LinkError) as error:
                 self.close()
                 if time.monotonic() >= until:
@@ -68,12 +68,12 @@ class Channel:
     def ask(self, question: dict[str, Any], *, again: bool = True) -> dict[str, Any]:
         """The answer. Raises PolicyError for what the server did wrong, LinkError where it is gone or silent. `again`:
         ask once more where the connection breaks, because the server remembers nothing."""
-        data, until = pack(question), time.monotonic() + self.patience
+        data, until = self.packed(question), time.monotonic() + self.patience
         while True:
             try:
                 self.open(max(0.0, until - time.monotonic()))
-                self._socket.send(data)
-                return self._answer()
+                self.socket.send(data)
+                return self.answer()
             except TimeoutError:
                 self.close()
                 raise LinkError(f"{self.address} did not answer within {self.timeout:g} s (timeout)") from None
@@ -85,9 +85,14 @@ class Channel:
                 if not again or time.monotonic() >= until:
                     raise LinkError(f"the connection to {self.address} broke: {_why(error)}") from None
 
-    def _metadata(self) -> dict[str, Any]:
+    def packed(self, question: dict[str, Any]) -> bytes:
+        """A question as a message."""
+        return pack(question)
+
+    def metadata_of(self) -> dict[str, Any]:
+        """What the server says of itself, on a new connection. Raises LinkError."""
         try:
-            data = self._socket.recv(timeout=self.timeout)
+            data = self.socket.recv(timeout=self.timeout)
         except TimeoutError:
             raise LinkError(
                 f"{self.address} sent no metadata within {self.timeout:g} s: a server of openpi's protocol begins with "
@@ -103,8 +108,9 @@ class Channel:
             raise LinkError(f"{self.address} sent metadata of type {type(given).__name__}, it should be a mapping")
         return {str(name): value for name, value in given.items()}
 
-    def _answer(self) -> dict[str, Any]:
-        data = self._socket.recv(timeout=self.timeout)
+    def answer(self) -> dict[str, Any]:
+        """The next message. Raises PolicyError where it is an error or nonsense."""
+        data = self.socket.recv(timeout=self.timeout)
         if isinstance(data, str):
             raise PolicyError(f"the server reports an error: {_short(data)}")
         try:
@@ -118,7 +124,7 @@ class Channel:
     def close(self) -> None:
         with contextlib.suppress(Exception):
             self._held.close()
-        self._held, self._socket = contextlib.ExitStack(), None
+        self._held, self.socket = contextlib.ExitStack(), None
 
 
 def _require_websockets() -> Any:

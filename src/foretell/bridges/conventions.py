@@ -12,9 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from foretell.errors import UsageError, suggest
+from foretell.registry import resolve
+from foretell.robots.controller import controllers
 from foretell.spec import ActionSpec, DimSpec
+from foretell.tasks.task import Task
 
-__all__ = ["PRESETS", "Convention", "declared", "filled"]
+__all__ = ["PRESETS", "Convention", "declared", "filled", "named"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +25,9 @@ class Convention:
     """How one family of servers speaks."""
 
     observation: Mapping[str, Any]
-    action: tuple[Mapping[str, Any], ...]
-    """For each part of an action the fields of `DimSpec` that are known."""
+    action: tuple[Mapping[str, Any], ...] | str
+    """For each part of an action the fields of `DimSpec` that are known; or the name of a controller that takes such
+    actions."""
     action_rate: float
     chunk: int
     execute: int
@@ -130,8 +134,14 @@ PRESETS: dict[str, Convention] = {
 """Name -> how servers of that kind speak, from openpi's client examples and SIMPLER's adapters."""
 
 
-def declared(parts: Sequence[Mapping[str, Any]], wanted: ActionSpec) -> ActionSpec:
-    """The action that a server says it gives. What it leaves open is as the controller has it. Raises UsageError."""
+def declared(parts: Sequence[Mapping[str, Any]] | str, wanted: ActionSpec, task: Task) -> ActionSpec:
+    """The action that a policy is said to give. What is left open is as the controller has it. Raises UsageError."""
+    if isinstance(parts, str):
+        return named(parts, wanted, task)
+    if not isinstance(parts, list | tuple):
+        raise UsageError(
+            f"action: {parts!r:.80} should be the name of a controller, such as ee_delta, or a list of parts"
+        )
     known = {f.name for f in dataclasses.fields(DimSpec)}
     dims = []
     for index, part in enumerate(parts):
@@ -154,6 +164,17 @@ def declared(parts: Sequence[Mapping[str, Any]], wanted: ActionSpec) -> ActionSp
             own: dict[str, Any] = {"unit": "1", **given}
             dims.append(DimSpec(**own))
     return ActionSpec("the server's", tuple(dims))
+
+
+def named(controller: str, wanted: ActionSpec, task: Task, field: str = "action") -> ActionSpec:
+    """The action that a controller takes from the robots of a task. Raises UsageError."""
+    if controller == wanted.name:
+        return wanted
+    robots = {called: resolve("robots", mount.robot)() for called, mount in task.robots.items()}
+    try:
+        return controllers(controller, robots, 1, 0.002)[1]
+    except UsageError as error:
+        raise UsageError(f"{field}: {error}") from None
 
 
 def filled(value: Any, names: Mapping[str, str]) -> Any:

@@ -26,9 +26,10 @@ def require_msgpack() -> Any:
     return msgpack
 
 
-def pack(message: dict[str, Any]) -> bytes:
-    """A message as bytes. Values are texts, numbers, lists, mappings and arrays."""
-    packed: bytes = require_msgpack().packb(message, default=_plain)
+def pack(message: dict[str, Any], *, texts: bool = False) -> bytes:
+    """A message as bytes. Values are texts, numbers, lists, mappings and arrays. `texts`: the keys of an array are
+    texts, as vla-eval has them, instead of bytes."""
+    packed: bytes = require_msgpack().packb(message, default=_named if texts else _plain)
     return packed
 
 
@@ -51,7 +52,16 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be sent")
 
 
+def _named(value: Any) -> Any:
+    plain = _plain(value)
+    if SCALAR in plain:
+        return value.item()
+    return {key.decode(): list(item) if key == b"shape" else item for key, item in plain.items()}
+
+
 def _array(given: dict[Any, Any]) -> Any:
+    if "__ndarray__" in given:
+        given = {key.encode() if isinstance(key, str) else key: item for key, item in given.items()}
     if ARRAY in given:
         data: Any = given.get(b"data")
         shape: Any = given.get(b"shape")

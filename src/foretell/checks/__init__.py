@@ -39,6 +39,7 @@ def check(
     options: Mapping[str, Any] | None = None,
     pitfalls: str | None = None,
     connect: bool = False,
+    probes: bool = False,
 ) -> Report:
     """Check a policy, a task or a world. Give a name or an object.
 
@@ -46,6 +47,8 @@ def check(
     `controller` moves the robot while a policy is checked (default: the controller of the task). `options` go to the
     policy. `pitfalls` (`all`, or names separated by commas) runs a policy with mistakes in its conventions instead, to
     see what each costs. `connect` connects to a robot and reads it, for a world of kind robot; nothing is sent.
+    `probes` compares a policy's conventions with the scripted expert's, which is always done for a policy that a server
+    or another process holds.
     """
     if what not in CHECKS:
         raise UsageError(f"check: {what!r} cannot be checked; {suggest(what, CHECKS)}")
@@ -57,7 +60,7 @@ def check(
     if pitfalls:
         return check_pitfalls(name, task=task, world=world, options=options, controller=controller, pitfalls=pitfalls)
     if what == "policy":
-        return check_policy(name, task=task, world=world, options=options, controller=controller)
+        return check_policy(name, task=task, world=world, options=options, controller=controller, probes=probes)
     if robot:
         return check_robot(name, task, connect=connect)
     return check_task(name, world=world) if what == "task" else check_world(name, task=task)

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from foretell.adapters import unwrapped
 from foretell.checks.playback import EPISODES, Playback
+from foretell.checks.probes import probe
 from foretell.checks.report import Report
 from foretell.checks.setting import called, made, task_of, world_of
+from foretell.checks.situations import EPISODES as SITUATIONS
 from foretell.errors import ForetellError
 from foretell.fingerprint.loaded import remember
 from foretell.policies.make import BoundPolicy, bind, covers
@@ -31,8 +34,12 @@ def check_policy(
     world: Any = "mujoco",
     options: Mapping[str, Any] | None = None,
     controller: str | None = None,
+    probes: bool = False,
 ) -> Report:
-    """Check a policy, by name or class (with its `options`) or as an object, on a task in a world."""
+    """Check a policy, by name or class (with its `options`) or as an object, on a task in a world.
+
+    `probes`: compare its conventions with the scripted expert's too. That is always done for a policy that another
+    process or a server holds, whose conventions somebody declared by hand."""
     report = Report(f"policy {called(policy)}")
     parts: list[Any] = []
 
@@ -48,6 +55,8 @@ def check_policy(
             report.look("fingerprint", lambda: _fingerprint(bound))
             playback = Playback(report, parts[1], bound)
             playback.run()
+            if probes or getattr(unwrapped(bound.policy), "elsewhere", False):
+                probe(report, bound, world_of(task_of(task), world, slots=SITUATIONS, controller=controller))
             if late := _late(bound, playback.recorder.opened):
                 report.look("files", lambda: (False, late))
     return report

@@ -20,6 +20,8 @@ class Finding:
     passed: bool
     detail: str
     """One sentence, with figures."""
+    code: str | None = None
+    """What is wrong, as a word that stays the same in later versions; None where nothing is, or it has none."""
 
 
 @dataclass
@@ -39,13 +41,15 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         return {"subject": self.subject, "ok": self.ok, "findings": [dataclasses.asdict(f) for f in self.findings]}
 
-    def look(self, name: str, check: Callable[[], tuple[bool, str]]) -> bool:
-        """Add a finding; a check that raises has failed."""
+    def look(self, name: str, check: Callable[[], tuple[bool, str] | tuple[bool, str, str]]) -> bool:
+        """Add a finding, with a code where `check` gives one; a check that raises has failed."""
+        code: str | None = None
         try:
-            passed, detail = check()
+            passed, detail, *codes = check()
+            code = codes[0] if codes and not passed else None
         except ForetellError as error:
-            passed, detail = False, str(error)
+            passed, detail, code = False, str(error), getattr(error, "code", None)
         except Exception as error:  # user code may raise anything, and that is a finding too
             passed, detail = False, f"raised {type(error).__name__}: {error}"
-        self.findings.append(Finding(name, bool(passed), detail))
+        self.findings.append(Finding(name, bool(passed), detail, code))
         return bool(passed)

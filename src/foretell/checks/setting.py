@@ -16,13 +16,18 @@ __all__ = ["called", "made", "task_of", "world_of"]
 
 def called(thing: Any) -> str:
     """What a report calls a thing that was given by name, as a class, or as an object."""
+    if isinstance(thing, Mapping):
+        return str(thing.get("use"))
     if isinstance(thing, str):
         return thing
     return thing.__name__ if isinstance(thing, type) else type(thing).__name__
 
 
 def made(policy: Any, options: Mapping[str, Any] | None) -> Any:
-    """A policy by name or class, with its options, or as it is."""
+    """A policy by name, class or entry of a study, with its options, or as it is."""
+    if isinstance(policy, Mapping):  # as a study writes it
+        rest = {name: value for name, value in policy.items() if name not in ("use", "execute")}
+        return make_policy(str(policy.get("use")), {**rest, **(options or {})})
     if isinstance(policy, str):
         return make_policy(policy, options)
     return construct(policy, (), options) if isinstance(policy, type) else policy

@@ -205,7 +205,7 @@ def serve(descriptor: int, here: str, make: Callable[[dict[str, Any]], Served]) 
             wire.send(link, {"hello": served.about, "protocol": wire.PROTOCOL, "version": version()})
         except Exception as error:
             words = f"{type(error).__name__}: {error}"
-            wire.send(link, {"refused": words, "trace": traceback.format_exc()[-12000:]})
+            wire.send(link, {"refused": words[:4000], "trace": traceback.format_exc()[-12000:]})
             return 2
         serve_calls(link, served, wire)
         served.leave()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from foretell.adapters import Adapter, adapt, chain, unwrapped
-from foretell.errors import ForetellError, UsageError, raised, suggest
+from foretell.errors import ConventionError, ForetellError, UsageError, raised, suggest
 from foretell.fingerprint.fingerprint import Fingerprint, fingerprint_of
 from foretell.fingerprint.loaded import loading, named, remember
 from foretell.fingerprint.source import own_classes, source_hash
@@ -133,7 +133,9 @@ def _check_reads(policy: Any, spec: PolicySpec, world: World, who: str) -> None:
             owner = name.rpartition("/")[0]
             same = [k for k in known if k.rpartition("/")[0] == owner]
             hint = suggest(name, same) if same else "it has " + ", ".join(sorted(known))
-            raise UsageError(f"{who}: it reads {name!r}, which task {world.task.name!r} does not have; {hint}")
+            raise ConventionError(
+                f"{who}: it reads {name!r}, which task {world.task.name!r} does not have; {hint}", "stream"
+            )
     if (inform := getattr(policy, "inform", None)) is not None:
         try:
             inform({name: known[name] for name in reads})
@@ -145,7 +147,8 @@ def _check_reads(policy: Any, spec: PolicySpec, world: World, who: str) -> None:
         feature = known[name]
         if not feature.accepts(stream.shape):
             should = f"it should be {feature.expected}" if feature.image else f"the world has {feature.expected}"
-            raise UsageError(f"{who}: stream {name!r}: shape is {stream.shape}, {should}")
+            code = "image-size" if feature.image else "stream-shape"
+            raise ConventionError(f"{who}: stream {name!r}: shape is {stream.shape}, {should}", code)
 
 
 def covers(policy: Any) -> Fingerprint | None:

@@ -17,11 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from foretell.bridges.conventions import named
 from foretell.errors import PolicyError, UsageError, suggest
 from foretell.onnx_file import onnx_hash, open_onnx
 from foretell.policy import PLANS, Chunk, Policy, PolicySpec
-from foretell.registry import resolve
-from foretell.robots.controller import controllers
 from foretell.spec import ActionSpec, Feature, Stream
 from foretell.tasks.task import Task
 
@@ -272,11 +271,7 @@ class Onnx(Policy):
         name = self._about.get("action")
         if name is None or name == action.name:
             return action
-        robots = {called: resolve("robots", mount.robot)() for called, mount in task.robots.items()}
-        try:
-            return controllers(name, robots, 1, 0.002)[1]
-        except UsageError as error:
-            raise self._wrong(f"metadata 'foretell.action': {error}") from None
+        return named(name, action, task, field=f"{self.path}: metadata 'foretell.action'")
 
     def inform(self, features: Mapping[str, Feature]) -> None:
         self._pictures = frozenset(name for name, feature in features.items() if feature.kind == "rgb")

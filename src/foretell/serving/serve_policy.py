@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from foretell.bridges.packing import pack, require_msgpack, unpack
-from foretell.bridges.websocket import OURS, spec_to
+from foretell.bridges.specs import spec_to
+from foretell.bridges.websocket import OURS
 from foretell.counting import counted
 from foretell.errors import UsageError, raised
 from foretell.policies.make import BoundPolicy, bind, make_policy
