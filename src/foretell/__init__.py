@@ -42,8 +42,10 @@ _WHERE = {
     "clocks": "foretell.answers.clocks",
     "compare": "foretell.answers.compare",
     "demo": "foretell.demo",
+    "demos": "foretell.export",
     "doctor": "foretell.doctor.doctor",
     "evaluate": "foretell.answers.evaluate",
+    "export": "foretell.export",
     "figure": "foretell.report.figure",
     "gate": "foretell.answers.gate",
     "identify": "foretell.identify.identify",
@@ -86,6 +88,8 @@ if TYPE_CHECKING:
     from foretell.episodes.read import read as read
     from foretell.errors import ForetellError as ForetellError
     from foretell.errors import UsageError as UsageError
+    from foretell.export import demos as demos
+    from foretell.export import export as export
     from foretell.identify.identify import identify as identify
     from foretell.import_object.import_object import import_object as import_object
     from foretell.import_room.import_room import import_room as import_room

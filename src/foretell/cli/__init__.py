@@ -40,7 +40,7 @@ JOURNEY = {
     "Find what breaks a policy": ("clocks", "testset", "leaderboard", "redteam"),
     "Plan and record real trials": ("budget", "cards", "import"),
     "Predict and compare real performance": ("bound", "compare", "gate", "predictivity", "tune"),
-    "Share the results": ("report", "figure", "reproduce"),
+    "Share the results": ("report", "figure", "export", "demos", "reproduce"),
 }
 """What a user does, in order -> the verbs for it."""
 
