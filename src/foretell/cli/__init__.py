@@ -39,7 +39,7 @@ JOURNEY = {
     "Run in simulation and look at the results": ("run", "view", "show", "replay", "timeline", "judge"),
     "Find what breaks a policy": ("clocks", "testset", "leaderboard", "redteam"),
     "Plan and record real trials": ("budget", "cards", "import"),
-    "Predict and compare real performance": ("bound", "compare", "gate", "predictivity", "tune"),
+    "Predict and compare real performance": ("bound", "compare", "gate", "predictivity", "offline", "tune"),
     "Share the results": ("report", "figure", "export", "demos", "reproduce"),
 }
 """What a user does, in order -> the verbs for it."""
