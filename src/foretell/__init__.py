@@ -42,8 +42,10 @@ _WHERE = {
     "clocks": "foretell.answers.clocks",
     "compare": "foretell.answers.compare",
     "demo": "foretell.demo",
+    "demos": "foretell.export.demos",
     "doctor": "foretell.doctor.doctor",
     "evaluate": "foretell.answers.evaluate",
+    "export": "foretell.export.export",
     "figure": "foretell.report.figure",
     "gate": "foretell.answers.gate",
     "identify": "foretell.identify.identify",
@@ -54,6 +56,7 @@ _WHERE = {
     "latency": "foretell.study.measure",
     "leaderboard": "foretell.leaderboard",
     "merge": "foretell.study.merge",
+    "offline": "foretell.answers.offline",
     "predictivity": "foretell.answers.predictivity",
     "read": "foretell.episodes.read",
     "redteam": "foretell.redteam",
@@ -78,6 +81,7 @@ if TYPE_CHECKING:
     from foretell.answers.compare import compare as compare
     from foretell.answers.evaluate import evaluate as evaluate
     from foretell.answers.gate import gate as gate
+    from foretell.answers.offline import offline as offline
     from foretell.answers.predictivity import predictivity as predictivity
     from foretell.answers.show import show as show
     from foretell.catalogue import catalogue as catalogue
@@ -88,6 +92,8 @@ if TYPE_CHECKING:
     from foretell.episodes.read import read as read
     from foretell.errors import ForetellError as ForetellError
     from foretell.errors import UsageError as UsageError
+    from foretell.export.demos import demos as demos
+    from foretell.export.export import export as export
     from foretell.identify.identify import identify as identify
     from foretell.import_object.import_object import import_object as import_object
     from foretell.import_room.import_room import import_room as import_room

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from foretell import stats
+from foretell.answers.bound_options import check_counts, check_detector, check_method, only, require_two, tried_only
 from foretell.answers.choice import Choice, choose
 from foretell.answers.counts import bound_counts, read_counts
 from foretell.answers.draw import EstimateShift, shift_of, unlike
@@ -16,7 +18,7 @@ from foretell.answers.reality import check_roles, check_sources
 from foretell.answers.same import unlike_policies
 from foretell.answers.selected import selected_bound, unequally_chosen
 from foretell.answers.stopped import check_fixed, planned_horizon
-from foretell.answers.units import Measured, measure, pair
+from foretell.answers.units import measure, pair
 from foretell.answers.words import (
     ANYTIME,
     DRAWN,
@@ -182,8 +184,8 @@ class Bound(Displayed):
 
 def bound(
     real: Source,
-    sim: Source | None = None,
-    extra: Source | None = None,
+    sim: Source | Sequence[Source] | None = (),
+    extra: Source | Sequence[Source] | None = (),
     *,
     method: str = "auto",
     alpha: float = stats.ALPHA,
@@ -203,8 +205,10 @@ def bound(
 
     `real` may also be counts, such as "14/20". `stand_in`: a simulated world plays reality in `real`.
     `fitted`: real trials that the simulator was fitted to count as evidence, and the notes say so.
-    `extra` adds simulated scenarios to those of `sim` that have no real partner. `metric` defaults to `score`, or
-    `success`; in run folders to `success`. `design` says how scenarios came about where the source does not.
+    `sim` may be a list of simulators: they are used together, with weights that are learned as trials come in (`bank`).
+    `extra` adds simulated scenarios to those of `sim` that have no real partner; with several, one for each. `metric`
+    defaults to `score`, or `success`; in run folders to `success`. `design` says how scenarios came about where the
+    source does not.
 
     horizon: for whoever looks more than once: the number of real trials planned before the first look, or "open".
     Real rows must then stand in the order in which they were run, and scenarios that only simulation has come from
@@ -213,18 +217,24 @@ def bound(
     detector: a detector that judged the films of the run folder `real` (`foretell judge --detector`). Its verdicts on
     all episodes take the place of simulation, and a person's on a random share that of reality.
     """
-    _check(method, sim, extra)
+    if isinstance(sim, (list, tuple)) and len(sim) > 1:
+        from foretell.answers.bank import bound_by_bank
+
+        asked = Choice(task, policy, clock, arm), (design, randomised), (metric, stand_in, fitted)
+        return bound_by_bank(real, sim, extra, method, alpha, *asked, horizon=horizon, detector=detector)
+    sim, extra = only(sim), only(extra)
+    check_method(method, sim, extra)
     if detector is not None:
         from foretell.answers.detector_bound import bound_by_detector
 
         choice = Choice(task, policy, clock, arm)
-        _check_detector(sim, extra, horizon, metric)
+        check_detector(sim, extra, horizon, metric)
         return bound_by_detector(
             real, detector, choice, method=method, alpha=alpha, design=design, randomised=randomised
         )
     options: dict[str, Any] = {"alpha": alpha, "design": design or "iid", "randomised": randomised}
     if (counts := read_counts(real)) is not None:
-        _check_counts(real, sim, extra, policy, task, clock, arm, metric, horizon)
+        check_counts(real, sim, extra, policy, task, clock, arm, metric, horizon)
         return _of_counts(counts, method, options)
     given = {"real": real, "sim": as_evidence(sim, metric, fitted), "extra": as_evidence(extra, metric, fitted)}
     opened = [open_table(source, name, metric=metric) for name, source in given.items() if source is not None]
@@ -241,7 +251,7 @@ def bound(
     simulated = measure(tables[1], whole=True) if sim is not None else None
     more = measure(tables[2], whole=True) if extra is not None else None
     if horizon is not None and simulated is not None:
-        simulated = _tried_only(simulated, tried, more)
+        simulated = tried_only(simulated, tried, more)
     for part in (tried, simulated, more):
         notes += part.notes() if part is not None else []
     y, f, e, shift = tried.units.scores, None, None, None
@@ -255,8 +265,7 @@ def bound(
         if e is not None:
             worth, note = more_trials(simulated, y, f, e.size, alpha)
             notes += [note] if note else []
-    if y.size < 2:
-        raise UsageError(f"{tables[0].name} has {y.size} scenario that counts; a bound needs at least 2")
+    require_two(y.size, tables[0].name)
     options |= {"design": kept, "horizon": horizon, "unordered": tried.alone > 0, "shuffled": not tried.alone}
     try:
         intervals, left = _intervals(method, y, f, e, options)
@@ -287,38 +296,6 @@ def bound(
         shift=shift,
         more_trials=worth,
     )
-
-
-def _check_counts(real: Source, *others: object) -> None:
-    """Refuse what counts have no use for."""
-    if any(given is not None for given in others):
-        raise UsageError(
-            f"real: {real} is a pair of counts: it has no scenarios to pair, no names to choose from and no order"
-        )
-
-
-def _check_detector(*others: object) -> None:
-    """Refuse what a detector's bound has no use for."""
-    if any(given not in (None, "success") for given in others):
-        raise UsageError("detector: it bounds success at one look: leave sim, extra, metric and horizon out")
-
-
-def _check(method: str, sim: Source | None, extra: Source | None) -> None:
-    """Refuse options that make no sense, before any file is read."""
-    if method not in ("auto", "all", *METHODS):
-        raise UsageError(f"method {method!r} is not known; {suggest(method, ('auto', 'all', *METHODS))}")
-    if extra is not None and sim is None:
-        raise UsageError("extra simulations need simulations of the real scenarios: give sim too")
-
-
-def _tried_only(sim: Measured, real: Measured, extra: Measured | None) -> Measured:
-    """The simulated scenarios that were tried, for a bound that holds at every look."""
-    if extra is None:
-        raise UsageError(
-            "horizon with sim needs extra: simulated scenarios that will never be tried for real "
-            "(those of sim may be tried next, and then the bound would not hold at every look)"
-        )
-    return sim.only(set(real.ids))
 
 
 def _of_selected(

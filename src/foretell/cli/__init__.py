@@ -41,8 +41,8 @@ JOURNEY = {
     "Run on many machines": ("slurm", "merge"),
     "Find what breaks a policy": ("clocks", "testset", "leaderboard", "redteam"),
     "Plan and record real trials": ("budget", "cards", "import"),
-    "Predict and compare real performance": ("bound", "compare", "gate", "predictivity", "tune"),
-    "Share the results": ("report", "figure", "reproduce"),
+    "Predict and compare real performance": ("bound", "compare", "gate", "predictivity", "offline", "tune"),
+    "Share the results": ("report", "figure", "export", "demos", "reproduce"),
 }
 """What a user does, in order -> the verbs for it."""
 

@@ -4,6 +4,7 @@ Examples:
     foretell bound 14/20  # successes of trials, without simulation
     foretell bound --real runs/real --sim runs/first-study --policy mine
     foretell bound --real trials.csv --confidence 90
+    foretell bound --real runs/real --sim runs/first --sim runs/second
     foretell bound runs/real --detector Judge
 """
 
@@ -25,7 +26,6 @@ from foretell.cli._flags import (
     Json,
     Metric,
     Policy,
-    Sim,
     StandIn,
     Switch,
     Task,
@@ -43,9 +43,12 @@ def main(
     *,
     trials: Annotated[str | None, tyro.conf.Positional, named("[TRIALS]")] = None,
     real: Annotated[str | None, named("TRIALS")] = None,
-    sim: Sim,
+    sim: Annotated[
+        tyro.conf.UseAppendAction[tuple[Path, ...]],
+        named("RUN|FILE", "Simulations of the same scenarios. Give it again for a second simulator.", default="none"),
+    ],
     fitted: Fitted,
-    extra: Annotated[Path | None, named("RUN|FILE")],
+    extra: Annotated[tyro.conf.UseAppendAction[tuple[Path, ...]], named("RUN|FILE", default="none")],
     method: Annotated[str, named("METHOD")],
     alpha: Alpha,
     confidence: Confidence = None,
@@ -68,7 +71,7 @@ def main(
     Args:
         trials: The same as --real.
         real: Real trials: a run folder, a CSV or Parquet file, or counts such as 14/20 (successes/trials).
-        extra: Simulations of further scenarios, which have no real trial.
+        extra: Simulations of further scenarios, which have no real trial. With several --sim, one for each.
         method: The method, such as strata, blocked or star. `all` shows every method. `auto` chooses one by the size
             and kind of the data.
         design: How the scenarios were chosen: drawn at random (iid), on a grid, or by hand (chosen).
@@ -86,8 +89,8 @@ def main(
     if (trials is None) == (real is None):
         raise UsageError("give the real trials once: --real RUN, --real FILE, or counts as in `foretell bound 14/20`")
     answer = bound(
-        trials if real is None else real, sim, extra, method=method, alpha=alpha, policy=policy, task=task,
-        clock=clock, arm=arm, metric=metric, design=cast("Design | None", design), randomised=randomised,
+        trials if real is None else real, sim, extra, method=method, alpha=alpha, policy=policy,
+        task=task, clock=clock, arm=arm, metric=metric, design=cast("Design | None", design), randomised=randomised,
         horizon=horizon, stand_in=stand_in, fitted=fitted, detector=detector,
     )  # fmt: skip
     print(json.dumps(answer.to_dict(), indent=2) if json_ else answer.text())

@@ -9,26 +9,25 @@ the robot's order), `episode_index` and `timestamp`.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from foretell.arrays import Floats
+from foretell.datasets import LeRobotData
 from foretell.errors import UsageError
-from foretell.files import SMALL, read_file
 from foretell.identify.recording import Recording, require_times
 
 __all__ = ["read_csv", "read_lerobot"]
 
+STATE = "observation.state"
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 
 
 def read_csv(path: Path, joints: Sequence[str], size: int, rate: float) -> list[Recording]:
     """All sequences of a file. `rate`: actions per second."""
-    import pyarrow as pa
     from pyarrow import csv
 
     try:
@@ -67,46 +66,29 @@ def read_csv(path: Path, joints: Sequence[str], size: int, rate: float) -> list[
 
 def read_lerobot(path: Path, joints: Sequence[str], size: int, rate: float) -> list[Recording]:
     """All episodes of a dataset, in the layouts of versions 2 and 3."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        info = json.loads(read_file(path / "meta" / "info.json", SMALL, follow=True))
-        files = sorted((path / "data").rglob("*.parquet"))
-        columns = ["action", "observation.state", "episode_index", "timestamp"]
-        table = pa.concat_tables([pq.read_table(file, columns=columns) for file in files])
-    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-        raise UsageError(f"identify: {path} is no LeRobot dataset: {str(error).splitlines()[0]:.200}") from None
-    fps = info.get("fps") if isinstance(info, dict) else None
-    if isinstance(fps, (int, float)) and not abs(fps - rate) <= 1e-6 * rate:
+    data = LeRobotData(path)
+    table = data.table(["action", "observation.state", "episode_index", "timestamp"])
+    fps = data.fps
+    if fps is not None and not abs(fps - rate) <= 1e-6 * rate:
         raise UsageError(
             f"identify: {path} has {fps:g} actions a second, and the robot's controller takes {rate:g}; "
             "record at that rate, or name a robot or controller with the dataset's"
         )
-    actions, q = _rows(path, table, "action", size), _rows(path, table, "observation.state", len(joints))
-    episodes, times = (table[name].to_numpy() for name in ("episode_index", "timestamp"))
-    for name, values in (("episode_index", episodes), ("timestamp", times)):
-        _require_numbers(path, name, values)
+    actions, q = (_rows(data, table, name, width) for name, width in (("action", size), (STATE, len(joints))))
+    times = data.numbers(table, "timestamp")[:, 0]
     return [
-        _recording(path, f"episode_{number}", actions[rows], q[rows], None, times[rows].astype(float), rate)
-        for number in np.unique(episodes).tolist()
-        for rows in [episodes == number]
+        _recording(path, f"episode_{number}", actions[rows], q[rows], None, times[rows], rate)
+        for number, rows in data.episodes(table).items()
     ]
 
 
-def _rows(path: Path, table: Any, name: str, width: int) -> Floats:
+def _rows(data: LeRobotData, table: pa.Table, name: str, width: int) -> Floats:
     """(rows, width) of a column of lists."""
-    lists = table[name].to_pylist()
-    if not lists or not all(isinstance(row, list) for row in lists):
-        raise UsageError(f"identify: {path}: {name} should hold a list of {width} numbers in every row")
-    if any(len(row) != width for row in lists):
-        given = next(len(row) for row in lists if len(row) != width)
-        raise UsageError(f"identify: {path}: {name} has {given} numbers in a row, and the robot needs {width}")
-    try:
-        values = np.array(lists, dtype=float).reshape(-1, width)
-    except (TypeError, ValueError):
-        raise UsageError(f"identify: {path}: {name} should hold lists of numbers") from None
-    _require_numbers(path, name, values)
+    values = data.numbers(table, name)
+    if values.shape[1] != width:
+        raise UsageError(
+            f"identify: {data.path}: {name} has {values.shape[1]} numbers in a row, and the robot needs {width}"
+        )
     return values
 
 

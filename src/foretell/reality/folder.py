@@ -17,11 +17,13 @@ from typing import Any
 import yaml
 
 from foretell.counting import counted
+from foretell.datasets import is_lerobot
 from foretell.episode import Episode
 from foretell.episodes.journal import plain
 from foretell.episodes.provenance import design_of, provenance, read_provenance
 from foretell.episodes.read import read
 from foretell.errors import UsageError
+from foretell.reality.dataset import sheet_of_dataset
 from foretell.reality.frames import fill
 from foretell.reality.rows import read_rows
 from foretell.reality.sheet import TrialSheet, plain_name, read_sheet
@@ -60,8 +62,15 @@ def import_(
     like: str | Path | None = None,
     frames: str | Path | None = None,
     tolerance: float = TOLERANCE,
+    outcomes: str | Path | None = None,
+    policy: str | None = None,
+    task: str | None = None,
 ) -> Imported:
     """Import a spreadsheet of real trials into a run folder (default `runs/<name>`, named after the file).
+
+    `trials` may also be a LeRobot dataset, whose episodes are the trials. `outcomes` is then a CSV file with a line for
+    each `episode_index` (default: `trials.csv` in the dataset, or the dataset's own `next.success`). `policy` and
+    `task` name what no column names.
 
     `like`: the run folder with the scenarios that the column `scenario` names. `frames`: the folder of the camera
     frames that the column `frame` names, with what `foretell match scenario` measured on them. `tolerance`: two
@@ -72,8 +81,14 @@ def import_(
     simulated = [known for known in names("worlds") if known != "robot"]
     if not world.strip() or world in simulated:
         raise UsageError(f"world: {world!r} should name a real world; simulated ones: {', '.join(simulated)}")
-    sheet = read_sheet(trials)
-    title = _title(sheet.path.stem if name is None else name, given=name is not None)
+    if is_lerobot(Path(trials)):
+        given = {"policy": policy, "task": task}
+        sheet = sheet_of_dataset(Path(trials), None if outcomes is None else Path(outcomes), given)
+    elif outcomes is not None or policy is not None or task is not None:
+        raise UsageError("outcomes, policy, task: they are for a LeRobot dataset; a sheet has columns for them")
+    else:
+        sheet = read_sheet(trials)
+    title = _title(Path(trials).stem if name is None else name, given=name is not None)
     folder = Path(out) if out is not None else Path("runs") / title
     spots = Spots(folder, tolerance)
     measured = fill(sheet, None if frames is None else Path(frames), tolerance)

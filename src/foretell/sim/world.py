@@ -23,6 +23,7 @@ from foretell.sim.params import MujocoFile, load_world
 from foretell.sim.render import shared_renderer
 from foretell.sim.scene import Scene, lens_of
 from foretell.sim.sensors import Sensors
+from foretell.sim.shapes import DrawnShape, poses, shapes
 from foretell.sim.stages import Stages
 from foretell.sim.state import Rows
 from foretell.sim.trace import traced
@@ -324,6 +325,14 @@ class MujocoWorld:
 
     def require_drawing(self) -> None:
         shared_renderer()
+
+    def shapes(self, slot: int) -> list[DrawnShape]:
+        """The shapes that are seen in a slot, for tools that draw them themselves."""
+        return shapes(self._model(slot))
+
+    def poses(self, slot: int) -> tuple[Floats, Floats]:
+        """Positions (n, 3) and axes (n, 3, 3) of all geoms of a slot, by `DrawnShape.index`."""
+        return poses(self._model(slot), self._layout(slot).qpos[slot])
 
     def viewer(self) -> Viewer:
         return Viewer(self._model)

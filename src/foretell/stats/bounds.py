@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foretell.stats import binomial
+from foretell.stats.bank import bank, last_weights
 from foretell.stats.betting import betting, hoeffding, star
 from foretell.stats.blocked import blocked
 from foretell.stats.control import control_variate, control_variate_split
@@ -29,10 +30,10 @@ from foretell.stats.united import two_valued, united
 
 __all__ = [
     "ANYTIME", "METHODS", "REAL_ONLY", "WITH_SIMULATION", "BettingSequence", "BlockedSequence", "Diagnosis", "Paired",
-    "Sequence", "StarSequence", "TrialsSaved", "Units", "WidthCurve", "betting", "blocked", "bound",
+    "Sequence", "StarSequence", "TrialsSaved", "Units", "WidthCurve", "bank", "betting", "blocked", "bound",
     "bound_policies", "by_scenario", "control_variate", "control_variate_split", "default_method", "diagnose",
-    "hoeffding", "pair_units", "real_trials_saved", "sequence", "star", "strata", "suresim", "suresim_2stage",
-    "suresim_2stage_ub", "suresim_ub", "width_curve",
+    "hoeffding", "last_weights", "pair_units", "real_trials_saved", "sequence", "star", "strata", "suresim",
+    "suresim_2stage", "suresim_2stage_ub", "suresim_ub", "weigh_design", "width_curve",
 ]  # fmt: skip
 
 Design = Literal["iid", "grid", "chosen"]
@@ -178,7 +179,7 @@ def bound(
         interval = kind(real, sim, extra, alpha, within=within, sim_within=sim_within, **options)
     else:
         raise ValueError(f"unknown method {method!r}; choose auto or one of {', '.join(METHODS)}")
-    interval = _weigh_design(replace(interval, notes=interval.notes + notes), design, randomised)
+    interval = weigh_design(replace(interval, notes=interval.notes + notes), design, randomised)
     if diagnostics and sim is not None:
         used = method if method in ("strata", "blocked") else None
         known = interval.width / (within[1] - within[0]) if used else None
@@ -213,7 +214,7 @@ def _too_few(extra: int, trials: int, graded: bool, horizon: Horizon = None) -> 
     return f"{few}, and with fewer than {enough(trials)} the default uses none for a success rate"
 
 
-def _weigh_design(interval: Interval, design: str, randomised: bool) -> Interval:
+def weigh_design(interval: Interval, design: str, randomised: bool) -> Interval:
     """Lower the guarantee when scenarios were not random."""
     if design not in ("iid", "grid", "chosen"):
         raise ValueError(f"design must be iid, grid or chosen, got {design!r}")

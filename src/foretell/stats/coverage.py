@@ -8,6 +8,7 @@
     python -m foretell.stats.coverage --full --binary     coverage over further binary regimes
     python -m foretell.stats.coverage --saved             real trials saved over the width regimes, 800 draws
     python -m foretell.stats.coverage --full --sampled    bounds after uniform, stratified and active sampling
+    python -m foretell.stats.coverage --bank              several simulators at once; with --widths what they gain
     python -m foretell.stats.coverage --predictivity      intervals of predictivity metrics, 0.1 and 0.05
 
 `--only NUMBER[,NUMBER]` picks regimes and `--methods NAME[,NAME]` methods; each regime has its own generator, so
@@ -304,6 +305,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--decisions", action="store_true", help="regret and ties of picking by simulation")
     parser.add_argument("--paired", action="store_true", help="paired changes, retention, latency budgets and trends")
     parser.add_argument("--asymptotic", action="store_true", help="methods that claim no finite-sample guarantee")
+    parser.add_argument("--bank", action="store_true", help="several simulators at once")
     parser.add_argument("--only", default="", help="comma-separated regime numbers, counted from 1")
     parser.add_argument("--draws", type=int)
     parser.add_argument("--alpha", type=float, default=0.1)
@@ -325,6 +327,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             families = [families[k] for k in chosen]
         else:
             regimes = [regimes[k] for k in chosen]
+    if options.bank:
+        from foretell.stats.coverage_bank import print_bank, print_bank_widths
+
+        if options.widths:
+            print_bank_widths(options.draws or 40, options.alpha, options.seed)
+            return 0
+        return 1 if print_bank(options.draws or 200, options.alpha, options.seed, SIGNIFICANCE) else 0
     if options.paired:
         from foretell.stats.coverage_paired import print_paired
 
