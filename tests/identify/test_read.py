@@ -149,11 +149,11 @@ def test_a_lerobot_dataset(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("change", "words"), [
     ({"timestamp": [0.0, None, 0.4] * 2}, "column 'timestamp' is empty or not finite in row 2"),
-    ({"timestamp": ["0", "1", "2"] * 2}, "column 'timestamp' holds object, it should hold numbers"),
+    ({"timestamp": ["0", "1", "2"] * 2}, "timestamp should hold numbers"),
     ({"timestamp": [0.0, 0.2, 0.8] * 2}, "'episode_0' has a gap of 0.6 s after row 2"),
     ({"episode_index": [0, 0, None, 1, 1, 1]}, "column 'episode_index' is empty or not finite in row 3"),
-    ({"action": [["x"] * 7] * 6}, "action should hold lists of numbers"),
-    ({"fps": float("nan")}, "has nan actions a second"),
+    ({"action": [["x"] * 7] * 6}, "action should hold numbers"),
+    ({"fps": float("nan")}, "fps is nan, it should be a number above 0"),
 ])  # fmt: skip
 def test_a_wrong_dataset_is_explained(tmp_path: Path, change: dict, words: str) -> None:
     with pytest.raises(UsageError, match=words):

@@ -4,6 +4,7 @@ wrong is named."""
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -41,7 +42,11 @@ class LeRobotData:
     def fps(self) -> float | None:
         """Rows per second, if it says so."""
         fps = self.info.get("fps")
-        return float(fps) if isinstance(fps, (int, float)) and not isinstance(fps, bool) and fps > 0 else None
+        if fps is None:
+            return None
+        if isinstance(fps, bool) or not isinstance(fps, (int, float)) or not 0 < fps < math.inf:
+            raise self._wrong(f"meta/info.json: fps is {fps!r:.40}, it should be a number above 0")
+        return float(fps)
 
     def names(self, column: str) -> list[str]:
         """The names of a column's numbers, if it has them."""
@@ -95,6 +100,8 @@ class LeRobotData:
             if len(row) != width:
                 raise self._wrong(f"{column} has {len(row)} numbers in row {number + 1}, and {width} in the first row")
         try:
+            if any(isinstance(value, str) for row in rows for value in row):  # NumPy would read numbers in them
+                raise TypeError
             values = np.array(rows, dtype=float).reshape(-1, width)
         except (TypeError, ValueError):
             raise self._wrong(f"{column} should hold numbers") from None
