@@ -24,6 +24,14 @@ def test_one_number_of_each_kind() -> None:
     assert Objective(SCENARIO).value(real, 1 - real, tasks) == pytest.approx(-1)
 
 
+def test_mmrv_is_charged_with_the_gap_on_either_side() -> None:
+    real, sim = np.array([[0.2], [0.6]]), np.array([[0.9], [0.8]])
+    tasks = np.zeros(1, int)
+    assert Objective("mmrv").value(real, sim, tasks) == pytest.approx(0.4)
+    assert Objective("mmrv_sim").value(real, sim, tasks) == pytest.approx(0.1)
+    assert Objective("mmrv_sim").sign == -1
+
+
 @pytest.mark.parametrize("metric", ["pearson", "mmrv", "success_gap", "spearman"])
 def test_intervals_cover_on_sorted_groups(metric: str) -> None:
     made = coverage(metric, 8, 24, gain=0.0, rounds=120)
