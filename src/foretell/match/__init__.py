@@ -4,7 +4,8 @@ from foretell.match.background import Plate, background
 from foretell.match.camera import MatchedView, camera
 from foretell.match.check import Resemblance, check
 from foretell.match.light import Lit, light
-from foretell.match.scenario import MeasuredScenario, scenario
+from foretell.match.measured import MeasuredScenario
+from foretell.match.scenario import scenario
 from foretell.match.texture import Textured, texture
 
 __all__ = [
