@@ -1,6 +1,7 @@
 """How well matching finds what is known: objects, looks and light of pictures that we rendered ourselves.
 
 python benchmarks/matching.py scenario      # poses from masks and from boxes, a minute or two
+python benchmarks/matching.py trials        # poses that nobody marked, about where objects should lie; three minutes
 python benchmarks/matching.py texture       # colours of held-out views, before and after
 python benchmarks/matching.py light         # direction and colour of the light
 """
@@ -11,6 +12,7 @@ import argparse
 import math
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +24,10 @@ from foretell.match.colour import ciede2000, lab
 from foretell.match.picture import write_picture
 from foretell.match.pose import Located, locate_by
 from foretell.match.sight import Sight, layout_of, open_bench, view_of
+from foretell.match.unaided import measure_unaided
 from foretell.objects.chart import charts, picture_size
 from foretell.registry import resolve
+from foretell.rotation import turned
 
 CASES = (
     ("lift", "cube", "front", 480, None),
@@ -76,6 +80,51 @@ def scenario(frames: int) -> None:
             turn = f"{np.median(known):5.2f} {known.max():5.2f}" if len(known) else "    unknown"
             place = f"{np.median(mm):5.2f} {mm.max():5.2f}"
             print(f"{name:38} {how:5} {place}   {turn}   {sure.mean():4.0%}   {spent.mean():.1f}", flush=True)
+
+
+def trials(frames: int) -> None:
+    """As `foretell match trials` measures: the object lies up to 20 mm and 15° beside its place, or is not there."""
+    print(
+        f"{frames} frames each; measured; position in mm, turn in degrees: median, largest; within 2 sd; CPU s a frame"
+    )
+    for name, part, camera, height, layout in CASES[:4]:
+        task = resolve("tasks", name)()
+        for width in (640, 128):
+            size = (height * width // 640, width)
+            for how in ("beside", "hidden"):
+                rng = np.random.default_rng(0)
+                rows, spent, reasons = [], 0.0, Counter[str]()
+                for at in range(frames):
+                    start = task.scenario(at) if layout is None else layout_of(task, layout + at)
+                    bench = open_bench(task, "mujoco", camera, start)
+                    placed = start.placements[part]
+                    true = np.array([*placed.pos[:2], 0.0]) + rng.uniform(-1, 1, 3) * [0.02, 0.02, math.radians(15)]
+                    height_m = placed.pos[2] if how == "beside" else -3.0
+                    bench.put(part, (true[0], true[1], height_m), turned(placed.quat, true[2]))
+                    image = view_of(bench, camera, size) + rng.normal(0, NOISE, (*size, 3))
+                    bench.put(part, placed.pos, placed.quat)
+                    began = time.process_time()
+                    frame = np.clip(image, 0, 255).astype(np.uint8)
+                    measured, why = measure_unaided(bench, camera, Path("frame.png"), frame, [part])
+                    spent += time.process_time() - began
+                    reasons.update(why.values())
+                    if part in measured.objects:
+                        located = measured.objects[part]
+                        off = located.pose[:2] - true[:2]
+                        sure = bool((np.abs(off) <= 2 * located.sd[:2]).all())
+                        rows.append((1000 * float(np.linalg.norm(off)), turn_error(located, true[2]), sure))
+                print(_in_a_row(f"{name:24} {width:4} {how:6}", rows, frames, spent), flush=True)
+                for why, count in reasons.items():
+                    print(f"    {count}: {why}")
+
+
+def _in_a_row(what: str, rows: list[tuple[float, float, bool]], frames: int, spent: float) -> str:
+    line = f"{what} {len(rows)} of {frames}"
+    if rows:
+        mm, degrees, sure = (np.array(column) for column in zip(*rows, strict=True))
+        line += f"   {np.median(mm):5.2f} {mm.max():5.2f}   {np.nanmedian(degrees):5.2f} {np.nanmax(degrees):5.2f}"
+        line += f"   {sure.mean():4.0%}"
+    return f"{line}   {spent / frames:.1f}"
 
 
 def box_around(seen: np.ndarray, margin: int = 6) -> tuple[int, ...]:
@@ -152,7 +201,7 @@ def light(frames: int) -> None:
             print(f"{name:38} shadows {shadows:4}  {each}   {table[:, 3].mean():4.0%}", flush=True)
 
 
-PARTS: dict[str, Any] = {"scenario": scenario, "texture": texture, "light": light}
+PARTS: dict[str, Any] = {"scenario": scenario, "trials": trials, "texture": texture, "light": light}
 
 
 if __name__ == "__main__":

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,82 +11,16 @@ from foretell.arrays import Bytes
 from foretell.errors import UsageError
 from foretell.files import require_writable
 from foretell.match.mask import Hint, object_hints, read_frame, small_frame
-from foretell.match.opencv import opencv
+from foretell.match.measured import MeasuredScenario, beside, draw, placed_at
 from foretell.match.picture import write_picture
-from foretell.match.pose import Located, locate_by, require_sure
+from foretell.match.pose import locate_by, require_sure
 from foretell.match.sight import Sight, layout_of, open_bench, require_movable, require_shape
-from foretell.reality.frames import Frame, Pose
 from foretell.registry import resolve
-from foretell.rotation import turned
-from foretell.scenario import Placement, Scenario
+from foretell.scenario import Scenario
 from foretell.sim.bench import Bench
 from foretell.tasks.task import Task
 
-__all__ = ["MeasuredScenario", "scenario"]
-
-COLOURS = ((0, 220, 255), (255, 0, 255), (255, 190, 0), (64, 255, 64))
-"""Of the outlines of objects in a picture."""
-WHITE = (255, 255, 255)
-"""Of the outlines of masks."""
-
-WHY = {
-    "silhouette": "",
-    "colours": "its silhouette is the same at other turns; its colours tell them apart",
-    "layout": "it looks the same at {}; this turn is the nearest to the layout's",
-    "nothing": "it looks the same at every turn: it keeps the turn of the layout",
-}
-"""What tells the turn -> what a person should know of that."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class MeasuredScenario:
-    """What one picture says."""
-
-    image: Path
-    scenario: Scenario
-    objects: Mapping[str, Located]
-    picture: Bytes
-    """(height, width, 3) the frame, with the outlines of the objects where they were located."""
-    notes: tuple[str, ...] = ()
-    """What a person should know before it is used."""
-    path: Path | None = None
-    """The file that was written, if any; its picture is beside it."""
-
-    @property
-    def frame(self) -> Frame:
-        """What is written: m and degrees."""
-        poses = {name: self._pose(name) for name in self.objects}
-        about: dict[str, Any] = {"notes": self.notes, "insisted": bool(self.notes)}
-        return Frame(measured=poses, image=self.image.name, scenario=self.scenario, **about)
-
-    def _pose(self, name: str) -> Pose:
-        located, placed = self.objects[name], self.scenario.placements[name]
-        start = math.degrees(placed.yaw - located.pose[2])
-        return Pose(
-            x=placed.pos[0],
-            y=placed.pos[1],
-            yaw=math.degrees(placed.yaw) if located.turn_known else None,
-            sd_x=round(float(located.sd[0]), 6),
-            sd_y=round(float(located.sd[1]), 6),
-            sd_yaw=round(math.degrees(located.sd[2]), 3) if located.turn_known else None,
-            overlap=round(located.overlap, 4),
-            other_yaws=tuple(round(math.remainder(start + math.degrees(turn), 360), 2) for turn in located.turns),
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-able: m and degrees."""
-        return {**self.frame.model_dump(mode="json"), "out": None if self.path is None else str(self.path)}
-
-    def text(self) -> str:
-        lines = [str(self.image)]
-        for name, pose in self.frame.measured.items():
-            turn = "turn unknown" if pose.yaw is None else f"turned {pose.yaw:+.1f}° ± {pose.sd_yaw:.2g}°"
-            place = f"x {pose.x:+.4f} m ± {1000 * pose.sd_x:.2g} mm, y {pose.y:+.4f} m ± {1000 * pose.sd_y:.2g} mm"
-            lines.append(f"  {name}: {place}, {turn}; overlap {pose.overlap:.0%}")
-            others = ", ".join(f"{yaw:+.0f}°" for yaw in pose.other_yaws)
-            lines += [f"    {line}" for line in [WHY[self.objects[name].by].format(others)] if line]
-        lines += [f"  note: {note}" for note in self.notes]
-        return "\n".join([*lines, *([f"  written: {self.path}, {_beside(self.path)}"] if self.path else [])])
+__all__ = ["scenario"]
 
 
 def scenario(
@@ -159,13 +90,9 @@ def _written(images: Sequence[Path], out: str | Path | None) -> list[Path | None
         files = [Path(out) / f"{path.stem}.json" for path in images]
     for path, file in zip(images, files, strict=True):
         require_writable(file, "--out")
-        if _beside(file).resolve() == path.resolve():
+        if beside(file).resolve() == path.resolve():
             raise UsageError(f"out: the picture of the result would replace {path}; give another name")
     return list(files)
-
-
-def _beside(file: Path) -> Path:
-    return file.with_name(f"{file.stem}_located.png")
 
 
 def _measure(
@@ -173,7 +100,7 @@ def _measure(
     insist: bool,
 ) -> MeasuredScenario:  # fmt: skip
     height, width = frame.shape[:2]
-    cv2, picture = opencv(), np.ascontiguousarray(frame)
+    picture = np.ascontiguousarray(frame)
     placed, objects = dict(bench.scenario.placements), {}
     notes: list[str] = []
     for number, (name, hint) in enumerate(hints.items()):
@@ -183,20 +110,13 @@ def _measure(
         objects[name] = located
         pos, quat = sight.placement(located.pose)
         bench.put(name, pos.tolist(), quat.tolist())  # it may hide a part of the next
-        placed[name] = _placed(placed[name], located)
-        for shape, colour in ((mask, WHITE), (sight.silhouette(located.pose), COLOURS[number % len(COLOURS)])):
-            edges, _ = cv2.findContours(shape.astype(np.uint8), cv2.RETR_EXTERNAL, cv2.CHAIN_APPROX_NONE)
-            cv2.drawContours(picture, edges, -1, colour, 1)
+        placed[name] = placed_at(placed[name], located)
+        draw(picture, number, mask, sight, located)
     built = Scenario.model_validate(bench.scenario.model_copy(update={"placements": placed}).model_dump())
     measured = MeasuredScenario(
         image=path, scenario=built, objects=objects, picture=picture, notes=tuple(notes), path=file
     )
     if file is not None:
         file.write_text(measured.frame.model_dump_json() + "\n")
-        write_picture(_beside(file), picture)
+        write_picture(beside(file), picture)
     return measured
-
-
-def _placed(start: Placement, located: Located) -> Placement:
-    x, y, turn = (round(float(value), 6) for value in located.pose)
-    return start.model_copy(update={"pos": (x, y, start.pos[2]), "quat": turned(start.quat, turn)})

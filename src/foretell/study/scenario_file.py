@@ -1,5 +1,5 @@
-"""A file of scenarios: one a line, as JSON, or as `foretell match scenario` measures it; or a test set, whose first
-line says what it is and whose others name arms.
+"""A file of scenarios: one a line, as JSON, or as `foretell match scenario` and `foretell match trials` measure it; or
+a test set, whose first line says what it is and whose others name arms.
 
 {"testset": {"id": "3f...", "tasks": {"lift": 1}, "protocol": {...}, "certificates": [...], ...}}
 {"arm": "none", "scenario": {...}}
@@ -146,7 +146,8 @@ def _read(path: Path, changed: int, size: int) -> ScenarioFile:
     first: dict[tuple[str, str], tuple[int, Scenario]] = {}
     for number, line in numbered[1:] if header else numbered:
         arm, scenario = _line(path, number, line, header is not None)
-        if (before := first.setdefault((arm, scenario.id), (number, scenario)))[0] != number:
+        before = first.setdefault((arm, scenario.id), (number, scenario))
+        if before[0] != number and not _measured(line, header is not None):  # two trials may have one place
             raise UsageError(f"scenarios: {path}, line {number} repeats line {before[0]}")
     lines = tuple((arm, scenario) for (arm, _), (_, scenario) in first.items())
     if header is not None:
@@ -175,7 +176,7 @@ def _header(path: Path, number: int, line: str) -> Header:
 
 def _line(path: Path, number: int, line: str, named: bool) -> tuple[str, Scenario]:
     try:
-        if not named and line.lstrip().startswith('{"measured"'):  # by `foretell match scenario`
+        if _measured(line, named):
             return "", _named(Scenario.model_validate(load_json(line).get("scenario")))
         if not named:
             return "", _named(Scenario.model_validate_json(line))
@@ -187,6 +188,11 @@ def _line(path: Path, number: int, line: str, named: bool) -> tuple[str, Scenari
         raise UsageError(f"scenarios: {path}, line {number}: {_first(error)}") from None
     except ValueError as error:
         raise UsageError(f"scenarios: {path}, line {number}: {error}") from None
+
+
+def _measured(line: str, named: bool) -> bool:
+    """Whether a line is by `foretell match scenario` or `foretell match trials`."""
+    return not named and line.lstrip().startswith('{"measured"')
 
 
 def _named(scenario: Scenario) -> Scenario:
