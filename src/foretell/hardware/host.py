@@ -26,9 +26,9 @@ import time
 import traceback
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-__all__ = ["Served", "begin", "build", "described", "load", "main", "serve", "serve_calls", "version"]
+__all__ = ["Service", "begin", "build", "described", "load", "main", "serve", "serve_calls", "version"]
 
 CALLS = ("connect", "get_observation", "send_action", "disconnect", "stop", "is_connected")
 """What may be called."""
@@ -77,21 +77,24 @@ def described(robot: Any) -> dict[str, Any]:
     return {**sides, "stops": callable(getattr(robot, "stop", None)), "name": str(getattr(robot, "name", ""))}
 
 
-class Served(NamedTuple):
+class Service:
     """What a process serves."""
 
-    about: dict[str, Any]
-    """What this end says of itself."""
-    called: Callable[[Any, dict[str, Any]], Any]
-    """Takes the name of a call and its arguments."""
-    leave: Callable[[], None] = lambda: None
-    """To be done at the end."""
-    rest: Callable[[], None] = lambda: None
-    """To be done once where no call comes for `silence` seconds after an action."""
-    silence: float | None = None
+    def __init__(
+        self,
+        *,
+        about: dict[str, Any],
+        called: Callable[[Any, dict[str, Any]], Any],
+        leave: Callable[[], None] = lambda: None,
+        rest: Callable[[], None] = lambda: None,
+        silence: float | None = None,
+    ):
+        """about: what this end says of itself. called: takes the name of a call and its arguments. leave: is called at
+        the end. rest: is called once where no call comes for `silence` seconds after an action."""
+        self.about, self.called, self.leave, self.rest, self.silence = about, called, leave, rest, silence
 
 
-def serve_calls(link: socket.socket, served: Served, wire: Any) -> None:
+def serve_calls(link: socket.socket, served: Service, wire: Any) -> None:
     """Answer calls until the link ends."""
     moved = False
     while True:
@@ -212,7 +215,7 @@ def serve(descriptor: int, here: str, make: Callable[[dict[str, Any]], Served]) 
     return 0
 
 
-def _driver(hello: dict[str, Any]) -> Served:
+def _driver(hello: dict[str, Any]) -> Service:
     """A robot's driver, made as the other end says."""
     robot = build(load(hello["use"]), hello["options"])
 
@@ -222,7 +225,7 @@ def _driver(hello: dict[str, Any]) -> Served:
     def rest() -> None:
         _try(lambda: hold(robot, hello.get("rest", {})), report)
 
-    return Served(
+    return Service(
         about=described(robot),
         called=lambda name, arguments: _called(robot, name, arguments),
         leave=lambda: _leave(robot, rest, report),

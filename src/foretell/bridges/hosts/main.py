@@ -68,7 +68,7 @@ def _called(model: Any, name: Any, arguments: Any) -> Any:
     raise AttributeError(f"{name!r:.50} is none of the calls reset, act")
 
 
-def _policy(hello: dict[str, Any], load: Any) -> tuple[dict[str, Any], Any]:
+def _policy(hello: dict[str, Any], load: Any) -> dict[str, Any]:
     """What the policy says of itself, and what is called."""
     os.environ.update({k: v for k, v in QUIET.items() if k not in os.environ})
     opened = OpenedFiles()
@@ -78,7 +78,7 @@ def _policy(hello: dict[str, Any], load: Any) -> tuple[dict[str, Any], Any]:
     module = _module(Path(__file__).resolve().with_name(f"{hello['kind']}_model.py"))
     model = module.make(hello["use"], hello["options"], load)
     about = {**model.about, "files": opened.own(), "python": sys.version.split()[0]}
-    return about, lambda name, arguments: _called(model, name, arguments)
+    return {"about": about, "called": lambda name, arguments: _called(model, name, arguments)}
 
 
 def main(descriptor: int) -> int:
@@ -86,7 +86,7 @@ def main(descriptor: int) -> int:
     here = Path(__file__).resolve()
     sys.path[:] = [p for p in sys.path if Path(p).resolve() != here.parent]  # hides nothing of that environment
     host = _module(here.parents[2] / "hardware" / "host.py")
-    done: int = host.serve(descriptor, "main.py", lambda hello: host.Served(*_policy(hello, host.load)))
+    done: int = host.serve(descriptor, "main.py", lambda hello: host.Service(**_policy(hello, host.load)))
     return done
 
 

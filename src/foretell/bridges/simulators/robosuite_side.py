@@ -10,8 +10,6 @@ from typing import Any
 
 import mujoco  # type: ignore[import-not-found, unused-ignore]
 import numpy as np
-import robosuite  # type: ignore[import-not-found, unused-ignore]
-from robosuite.utils.log_utils import ROBOSUITE_DEFAULT_LOGGER  # type: ignore[import-not-found, unused-ignore]
 
 __all__ = ["RobosuiteSide"]
 
@@ -30,6 +28,11 @@ class RobosuiteSide:
 
     def __init__(self, options: dict[str, Any]):
         """options: env, robots, object (name, body, joint), origin; the last two are of foretell's tasks only."""
+        import robosuite  # type: ignore[import-not-found, unused-ignore]
+        from robosuite.utils.log_utils import (  # type: ignore[import-not-found, unused-ignore]
+            ROBOSUITE_DEFAULT_LOGGER,
+        )
+
         ROBOSUITE_DEFAULT_LOGGER.setLevel("ERROR")
         self.options: dict[str, Any] = options
         self.object: dict[str, Any] = options.get("object") or {}

@@ -30,11 +30,11 @@ def main(descriptor: int) -> int:
     os.environ.setdefault("MUJOCO_GL", "egl")
     sys.path[:] = [p for p in sys.path if Path(p).resolve() != HERE]  # these files hide nothing
     host = _beside(HERE.parents[1] / "hardware" / "host.py")
-    done: int = host.serve(descriptor, "worker.py", lambda hello: host.Served(*_begin(hello)))
+    done: int = host.serve(descriptor, "worker.py", lambda hello: host.Service(**_begin(hello)))
     return done
 
 
-def _begin(hello: dict[str, Any]) -> Any:
+def _begin(hello: dict[str, Any]) -> dict[str, Any]:
     """Make the simulator that the other end asks for."""
     kinds = {"gymnasium": ("gymnasium_side", "GymnasiumSide"), "robosuite": ("robosuite_side", "RobosuiteSide")}
     file, name = kinds[hello["kind"]]
@@ -48,7 +48,7 @@ def _begin(hello: dict[str, Any]) -> Any:
             raise AttributeError(f"{call!r:.50} is none of the calls {', '.join(CALLS)}")
         return getattr(side, call)(**arguments)
 
-    return {**side.describe(), "versions": versions}, called, side.close
+    return {"about": {**side.describe(), "versions": versions}, "called": called, "leave": side.close}
 
 
 def _skew(pins: dict[str, str], versions: dict[str, Any]) -> str:
