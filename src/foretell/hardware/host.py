@@ -195,7 +195,7 @@ def begin(descriptor: int) -> tuple[Any, socket.socket]:
     return wire, link
 
 
-def serve(descriptor: int, here: str, make: Callable[[dict[str, Any]], Served]) -> int:
+def serve(descriptor: int, here: str, make: Callable[[dict[str, Any]], Service]) -> int:
     """Serve the link with this number. `here` is the script's name. `make` takes what the other end says first."""
     wire, link = begin(descriptor)
     with contextlib.suppress(wire.LinkLost, wire.WireError):
