@@ -55,6 +55,7 @@ def test_run_tells_what_it_did_and_again_what_was_there(lab: Lab) -> None:
         "left": 0,
         "spared": 0,
         "until": False,
+        "pulled": False,
         "notes": [],
         "failing": [],
     }

@@ -28,17 +28,17 @@ MOST = 10_000
 def expand(contents: dict[str, Any], folder: Path) -> dict[str, Any]:
     """The contents of a study with a policy for each file of its sweeps, by number. Patterns are relative to folder."""
     policies = contents.get("policies")
-    if not isinstance(policies, dict) or not any("*" in str(name) for name in policies):
+    if not isinstance(policies, dict) or not any("*" in _use(entry) for entry in policies.values()):
         return contents
     expanded, sweeps = {}, dict(contents.get("sweeps") or {})
     for name, entry in policies.items():
-        if "*" not in str(name):
+        use = _use(entry)
+        if "*" not in use:
             expanded[name] = entry
             continue
-        use = entry.get("use") if isinstance(entry, dict) else entry
-        if not isinstance(use, str) or use.count("*") != 1 or str(name).count("*") != 1:
+        if use.count("*") != 1 or str(name).count("*") != 1:
             raise UsageError(
-                f"policies: {name}: {use!r:.80}: a name with * stands for files, so name and file have one * each: "
+                f"policies: {name}: {use!r:.80}: a file with * stands for many, so name and file have one * each: "
                 'step_*: "checkpoints/*.onnx"'
             )
         use = f"onnx:{use}" if use.endswith(".onnx") and ":" not in use else use
@@ -54,6 +54,11 @@ def expand(contents: dict[str, Any], folder: Path) -> dict[str, Any]:
             expanded[str(name).replace("*", middle)] = {**rest, "use": made}
         sweeps[str(name)] = use
     return {**contents, "policies": expanded, "sweeps": sweeps}
+
+
+def _use(entry: Any) -> str:
+    use = entry.get("use") if isinstance(entry, dict) else entry
+    return use if isinstance(use, str) else ""  # whatever else it is, the study says
 
 
 def _files(pattern: str, folder: Path) -> dict[str, str]:
