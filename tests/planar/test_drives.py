@@ -20,8 +20,11 @@ def study(**more: Any) -> dict[str, Any]:
 
 
 def test_real_time_applies_to_a_base(tmp_path: Path) -> None:
-    foretell.run(study(clocks=[{"realtime": {"speed": 8}}]), out=tmp_path / "run", workers=1)
-    (row,) = foretell.read(tmp_path / "run").to_pylist()
+    for _ in range(3):  # a machine that was busy with something else runs the episode again
+        foretell.run(study(clocks=[{"realtime": {"speed": 3}}]), out=tmp_path / "run", workers=1)
+        (row,) = foretell.read(tmp_path / "run").to_pylist()
+        if row["blame"] != "machine":
+            break
     assert row["blame"] is None and row["end"] == "time_limit" and row["steps"] >= 8
     assert dict(row["metrics"])["path_length"] > 0.5
 
