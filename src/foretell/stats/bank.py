@@ -90,7 +90,8 @@ def bank(
     shuffled: bool = False,
     steps: int = STEPS,
 ) -> Interval:
-    """Bound on mean real performance from K simulators; real: (n,), sims: (n, K), paired, extras: (N, K), N >= 1.
+    """Bound on mean real performance from K simulators. Arrays have shapes real (n,), sims (n, K), paired, and extras
+    (N, K) with N >= 1.
 
     Rows of `extras` are scenarios that every simulator ran. horizon and shuffled: as in `blocked`.
     """
