@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from foretell.errors import UsageError
@@ -66,8 +67,9 @@ def _optuna(sampler: str) -> Callable[[SearchSpace, Judge, int, int], Iterator[t
             study.enqueue_trial(begin)
         worst = math.inf
         for _ in range(trials):
-            trial = study.ask()
-            point = {p.name: _suggest(trial, p) for p in space.parameters}
+            with _one_thread(sampler == "GPSampler"):
+                trial = study.ask()
+                point = {p.name: _suggest(trial, p) for p in space.parameters}
             value = judge(point)
             worst = min(worst, value) if math.isfinite(value) else worst
             # what is undefined counts as the worst so far: a search must have a number
@@ -75,6 +77,22 @@ def _optuna(sampler: str) -> Callable[[SearchSpace, Judge, int, int], Iterator[t
             yield point, value
 
     return way
+
+
+@contextmanager
+def _one_thread(torch_works: bool) -> Iterator[None]:
+    """PyTorch sums in another order with other threads, and two searches could part."""
+    if not torch_works:
+        yield
+        return
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _suggest(trial: Any, parameter: Any) -> Any:
