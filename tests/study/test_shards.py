@@ -252,3 +252,19 @@ def test_shares_follow_from_the_plan_alone(here: Path) -> None:
     number = whose(plan, 3)
     assert sorted(set(number.tolist())) == [1, 2, 3]
     assert batches(plan).max() == 2  # 160 episodes in batches of 64
+
+
+def test_the_script_of_an_array_quotes_what_it_names(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = here / "two words"
+    folder.mkdir()
+    for name in ("shared.yaml", "puck.py"):
+        shutil.copy(name, folder)
+    monkeypatch.chdir(folder)
+    script = foretell.slurm("shared.yaml", shards=3, cores=2)
+    lines = script.splitlines()
+    assert "#SBATCH --array=1-3" in lines and f"#SBATCH --chdir='{folder}'" in lines
+    command = shlex.split(lines[-1])
+    assert command[:2] == ["exec", "foretell"] and command[-4:] == ["--shard", "/3", "--workers", "2"]
+    assert str(folder / "shared.yaml") in command
+    with pytest.raises(UsageError, match="must be at least 1"):
+        foretell.slurm("shared.yaml", shards=0)

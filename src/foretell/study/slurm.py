@@ -57,7 +57,7 @@ def slurm(
             f"#SBATCH --array=1-{shards}",
             f"#SBATCH --cpus-per-task={cores}",
             f"#SBATCH --time={time}",
-            f"#SBATCH --chdir={Path.cwd()}",
+            f"#SBATCH --chdir={shlex.quote(str(Path.cwd()))}",
             "#SBATCH --requeue",
             "# Submit it with sbatch. A task that is killed goes on where it stopped when it runs again.",
             "# When all have ended:",
